@@ -31,6 +31,9 @@ class FinishedMember:
     determination."""
     model: str = MODEL
     """The file that is compiled and tested; `mote.compile` reads it."""
+    steps: str = ""
+    """Preprocessing of raw samples before the model takes them, as `mote evaluate --preprocess` takes it; empty: the
+    model takes them as they are."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further options of `mote.compile`, such as `preprocess`."""
 

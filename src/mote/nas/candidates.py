@@ -1,0 +1,181 @@
+"""Candidates of a search: their evaluation in workers, their ranks, and the front so far."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf, log
+from time import monotonic
+from typing import Any
+
+from mote.nas.costs.network_costs import NetworkCosts
+from mote.nas.family import Choice, FinishedMember, ModelFamily
+from mote.progress import Say, silent
+from mote.search import Runner, digest, front
+
+
+@dataclass(frozen=True)
+class SearchCandidate:
+    """A choice of a family that fits, with its held-out accuracy once it was scored."""
+
+    family: int
+    """The number of the family."""
+    choice: Choice
+    costs: NetworkCosts
+    accuracy: float = 0.0
+    epochs: int = 0
+    """Epochs that it was trained for."""
+
+    @property
+    def key(self) -> str:
+        """The same for the same choice."""
+        return digest(self.family, self.choice)
+
+
+AXES: tuple[Callable[[SearchCandidate], float], ...] = (
+    lambda c: -c.accuracy,
+    lambda c: c.costs.ram,
+    lambda c: c.costs.flash,
+    lambda c: c.costs.cycles,
+)
+"""Accuracy, RAM, flash and cycles; less is better."""
+
+
+@dataclass
+class SearchEffort:
+    """The time and the trials of a search."""
+
+    seconds: float = inf
+    began: float = field(default_factory=monotonic)
+    trials: int = 0
+    """Candidates that were scored."""
+    costed: int = 0
+    """Choices whose costs were computed."""
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the search began."""
+        return monotonic() - self.began
+
+    def over(self, share: float = 1.0) -> bool:
+        """Whether a share of the time is spent."""
+        return self.spent >= share * self.seconds
+
+
+class CandidateEvaluator:
+    """Evaluates candidates with a runner whose shared object are the families."""
+
+    def __init__(
+        self, families: Sequence[ModelFamily], runner: Runner, effort: SearchEffort | None = None, say: Say = silent
+    ) -> None:
+        self.families, self.runner, self.say = families, runner, say
+        self.effort = effort if effort is not None else SearchEffort()
+        self.best: list[SearchCandidate] = []
+        """The front so far, of candidates trained for the most epochs."""
+
+    def candidate(self, family: int, choice: Choice) -> SearchCandidate | None:
+        """A choice with its costs; None where it does not fit."""
+        self.effort.costed += 1
+        costs = self.families[family].costs(choice)
+        return SearchCandidate(family, choice, costs) if isinstance(costs, NetworkCosts) else None
+
+    def scored(
+        self, candidates: Iterable[SearchCandidate], epochs: int, *, share: float = 1.0, what: str = ""
+    ) -> Iterator[SearchCandidate]:
+        """Candidates with their accuracy, in order, until a share of the time is spent; at least one."""
+        wanted = list(candidates)
+        items = [(c.family, c.choice, epochs) for c in wanted]
+        for candidate, (_, accuracy) in zip(wanted, self._run(_score, items), strict=False):
+            done = SearchCandidate(candidate.family, candidate.choice, candidate.costs, accuracy, epochs)
+            self.effort.trials += 1
+            self.best = front((c for c in (*self.best, done) if c.epochs == epochs), *AXES)
+            self.say(f"{what}{self.effort.trials:,} trials; front so far: {shown(self.best)}")
+            yield done
+            if self.effort.over(share):
+                return
+
+    def finished(
+        self, candidates: Sequence[SearchCandidate], epochs: int
+    ) -> Iterator[tuple[SearchCandidate, FinishedMember]]:
+        """Candidates trained to the end, as files, until the time is spent; at least one."""
+        items = [(c.family, c.choice, epochs) for c in candidates]
+        results = self._run(_finish, items)
+        for number, (candidate, (_, result)) in enumerate(zip(candidates, results, strict=False), 1):
+            self.say(f"finished {number} of {len(candidates)} networks: {result['validation']:.2%}")
+            files = {name: b64decode(data) for name, data in result["files"].items()}
+            yield candidate, FinishedMember(**{**result, "files": files})
+            if self.effort.over():
+                return
+
+    def _run(
+        self, function: Callable[[Sequence[ModelFamily], Any], Any], items: Sequence[tuple[int, Choice, int]]
+    ) -> Iterator[tuple[Any, Any]]:
+        return self.runner.run(
+            function,
+            items,
+            key=lambda item: digest(function.__name__, self.families[item[0]].key, item[1], item[2]),
+            name=lambda item: f"{self.families[item[0]].name} {self.families[item[0]].described(item[1])}",
+        )
+
+
+def _score(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> float:
+    family, choice, epochs = item
+    return families[family].score(choice, epochs)
+
+
+def _finish(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> dict[str, Any]:
+    family, choice, epochs = item
+    made = families[family].finish(choice, epochs)
+    return {
+        "files": {name: b64encode(data).decode() for name, data in made.files.items()},
+        "validation": made.validation,
+        "model": made.model,
+        "steps": made.steps,
+        "options": dict(made.options),
+    }
+
+
+def ranked(candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
+    """Candidates by non-dominated sorting: those of the front first, then those of the front without these, and so on;
+    within a front those in sparse regions first."""
+    ordered: list[SearchCandidate] = []
+    left = list(candidates)
+    while left:
+        best = front(left, *AXES)
+        ordered += spread(best, len(best))
+        members = {id(c) for c in best}
+        left = [c for c in left if id(c) not in members]
+    return ordered
+
+
+def spread(candidates: Sequence[SearchCandidate], count: int) -> list[SearchCandidate]:
+    """So many candidates, far from one another: first the most accurate one, then always the one whose accuracy and
+    logarithms of costs are farthest from those that were chosen."""
+    if not candidates:
+        return []
+    points = [(c.accuracy, log(c.costs.ram + 1), log(c.costs.flash + 1), log(c.costs.cycles + 1)) for c in candidates]
+    lows, highs = ([f(p[axis] for p in points) for axis in range(4)] for f in (min, max))
+    scaled = [
+        tuple((x - low) / (high - low) if high > low else 0.0 for x, low, high in zip(p, lows, highs, strict=True))
+        for p in points
+    ]
+    chosen = [max(range(len(candidates)), key=lambda i: (candidates[i].accuracy, -candidates[i].costs.cycles))]
+    distances = [inf] * len(candidates)
+    while len(chosen) < min(count, len(candidates)):
+        for i, point in enumerate(scaled):
+            last = scaled[chosen[-1]]
+            distances[i] = min(distances[i], sum((a - b) ** 2 for a, b in zip(point, last, strict=True)))
+        left = [i for i in range(len(candidates)) if i not in chosen]
+        chosen.append(max(left, key=lambda i: (distances[i], -i)))
+    return [candidates[i] for i in chosen]
+
+
+def shown(candidates: Sequence[SearchCandidate], most: int = 4) -> str:
+    """A front in a line: the accuracy, RAM, flash and cycles of its most accurate candidates."""
+    best = sorted(candidates, key=lambda c: (-c.accuracy, c.costs.cycles))
+    texts = [
+        f"{c.accuracy:.1%} {c.costs.ram / 1024:.1f}K {c.costs.flash / 1024:.1f}K {c.costs.cycles / 1e6:.2f}M"
+        for c in best[:most]
+    ]
+    return " | ".join(texts) + (f" and {len(best) - most} more" if len(best) > most else "")

@@ -1,0 +1,41 @@
+"""Successive halving: many candidates are trained for few epochs, and the better ones again for more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from mote.nas.candidates import CandidateEvaluator, SearchCandidate, ranked
+from mote.nas.evolution import beginning
+
+FACTOR = 3
+"""One of so many candidates is kept from a rung to the next, which trains so many times longer."""
+
+
+def rungs(trials: int, epochs: int, finalists: int) -> list[tuple[int, int]]:
+    """Candidates and epochs of each rung; the last one is below the epochs that finalists are trained for."""
+    steps = []
+    count, left = trials, epochs
+    while count > finalists and left >= FACTOR:
+        left //= FACTOR
+        count = -(-count // FACTOR)
+        steps.append(left)
+    return [(-(-trials // FACTOR**i), budget) for i, budget in enumerate(reversed(steps or [max(1, epochs // FACTOR)]))]
+
+
+def halve(
+    evaluator: CandidateEvaluator,
+    families: Sequence[int],
+    trials: int,
+    epochs: int,
+    finalists: int,
+    seed: int,
+    share: float = 1.0,
+) -> list[SearchCandidate]:
+    """The candidates of the last rung, best first; fewer rungs where a share of the time is spent."""
+    left = beginning(evaluator, families, trials, Random(seed))
+    for count, budget in rungs(len(left), epochs, finalists):
+        left = ranked(list(evaluator.scored(left[:count], budget, share=share, what=f"{budget} epochs: ")))
+        if evaluator.effort.over(share):
+            break
+    return left

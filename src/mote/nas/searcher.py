@@ -1,0 +1,187 @@
+"""`mote.search`: models for a task that are trained, quantized and within the limits of a target, from data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+
+from mote.compiler.settings import Settings
+from mote.data.dataset import prepared
+from mote.data.dataset_type import Dataset
+from mote.errors import MoteError
+from mote.features.pipeline import preprocessing
+from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, spread
+from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.nas.evolution import evolve
+from mote.nas.family import FinishedMember, ModelFamily
+from mote.nas.halving import halve
+from mote.nas.result import SearchMember, SearchResult
+from mote.nas.tasks import LearningTask
+from mote.progress import Say, silent
+from mote.search import digest, front
+from mote.search.session import searching
+
+EPOCHS = 30
+TRIALS, TRAINED = 300, 36
+"""Candidates that are scored on a supernet, and candidates that are trained one by one."""
+FINALISTS = 6
+"""Candidates that are trained to the end."""
+WORTH = 0.7
+"""The share of the best accuracy that a finalist has at least."""
+CHOOSING = 0.5
+"""The share of the time after which finalists are trained."""
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """How much a search does."""
+
+    epochs: int = EPOCHS
+    trials: int | None = None
+    """Candidates to score; None: TRIALS on a supernet, TRAINED else."""
+    finalists: int = FINALISTS
+    minutes: float | None = None
+    """Minutes after which nothing new is begun; None: any number."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in (("epochs", self.epochs), ("trials", self.trials), ("finalists", self.finalists)):
+            if value is not None and value < 1:
+                raise MoteError(f"{value} is less than 1", where=f"option {name}", remedy="give a larger number")
+        if self.minutes is not None and self.minutes <= 0:
+            raise MoteError("there is nothing to spend", where="option minutes", remedy="give a larger number")
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSubject:
+    """What is searched: families of candidates for a task and a target."""
+
+    task: LearningTask
+    families: tuple[ModelFamily, ...]
+    test: Dataset
+    """Raw test data."""
+    settings: Settings
+    """The settings that models are compiled with."""
+    limits: CostLimits
+    costs: Callable[[FinishedMember], NetworkCosts | DoesNotFit]
+    """The costs of a finished model."""
+
+
+def search_families(
+    subject: SearchSubject,
+    plan: SearchPlan,
+    *,
+    journal: str | Path | None = None,
+    workers: int = 0,
+    scheduler: str = "",
+    say: Say = silent,
+) -> SearchResult:
+    """Searches families of candidates: choices on supernets by evolution, others by successive halving; then trains
+    finalists to the end, and tests them once."""
+    effort = SearchEffort(inf if plan.minutes is None else 60 * plan.minutes)
+    families = tuple(_prepared(subject.families, journal, say))
+    with searching(families, scheduler=scheduler, workers=workers, journal=journal) as runner:
+        evaluator = CandidateEvaluator(families, runner, effort, say)
+        finalists = _finalists(evaluator, plan)
+        finished = list(evaluator.finished(finalists, plan.epochs))
+    members, notes = _members(subject, families, finished, say)
+    if not members:
+        raise MoteError(
+            f"no trained model fits: {notes[0]}",
+            where=f"target {subject.settings.target.name}",
+            remedy="allow more RAM, flash or time",
+        )
+    best = front(members, lambda m: -m.validation, lambda m: m.costs.ram, lambda m: m.costs.flash, _cycles)
+    chosen = {m.name for m in best}
+    return SearchResult(
+        data=subject.task.train.where,
+        test=subject.test.where,
+        target=subject.settings.target.name,
+        task=subject.task.kind,
+        metric=subject.task.metric,
+        limits=subject.limits,
+        members=tuple(best),
+        dominated=tuple(m for m in members if m.name not in chosen),
+        families=tuple(family.name for family in families),
+        trials=effort.trials,
+        costed=effort.costed,
+        epochs=plan.epochs,
+        seed=plan.seed,
+        seconds=effort.spent,
+        settings=subject.settings,
+        notes=tuple(notes),
+    )
+
+
+def _cycles(member: SearchMember) -> float:
+    return member.costs.cycles
+
+
+def _prepared(families: Sequence[ModelFamily], journal: str | Path | None, say: Say) -> Iterator[ModelFamily]:
+    """Families with trained supernets; these are kept beside the journal."""
+    for family in families:
+        checkpoint = f"{journal}.{digest(family.key)[:12]}.supernet" if journal is not None and family.shared else ""
+        yield family.prepared(checkpoint, say)
+
+
+def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCandidate]:
+    """The candidates to train to the end, far from one another on the front, the most accurate first; families with
+    supernets and others each have their part, since their accuracies are not comparable."""
+    groups = [
+        [number for number, family in enumerate(evaluator.families) if family.shared is shared]
+        for shared in (True, False)
+    ]
+    count = -(-plan.finalists // sum(map(bool, groups)))
+    finalists: list[SearchCandidate] = []
+    for shared, numbers in zip((True, False), groups, strict=True):
+        if not numbers:
+            continue
+        if shared:
+            scored = evolve(evaluator, numbers, plan.trials or TRIALS, plan.seed, CHOOSING)
+        else:
+            trials = plan.trials or TRAINED
+            scored = halve(evaluator, numbers, trials, plan.epochs, count, plan.seed, CHOOSING)
+        best = max(c.accuracy for c in scored)
+        worthy = [c for c in scored if c.accuracy >= best - (1 - WORTH) * abs(best)]
+        finalists += spread(front(worthy, *AXES), count)
+    return sorted(finalists, key=lambda c: -c.accuracy)
+
+
+def _members(
+    subject: SearchSubject,
+    families: Sequence[ModelFamily],
+    finished: Sequence[tuple[SearchCandidate, FinishedMember]],
+    say: Say,
+) -> tuple[list[SearchMember], list[str]]:
+    """Finished models that fit, tested, by falling accuracy on held-out data; and why others do not fit."""
+    members, notes = [], []
+    counts: dict[str, int] = {}
+    for candidate, made in sorted(finished, key=lambda pair: (-pair[1].validation, pair[0].costs.cycles)):
+        family = families[candidate.family]
+        described = family.described(candidate.choice)
+        costs = subject.costs(made)
+        if isinstance(costs, DoesNotFit):
+            notes.append(f"{family.name} {described} was trained, but does not fit: {costs.reason}")
+            continue
+        counts[family.name] = counts.get(family.name, 0) + 1
+        name = f"{family.name.replace('/', '-').replace(' ', '-')}-{counts[family.name]}"
+        say(f"testing {name}...")
+        taken = prepared(subject.test, preprocessing(made.steps)) if made.steps else subject.test
+        members.append(
+            SearchMember(
+                name=name,
+                family=family.name,
+                description=described,
+                choice=candidate.choice,
+                validation=made.validation,
+                test=subject.task.accuracy(made.files[made.model], taken),
+                costs=costs,
+                files=made.files,
+                model=made.model,
+                steps=made.steps,
+                options=made.options,
+            )
+        )
+    return members, notes

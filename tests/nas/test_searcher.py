@@ -1,0 +1,159 @@
+"""The loop of a search, with families that are formulas: what fits, the front, resuming, workers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import mote
+from mote.compiler.settings import make_settings
+from mote.errors import MoteError
+from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, ranked, spread
+from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.nas.evolution import evolve
+from mote.nas.family import FinishedMember
+from mote.nas.halving import halve, rungs
+from mote.nas.result import SearchResult
+from mote.nas.searcher import SearchPlan, SearchSubject, search_families
+from mote.nas.tasks import learning_tasks
+from mote.search import front, running
+from tests.nas.stand_in_family import StandInFamily
+
+MODELS = Path(__file__).parents[2] / "models"
+PLAN = SearchPlan(epochs=9, trials=20, finalists=3)
+
+
+def costs(made: FinishedMember) -> NetworkCosts | DoesNotFit:
+    return NetworkCosts(round(1e4 * made.validation), 100, 100)
+
+
+def subject(*families: StandInFamily, cost: Any = costs) -> SearchSubject:
+    (task,) = learning_tasks(mote.dataset(MODELS / "digits_train.npz"))
+    test = mote.dataset(MODELS / "digits_test.npz")
+    return SearchSubject(task, families, test, make_settings("cortex-m4"), CostLimits(ram=1000), cost)
+
+
+def facts(result: SearchResult) -> dict[str, Any]:
+    return {name: value for name, value in result.json().items() if name != "seconds"}
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["evolution", "halving"])
+def test_search(shared: bool, tmp_path: Path) -> None:
+    result = search_families(subject(StandInFamily(shared=shared)), PLAN)
+    assert result.trials >= 20 and result.costed > result.trials
+    assert all(m.test > 0.9 and m.choice["width"] <= 10 for m in result.members)
+    assert result.best.validation == max(m.validation for m in (*result.members, *result.dominated))
+    assert result[result.best.name] is result.best
+    result.write(tmp_path / "best")
+    written = json.loads((tmp_path / "best" / "search.json").read_text())
+    assert written == json.loads(json.dumps(result.json()))
+    for member in result.members:
+        assert (tmp_path / "best" / member.name / "model.tflite").read_bytes() == member.data
+        assert (tmp_path / "best" / member.name / "c" / "Makefile").is_file()
+    page = (tmp_path / "best" / "report.html").read_text()
+    assert "mote evaluate" in page and "data:image/svg+xml" in page and result.best.name in page
+
+
+def test_the_most_accurate_is_reached() -> None:
+    """Evolution gets to the widest and deepest choice that fits, of 400."""
+    family = StandInFamily(shared=True)
+    with running((family,)) as runner:
+        scored = evolve(CandidateEvaluator((family,), runner), [0], 150, seed=1)
+    assert max(c.accuracy for c in scored) >= 0.99 * family.score({"width": 10, "depth": 20}, 0)
+    keys = [c.key for c in scored]
+    assert len(set(keys)) == len(keys) == 150
+
+
+def test_nothing_fits() -> None:
+    with pytest.raises(MoteError, match=r"none of .* fits: takes 100 bytes of RAM, 10 are allowed"):
+        search_families(subject(StandInFamily(ram=10)), PLAN)
+
+
+def test_a_finalist_that_does_not_fit_is_left_out() -> None:
+    def last(made: FinishedMember) -> NetworkCosts | DoesNotFit:
+        return DoesNotFit("takes too much") if made.validation > 0.8 else costs(made)
+
+    result = search_families(subject(StandInFamily(), cost=last), PLAN)
+    assert any("does not fit: takes too much" in note for note in result.notes)
+    with pytest.raises(MoteError, match="no trained model fits"):
+        search_families(subject(StandInFamily(), cost=lambda _: DoesNotFit("takes too much")), PLAN)
+
+
+def test_both_kinds_of_families() -> None:
+    result = search_families(subject(StandInFamily("one", shared=True), StandInFamily("two")), PLAN)
+    assert result.families == ("one", "two")
+    assert {m.family for m in (*result.members, *result.dominated)} == {"one", "two"}
+
+
+class Killed(BaseException):
+    """The end of a search in the middle."""
+
+
+def test_resumed(tmp_path: Path) -> None:
+    """A search that was killed goes on where it was, and ends as one that was not."""
+    journal, log = tmp_path / "journal.jsonl", tmp_path / "log"
+    asked = subject(StandInFamily(log=str(log)))
+    said: list[str] = []
+
+    def die(text: str) -> None:
+        said.append(text)
+        if len(said) == 12:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search_families(asked, PLAN, journal=journal, say=die)
+    before = log.read_text().splitlines()
+    resumed = search_families(asked, PLAN, journal=journal)
+    lines = log.read_text().splitlines()
+    assert before == lines[: len(before)] and len(set(lines)) == len(lines)
+    assert facts(resumed) == facts(search_families(subject(StandInFamily()), PLAN))
+
+
+def test_workers() -> None:
+    families = StandInFamily("one", shared=True), StandInFamily("two")
+    plan = SearchPlan(epochs=3, trials=6, finalists=2)
+    assert facts(search_families(subject(*families), plan, workers=2)) == facts(
+        search_families(subject(*families), plan)
+    )
+
+
+def test_time_is_kept() -> None:
+    """When the time is spent, one trial and one finalist are there."""
+    result = search_families(subject(StandInFamily()), SearchPlan(minutes=1e-9))
+    assert result.trials == 1 and len(result.members) == 1
+
+
+def test_plans() -> None:
+    for options in ({"epochs": 0}, {"trials": 0}, {"finalists": 0}, {"minutes": 0.0}):
+        with pytest.raises(MoteError):
+            SearchPlan(**options)
+
+
+@pytest.mark.parametrize("trials", [1, 5, 6, 20, 100])
+@pytest.mark.parametrize("epochs", [1, 2, 9, 30])
+def test_rungs(trials: int, epochs: int) -> None:
+    made = rungs(trials, epochs, 4)
+    assert made[0][0] == trials and all(1 <= budget <= max(1, epochs // 3) for _, budget in made)
+    assert made == sorted(made, key=lambda rung: (-rung[0], rung[1]))
+    family = StandInFamily()
+    with running((family,)) as runner:
+        left = halve(CandidateEvaluator((family,), runner, SearchEffort()), [0], trials, epochs, 4, seed=0)
+    assert len(left) == made[-1][0] and {c.epochs for c in left} == {made[-1][1]}
+
+
+def test_ranks() -> None:
+    rng = Random(0)
+    some = [
+        SearchCandidate(0, {"n": n}, NetworkCosts(rng.randint(1, 99), rng.randint(1, 99), rng.randint(1, 99)), n / 60)
+        for n in range(60)
+    ]
+    order = ranked(some)
+    assert sorted(c.key for c in order) == sorted(c.key for c in some)
+    best = front(some, *AXES)
+    assert {c.key for c in order[: len(best)]} == {c.key for c in best}
+    chosen = spread(best, 5)
+    assert len({c.key for c in chosen}) == 5 and chosen[0].accuracy == max(c.accuracy for c in best)
