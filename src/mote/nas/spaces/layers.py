@@ -98,8 +98,9 @@ class ConvLayer(WindowLayer):
     norm: bool = True
     """Batch normalization while it is trained; it is folded into weights and bias when it is exported."""
     branches: tuple[int, ...] = ()
-    """Kernel sizes of further branches while it is trained, each with batch normalization; 0 is the identity. They are
-    folded into the one kernel when it is exported (reparameterization)."""
+    """Kernel sizes of further branches while it is trained, each with batch normalization; 0 is the identity. A size
+    counts for both axes, up to the kernel's own: 3 beside a kernel of 9x1 is 3x1. They are folded into the one kernel
+    when it is exported (reparameterization), in its middle, or at its end along the time of a causal one."""
 
     def shape(self, *inputs: Shape) -> Shape:
         return (*self.positions(inputs[0]), inputs[0][2] if self.depthwise else self.filters)

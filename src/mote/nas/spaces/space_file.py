@@ -1,0 +1,124 @@
+"""Files of spaces: TOML, as users write it, and the spaces that come with Mote."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mote.errors import MoteError
+from mote.files import read_file
+from mote.nas.spaces.space import KINDS, SearchSpace
+from mote.nas.spaces.stage import SpaceHead, SpaceStage
+from mote.text import did_you_mean, printable
+
+BUILTIN = Path(__file__).parent / "builtin"
+MOST_TEXT = 1 << 20
+_STAGE_KEYS = tuple(f.name for f in fields(SpaceStage))
+_HEAD_KEYS = tuple(f.name for f in fields(SpaceHead))
+_KEYS = {
+    **dict.fromkeys(("name", "about"), (str, "a text")),
+    **dict.fromkeys(("stem", "head"), (dict, "a table")),
+    "stage": (list, "a list of tables, each written below [[stage]]"),
+    "causal": (bool, "true or false"),
+    "kinds": (list, f"a list of {', '.join(KINDS)}"),
+    **dict.fromkeys(("resolution", "preprocess"), (object, "")),
+}
+"""Keys of a space, the types of their values, and these in words."""
+
+
+def read_space(path: str | Path) -> SearchSpace:
+    """The space that a TOML file describes."""
+    file = printable(str(path))
+    text = read_file(path)
+    if len(text) > MOST_TEXT:
+        raise MoteError(f"has {len(text)} bytes", where=file, remedy="a space is a small TOML file")
+    try:
+        table = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MoteError(
+            f"is no TOML: {error}", where=file, remedy="docs/improve/architecture-search.md has examples"
+        ) from None
+    return space_of(table, file)
+
+
+def space_of(table: Mapping[str, Any], where: str) -> SearchSpace:
+    """The space of a table as TOML has it; `where` is the file, for messages."""
+    with _in(where):
+        _check_keys(table, tuple(_KEYS), "")
+        for key, value in table.items():
+            wanted, words = _KEYS[key]
+            if not isinstance(value, wanted):
+                raise MoteError(f"{key} is {_shown(value)}", remedy=f"it takes {words}")
+        name = table.get("name", Path(where).stem)
+    stem = table.get("stem")
+    stages = [_stage(given, f"{where}: stage {n}") for n, given in enumerate(table.get("stage", ()), 1)]
+    with _in(f"{where}: head"):
+        _check_keys(table.get("head", {}), _HEAD_KEYS, "the head")
+        head = SpaceHead(**table.get("head", {}))
+    rest = {key: value for key, value in table.items() if key not in ("name", "stem", "stage", "head")}
+    with _in(where):
+        return SearchSpace(
+            name, tuple(stages), _stage(stem, f"{where}: stem") if stem is not None else None, head, **rest
+        )
+
+
+def builtin_names() -> tuple[str, ...]:
+    """The spaces that come with Mote."""
+    return tuple(sorted(path.stem for path in BUILTIN.glob("*.toml")))
+
+
+@cache
+def builtin(name: str) -> SearchSpace:
+    """A space that comes with Mote."""
+    names = builtin_names()
+    if name not in names:
+        remedy = f"{did_you_mean(name, names)}they are {', '.join(names)}; a space of your own is a .toml file"
+        raise MoteError(f"there is no space '{printable(name)}'", remedy=remedy)
+    return read_space(BUILTIN / f"{name}.toml")
+
+
+def spaces_for(kind: str) -> tuple[SearchSpace, ...]:
+    """The spaces that come with Mote for a kind of data."""
+    if kind not in KINDS:
+        raise MoteError(
+            f"there is no kind of data '{printable(kind)}'", remedy=f"{did_you_mean(kind, KINDS)}use {', '.join(KINDS)}"
+        )
+    return tuple(space for space in map(builtin, builtin_names()) if kind in space.kinds)
+
+
+def _stage(given: Any, where: str) -> SpaceStage:
+    with _in(where):
+        if not isinstance(given, Mapping):
+            raise MoteError(f"is {_shown(given)}", remedy='write [[stage]] and block = "conv" below it')
+        _check_keys(given, _STAGE_KEYS, "a stage")
+        if "block" not in given:
+            raise MoteError("names no block", remedy='add block = "conv", or another one')
+        return SpaceStage(**given)
+
+
+def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], of: str) -> None:
+    for key in table:
+        if key not in known:
+            above = f"{key} is one of the whole space: write it above the first table. " if of and key in _KEYS else ""
+            remedy = f"{above or did_you_mean(key, known)}the keys{f' of {of}' if of else ''} are: {', '.join(known)}"
+            raise MoteError(f"there is no key '{printable(key)}'", remedy=remedy)
+
+
+def _shown(value: Any) -> str:
+    return printable(repr(value)[:60])
+
+
+@contextmanager
+def _in(where: str) -> Iterator[None]:
+    """Errors inside name the file and the part of it."""
+    try:
+        yield
+    except MoteError as error:
+        if not error.where.startswith(where):
+            error.where = f"{where}: {error.where}" if error.where else where
+        raise
