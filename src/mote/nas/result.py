@@ -2,83 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import join
 from typing import Any
 
 from mote.compiler.settings import Settings
-from mote.nas.costs.network_costs import CostLimits, NetworkCosts
-from mote.nas.family import MODEL
-from mote.notebook import card, picture, sizes, table
+from mote.files import write_folder
+from mote.nas.costs.network_costs import CostLimits
+from mote.nas.member import HEAD, SearchMember, row
+from mote.nas.writing import member_commands, member_files, report_page
+from mote.notebook import card, picture, table
 from mote.pictures.trade import Panel, TradeDot, trade
-
-
-@dataclass(frozen=True)
-class SearchMember:
-    """A model of the front."""
-
-    name: str
-    """Its name, and that of its folder."""
-    family: str
-    """The space, or the kind of model, that it was chosen from."""
-    description: str
-    """The choice in a few words."""
-    choice: Mapping[str, Any]
-    """The choice, by the name of a decision."""
-    validation: float
-    """Accuracy of the quantized model on held-out data; of a regression the coefficient of determination."""
-    test: float
-    """Accuracy of the quantized model on the test data, which nothing was chosen by."""
-    costs: NetworkCosts
-    """Costs of the model as it is compiled for the target."""
-    files: Mapping[str, bytes] = field(repr=False)
-    """The model files by name: `model.tflite` (quantized), `model.onnx` (float)."""
-    model: str = MODEL
-    """The file that is compiled."""
-    steps: str = ""
-    """Preprocessing of raw samples, behind which the model takes them; empty: as they are."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Further options of `mote.compile`."""
-
-    @property
-    def data(self) -> bytes:
-        """The model that is compiled."""
-        return self.files[self.model]
-
-    def __repr__(self) -> str:
-        return (
-            f"<SearchMember {self.name!r}: test {self.test:.2%}, RAM {self.costs.ram:,} bytes, flash"
-            f" {self.costs.flash:,} bytes, {self.costs.cycles:,} cycles>"
-        )
-
-    def _repr_html_(self) -> str:
-        facts = {
-            "test": f"{self.test:.2%}",
-            "validation": f"{self.validation:.2%}",
-            "RAM": sizes(self.costs.ram),
-            "flash": sizes(self.costs.flash),
-            "cycles": self.costs.cycles,
-            "ms": milliseconds(self.costs),
-            "uJ": microjoules(self.costs),
-        }
-        return card(self.name, facts, notes=[f"{self.family}: {self.description}"])
-
-    def json(self) -> dict[str, Any]:
-        """The member as JSON types, without the bytes of its files."""
-        return {
-            "name": self.name,
-            "family": self.family,
-            "description": self.description,
-            "choice": dict(self.choice),
-            "validation": self.validation,
-            "test": self.test,
-            "costs": self.costs.json(),
-            "model": self.model,
-            "files": sorted(self.files),
-            "steps": self.steps or None,
-            "options": dict(self.options),
-        }
+from mote.progress import duration
 
 
 @dataclass(frozen=True)
@@ -185,35 +123,40 @@ class SearchResult:
         """Writes the models, C projects, `search.json` and `report.html` to a folder, all at once. Replaces what an
         earlier search wrote there and keeps other files; refuses to overwrite those, unless `force` is set; returns
         those that were overwritten."""
-        from mote.nas.writing import write_result
+        files: dict[str, str | bytes] = {}
+        for member in self.members:
+            files |= member_files(member, self.settings)
+        files["search.json"] = json.dumps(self.json(), indent=2) + "\n"
+        files["report.html"] = self.report(str(folder))
+        return write_folder(str(folder), files, force=force)
 
-        return write_result(self, str(folder), force=force)
+    def report(self, folder: str = "best") -> str:
+        """The report as one HTML file, with commands for the models in a folder."""
+        limits = ", ".join(f"{name} {value:,}" for name, value in self.json()["limits"].items())
+        said = [
+            f"{self.task} task, {self.metric} on {self.test}, which nothing was chosen by: held-out data chose.",
+            f"Limits: {limits or 'those of the target'}. Spaces: {', '.join(self.families)}.",
+            f"{self.costed:,} choices were planned for the target, {self.trials:,} of those that fit were scored;"
+            f" models were trained for {self.epochs} epochs, seed {self.seed}, in {duration(self.seconds)}.",
+            *self.notes,
+        ]
+        commands = [self.command(folder)]
+        for member in self.members:
+            commands += member_commands(member, self.target, self.test, folder)
+        rows = [row(member) for member in (*self.members, *self.dominated)]
+        beside = f"The first {len(self.members)} are the front; the others are worse in all respects."
+        return report_page(
+            f"Search: {self.data} for {self.target}",
+            said,
+            picture(self.svg(), f"test {self.metric} against costs"),
+            table(HEAD, rows),
+            commands,
+            beside if self.dominated else "",
+        )
 
-
-HEAD = ("model", "test", "validation", "RAM", "flash", "cycles", "ms", "uJ", "choice")
-
-
-def row(member: SearchMember) -> tuple[object, ...]:
-    """The columns of HEAD for a member."""
-    costs = member.costs
-    return (
-        member.name,
-        f"{member.test:.2%}",
-        f"{member.validation:.2%}",
-        costs.ram,
-        costs.flash,
-        costs.cycles,
-        milliseconds(costs),
-        microjoules(costs),
-        member.description,
-    )
-
-
-def milliseconds(costs: NetworkCosts) -> float | None:
-    """The time of an inference in milliseconds."""
-    return None if costs.latency is None else round(costs.latency * 1e3, 3)
-
-
-def microjoules(costs: NetworkCosts) -> float | None:
-    """The energy of an inference in microjoules."""
-    return None if costs.energy is None else round(costs.energy * 1e6, 3)
+    def command(self, folder: str = "best") -> str:
+        """The command that searches so again."""
+        words = ["mote", "search", "--data", self.data, "--test", self.test, "--target", self.target]
+        for name, value in self.json()["limits"].items():
+            words += [f"--{name}", f"{value * 1e6:g}us" if name == "latency" else str(value)]
+        return join([*words, "--seed", str(self.seed), "--epochs", str(self.epochs), "-o", folder])

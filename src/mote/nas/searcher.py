@@ -17,7 +17,8 @@ from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.evolution import evolve
 from mote.nas.family import FinishedMember, ModelFamily
 from mote.nas.halving import halve
-from mote.nas.result import SearchMember, SearchResult
+from mote.nas.member import SearchMember
+from mote.nas.result import SearchResult
 from mote.nas.tasks import LearningTask
 from mote.progress import Say, silent
 from mote.search import digest, front
