@@ -1,8 +1,9 @@
-"""Data augmentation for images."""
+"""Data augmentation for images, spectrograms, time series and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch.nn import functional
@@ -18,34 +19,63 @@ _WHERE = "option augment"
 Step = Callable[[Value, torch.Generator], Value]
 
 
+@dataclass(frozen=True)
+class AugmentStep:
+    """A step of data augmentation."""
+
+    make: Callable[[float], Step]
+    """The step with a number after its name."""
+    rank: int
+    """Axes of a sample that it needs."""
+    example: str
+
+
 def augmentation(text: str, graph: Graph, seed: int = 0) -> Augment | None:
-    """Parses an augmentation such as "flip,shift=4": random horizontal flips, and random shifts by up to that many
-    pixels with edge padding. None where the text is empty. A seed gives the same images on every machine."""
-    steps = [_step(word.strip()) for word in text.split(",")] if text else []
-    if not steps:
+    """Parses an augmentation for the inputs of a graph: see `augmenting`."""
+    return augmenting(text, [graph.tensors[t].shape[1:] for t in graph.inputs], seed) if text else None
+
+
+def augmenting(text: str, shapes: Sequence[Sequence[int]], seed: int = 0) -> Augment | None:
+    """Parses an augmentation such as "flip,shift=4" for inputs whose samples have these shapes. None where the text is
+    empty. A seed gives the same samples on every machine, except noise on an accelerator.
+
+    `flip` flips a random half of images horizontally, `shift=4` shifts images by up to that many pixels with edge
+    padding, `cutout=8` sets a square to their mean; `time=4` shifts along the first axis, which is time, `mask=4` sets
+    up to so many steps of time and so many bins or channels to the mean, `noise=0.1` adds noise of so many standard
+    deviations, `gain=0.2` multiplies by up to so much more or less than 1."""
+    words = [word.strip() for word in text.split(",")] if text else []
+    if not words:
         return None
-    shapes = [graph.tensors[t].shape for t in graph.inputs]
-    if len(shapes) != 1 or len(shapes[0]) != 4:
-        shown = " and ".join("x".join(map(str, shape)) for shape in shapes)
-        raise MoteError(f"is for models with one image input; this one takes {shown}", where=_WHERE)
+    steps = [_step(word) for word in words]
+    rank = max(step.rank for step, _ in steps)
+    if len(shapes) != 1 or len(shapes[0]) < rank:
+        shown = " and ".join("x".join(map(str, (1, *shape))) for shape in shapes)
+        kind = "image input" if rank == 3 else "input" if rank < 2 else "input of several steps of time"
+        raise MoteError(f"is for models with one {kind}; this one takes {shown}", where=_WHERE)
     random = torch.Generator().manual_seed(seed)
+    made = [step.make(number) for step, number in steps]
 
     def augment(inputs: Sequence[Value]) -> Sequence[Value]:
-        pictures = inputs[0]
-        for step in steps:
-            pictures = step(pictures, random)
-        return [pictures]
+        samples = inputs[0]
+        for step in made:
+            samples = step(samples, random)
+        return [samples]
 
     return augment
 
 
-def _step(word: str) -> Step:
-    name, _, number = word.partition("=")
-    if word == FLIP:
-        return _flipped
-    if name == SHIFT and number.isdecimal() and int(number) > 0:
-        return lambda pictures, random: _shifted(pictures, int(number), random)
-    raise MoteError(f"'{word}' is unknown", where=_WHERE, remedy=f"use {FLIP}, {SHIFT}=4, or {FLIP},{SHIFT}=4")
+def _step(word: str) -> tuple[AugmentStep, float]:
+    name, equals, number = word.partition("=")
+    step = STEPS.get(name)
+    if step is not None and ("=" in step.example) == bool(equals):
+        try:
+            value = float(number or 1)
+        except ValueError:
+            value = 0.0
+        if value > 0 and ("." in step.example or value == int(value)):
+            return step, value
+    usual = ", ".join(step.example for step in STEPS.values())
+    raise MoteError(f"'{word}' is unknown", where=_WHERE, remedy=f"use some of {usual}, as in {FLIP},{SHIFT}=4")
 
 
 def _flipped(pictures: Value, random: torch.Generator) -> Value:
@@ -63,3 +93,70 @@ def _shifted(pictures: Value, most: int, random: torch.Generator) -> Value:
     columns = right + torch.arange(width, device=pictures.device)
     numbers = torch.arange(count, device=pictures.device)
     return wide[numbers[:, None, None], rows[:, :, None], columns[:, None, :]]
+
+
+def _cut_out(pictures: Value, size: int, random: torch.Generator) -> Value:
+    """Sets a square in each image to the mean of the image; the square's centre is anywhere in it."""
+    count, height, width, _ = pictures.shape
+    rows = _span(count, height, torch.full((count, 1), size), random, reach=size - size // 2)
+    columns = _span(count, width, torch.full((count, 1), size), random, reach=size - size // 2)
+    return _blanked(pictures, (rows[:, :, None] & columns[:, None, :])[..., None])
+
+
+def _masked(samples: Value, most: int, random: torch.Generator) -> Value:
+    """Sets a span of time and a span of bins to the mean of each sample (SpecAugment)."""
+    count, bins = len(samples), 2 if samples.dim() > 3 and samples.shape[2] > 1 else samples.dim() - 1
+    for axis in (1, bins):
+        size = samples.shape[axis]
+        lengths = torch.randint(0, min(most, size - 1) + 1, (count, 1), generator=random)
+        span = _span(count, size, lengths, random)
+        shape = [1] * samples.dim()
+        shape[0], shape[axis] = count, size
+        samples = _blanked(samples, span.reshape(shape))
+    return samples
+
+
+def _span(count: int, size: int, lengths: Value, random: torch.Generator, reach: int = 0) -> Value:
+    """[N, size]: a random span of each length, which may begin so much before the first element and end so much after
+    the last."""
+    room = size - lengths + 2 * reach
+    begins = (torch.rand(count, 1, generator=random) * (room + 1)).to(torch.int64) - reach
+    positions = torch.arange(size)
+    return (positions >= begins) & (positions < begins + lengths)
+
+
+def _blanked(samples: Value, mask: Value) -> Value:
+    """Samples that are their mean where the mask is set."""
+    mean = samples.mean(tuple(range(1, samples.dim())), keepdim=True)
+    return torch.where(mask.to(samples.device), mean, samples)
+
+
+def _late(samples: Value, most: int, random: torch.Generator) -> Value:
+    """Shifts each sample along time, with the first or last step repeated."""
+    count, size = samples.shape[:2]
+    steps = torch.arange(size) + torch.randint(-most, most + 1, (count, 1), generator=random)
+    numbers = torch.arange(count, device=samples.device)
+    return samples[numbers[:, None], steps.clamp(0, size - 1).to(samples.device)]
+
+
+def _noisy(samples: Value, size: float, random: torch.Generator) -> Value:
+    own = torch.Generator(samples.device).manual_seed(int(torch.randint(1 << 62, (), generator=random)))
+    noise = torch.randn(samples.shape, generator=own, device=samples.device)
+    return samples + noise * samples.std() * size
+
+
+def _louder(samples: Value, size: float, random: torch.Generator) -> Value:
+    factors = 1 + size * (2 * torch.rand(len(samples), *(1,) * (samples.dim() - 1), generator=random) - 1)
+    return samples * factors.to(samples.device)
+
+
+STEPS = {
+    FLIP: AugmentStep(lambda _: _flipped, 3, FLIP),
+    SHIFT: AugmentStep(lambda most: lambda x, random: _shifted(x, int(most), random), 3, f"{SHIFT}=4"),
+    "cutout": AugmentStep(lambda size: lambda x, random: _cut_out(x, int(size), random), 3, "cutout=8"),
+    "time": AugmentStep(lambda most: lambda x, random: _late(x, int(most), random), 2, "time=4"),
+    "mask": AugmentStep(lambda most: lambda x, random: _masked(x, int(most), random), 2, "mask=4"),
+    "noise": AugmentStep(lambda size: lambda x, random: _noisy(x, size, random), 1, "noise=0.1"),
+    "gain": AugmentStep(lambda size: lambda x, random: _louder(x, size, random), 1, "gain=0.2"),
+}
+"""Steps by name; an example with a point takes real numbers, others whole ones."""

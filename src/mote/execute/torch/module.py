@@ -28,7 +28,23 @@ CONFIDENCES = (Softmax, EvenSoftmax, LogSoftmax, Logistic)
 """Layers that turn logits into probabilities; losses use the logits."""
 
 
-class Trainable(nn.Module):
+class Learner(nn.Module):
+    """A module that the training loop can train: it takes stacked samples."""
+
+    def outcome(self, *inputs: Value) -> Value:
+        """The first output."""
+        raise NotImplementedError
+
+    def scores(self, *inputs: Value) -> Value:
+        """The logits: the first output, before a final softmax or sigmoid."""
+        raise NotImplementedError
+
+    def confident(self) -> bool:
+        """Whether it computes classes: there is such a final layer."""
+        raise NotImplementedError
+
+
+class Trainable(Learner):
     """A trainable graph for any number of samples. Samples are stacked on the first axis where the graph has one
     element there, else on a new leading axis."""
 
@@ -46,15 +62,12 @@ class Trainable(nn.Module):
         raise NotImplementedError
 
     def outcome(self, *inputs: Value) -> Value:
-        """The first output."""
         return self._value(inputs, self.source.outputs[0])
 
     def scores(self, *inputs: Value) -> Value:
-        """The logits: the first output, before a final softmax or sigmoid."""
         return self._value(inputs, score_tensor(self.source))
 
     def confident(self) -> bool:
-        """Whether there is such a final layer."""
         return score_tensor(self.source) != self.source.outputs[0]
 
     def _value(self, inputs: tuple[Value, ...], tensor: int) -> Value:
@@ -172,11 +185,17 @@ def score_tensor(graph: Graph) -> int:
     """The logits: the first output, or the input of a final softmax or sigmoid."""
     output = graph.outputs[0]
     maker = graph.producers.get(output)
-    while maker is not None and (isinstance(maker, CONFIDENCES) or maker.kind in ("QUANTIZE", "DEQUANTIZE")):
+    while maker is not None and (isinstance(maker, CONFIDENCES) or _passes_on(graph, maker)):
         if isinstance(maker, CONFIDENCES):
             return maker.inputs[0]
         maker = graph.producers.get(maker.inputs[0])
     return output
+
+
+def _passes_on(graph: Graph, op: Op) -> bool:
+    """Whether an operator only stores its input otherwise, classes on the last axis still."""
+    before, after = (graph.tensors[i].shape for i in (op.inputs[0], op.outputs[0]))
+    return op.kind in ("QUANTIZE", "DEQUANTIZE") or (op.kind == "RESHAPE" and before[-1:] == after[-1:])
 
 
 def entered(graph: Graph, inputs: tuple[Value, ...]) -> dict[int, Value]:
