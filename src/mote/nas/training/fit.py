@@ -1,0 +1,82 @@
+"""Training of a network on data, and its accuracy on data that it was not trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from mote.errors import MoteError
+from mote.execute.torch.module import Learner
+from mote.graph.tensor import Array
+from mote.nas.training.module import NetworkModule
+from mote.train.augment import augmenting
+from mote.train.training import Progress, Recipe, fit
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Samples as a network takes them, after preprocessing, with their labels."""
+
+    inputs: Array
+    """[samples, height, width, channels] or [samples, features], float32."""
+    labels: Array
+    """[samples] whole numbers are classes; [samples] or [samples, k] real ones are to be computed."""
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) != len(self.labels):
+            raise MoteError(f"{len(self.inputs)} samples have {len(self.labels)} labels")
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, chosen: slice | Array) -> Examples:
+        return Examples(self.inputs[chosen], self.labels[chosen])
+
+
+@dataclass(frozen=True)
+class NetworkRecipe(Recipe):
+    """How a network is trained from the beginning. One thread, so that the number of workers that train several
+    networks does not change any."""
+
+    epochs: int = 30
+    batch: int = 128
+    rate: float = 0.1
+    optimizer: str = "sgd"
+    decay: float = 5e-4
+    warmup: float = 1.0
+    threads: int = 1
+    augment: str = ""
+    """Data augmentation such as "flip,shift=4"; see `mote.train.augment.augmenting`."""
+
+
+def train_network(
+    module: NetworkModule,
+    data: Examples,
+    recipe: NetworkRecipe | None = None,
+    *,
+    teacher: Learner | None = None,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> None:
+    """Train a module in place, from where it is: a module that was trained before goes on with a warm restart of the
+    learning rate, in the same process or, from its `state`, in another.
+
+    The same module, data and recipe give the same weights in every process and on every machine with processors of the
+    same kind. Processors of other kinds and accelerators round sums of floats otherwise, and give other weights."""
+    recipe = recipe or NetworkRecipe()
+    inputs = torch.from_numpy(np.ascontiguousarray(data.inputs, np.float32))
+    labels = torch.from_numpy(np.asarray(data.labels, np.int64 if module.network.classes else np.float32))
+    augment = augmenting(recipe.augment, [module.network.input], recipe.seed)
+    fit(module, [inputs], labels, recipe, teacher=teacher, augment=augment, device=device, progress=progress)
+
+
+def evaluate(module: NetworkModule, data: Examples) -> float:
+    """The share of samples whose class is told right; for a regression, the coefficient of determination (R2)."""
+    outputs = module.predict(data.inputs)
+    if module.network.classes:
+        right = (outputs[:, 0] > 0) if outputs.shape[1] == 1 else outputs.argmax(1)
+        return float((right == data.labels.reshape(-1)).mean())
+    wanted = data.labels.reshape(outputs.shape).astype(np.float64)
+    return 1 - float(np.square(outputs - wanted).sum() / np.square(wanted - wanted.mean(0)).sum())
