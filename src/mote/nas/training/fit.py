@@ -73,7 +73,7 @@ def train_network(
 
 
 def evaluate(module: NetworkModule, data: Examples) -> float:
-    """The share of samples whose class is told right; for a regression, the coefficient of determination (R2)."""
+    """The accuracy; for a regression, the coefficient of determination (R2)."""
     outputs = module.predict(data.inputs)
     if module.network.classes:
         right = (outputs[:, 0] > 0) if outputs.shape[1] == 1 else outputs.argmax(1)
