@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from mote.nas.spaces.layers import (
     INPUT,
     ActivationLayer,
@@ -156,7 +158,7 @@ def branches() -> Network:
     return Network((11, 9, 2), layers)
 
 
-FAMILIES = {
+FAMILIES: Mapping[str, Callable[[], Network]] = {
     "separable": separable,
     "residual": residual,
     "mobile": mobile,

@@ -21,7 +21,7 @@ def _written(graph: Graph) -> list[tuple[object, ...]]:
             (t.name, t.shape, t.dtype, None if t.quant is None else t.quant.scale.tobytes())
             for t in graph.tensors.values()
         ),
-        *((None if t.data is None else t.data.tobytes()) for t in graph.tensors.values()),
+        *((None if t.data is None else t.data.tobytes(),) for t in graph.tensors.values()),
     ]
 
 

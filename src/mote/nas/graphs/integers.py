@@ -7,6 +7,7 @@ from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.graph import Graph
 from mote.nas.graphs.floats import float_graph
 from mote.nas.graphs.precisions import numbered
+from mote.nas.graphs.quick import NotQuickError, quick_graph
 from mote.nas.graphs.ranges import synthetic_insides, synthetic_ranges
 from mote.nas.graphs.weights import random_weights
 from mote.nas.spaces.network import Network
@@ -16,6 +17,14 @@ from mote.passes.normal_form import normal
 def integer_graph(network: Network, seed: int = 0) -> Graph:
     """The graph that the quantizer would make of the trained network, with random weights and likely ranges: it costs
     as much. Graphs of equal networks are equal."""
+    try:
+        return quick_graph(network, seed)
+    except NotQuickError:
+        return thorough_graph(network, seed)
+
+
+def thorough_graph(network: Network, seed: int = 0) -> Graph:
+    """The integer graph of any network, by the quantizer itself."""
     graph = normal(float_graph(network, random_weights(network, seed)))
     scheme = Scheme(layers={i: Precision(text) for i, text in numbered(network, graph).items()})
     return quantized(graph, synthetic_ranges(graph), scheme, insides=synthetic_insides(graph))

@@ -34,11 +34,18 @@ def synthetic_ranges(graph: Graph) -> dict[int, Range]:
     seconds = {op.inputs[1] for op in graph.ops if isinstance(op, Add | Mul)}
     for op in graph.ops:
         given = [ranges[t] for t in op.inputs if t in ranges]
-        own = _OWN.get(type(op))
-        low, high = given[0] if own is None else own(op, given)
-        factor = SECOND if own is not None and op.outputs[0] in seconds else 1.0
-        ranges |= dict.fromkeys(op.outputs, (low * factor, high * factor))
+        ranges |= dict.fromkeys(op.outputs, range_after(op, given, second=op.outputs[0] in seconds))
     return ranges
+
+
+def range_after(op: Op, given: list[Range], *, second: bool = False) -> Range:
+    """The range of an operator's output, from those of its inputs; `second`: it is the second operand of a sum or a
+    product."""
+    own = _OWN.get(type(op))
+    if own is None:
+        return given[0]
+    low, high = own(op, given)
+    return (SECOND * low, SECOND * high) if second else (low, high)
 
 
 def synthetic_insides(graph: Graph) -> Insides:
