@@ -97,6 +97,7 @@ def check_contained(network: Network, largest: Network) -> None:
         assert type(large[layer.name]) is type(layer)
         whole = large[layer.name].parameters(*largest.given(large[layer.name]))
         assert parameters.keys() == whole.keys()
+        assert set(getattr(layer, "branches", ())) <= set(getattr(large[layer.name], "branches", ()))
         for name, shape in parameters.items():
             assert all(a <= b for a, b in zip(shape, whole[name], strict=True)), layer.name
 
@@ -157,6 +158,12 @@ def test_decisions_are_named_by_stage_and_block() -> None:
         "head.mean",
         "head.logits",
     ]
+
+
+def test_choices_are_described_by_widths_and_depths() -> None:
+    stages = (SpaceStage("residual", depth=(1, 2)), SpaceStage("conv", width=(8, 16)))
+    space = SearchSpace("s", stages, SpaceStage("conv", width=4), resolution=(0.5, 1.0))
+    assert space.described(space.largest()) == "4, residual x 2, 16 at 1.0"
 
 
 def test_the_size_of_a_space_counts_different_choices() -> None:

@@ -166,6 +166,18 @@ class SearchSpace:
         before = max((n for n, step in enumerate(steps, 1) if step.split("=")[0].split("(")[0] in _PIXELS), default=0)
         return ",".join([*steps[:before], f"resize={size[1]}x{size[0]}", *steps[before:]])
 
+    def described(self, choice: Choice) -> str:
+        """A choice in a few words, for tables: widths and depths of stages, and the resolution if it is chosen."""
+        words = []
+        for name, stage in self._named:
+            width, depth = (
+                _picked(choice, f"{name}.{option}", stage.values[option]) if option in stage.values else ""
+                for option in ("width", "depth")
+            )
+            words.append(f"{width or stage.block}{f' x {depth}' if stage.values['depth'] != (1,) else ''}")
+        at = f" at {choice['resolution']}" if "resolution" in choice else ""
+        return ", ".join(words) + at
+
     def network(self, choice: Choice, given: Shape, outputs: int, classes: bool = True) -> Network:
         """The network of a choice, for samples of a shape, which is that behind the preprocessing steps of the choice
         but before they are resized."""

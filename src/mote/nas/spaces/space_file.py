@@ -29,6 +29,8 @@ _KEYS = {
     **dict.fromkeys(("resolution", "preprocess"), (object, "")),
 }
 """Keys of a space, the types of their values, and these in words."""
+_FIRST = ("mobile", "conv1d", "temporal", "mlp")
+"""The spaces that a search of each kind of data begins with."""
 
 
 def read_space(path: str | Path) -> SearchSpace:
@@ -83,12 +85,13 @@ def builtin(name: str) -> SearchSpace:
 
 
 def spaces_for(kind: str) -> tuple[SearchSpace, ...]:
-    """The spaces that come with Mote for a kind of data."""
+    """The spaces that come with Mote for a kind of data, the most promising one first."""
     if kind not in KINDS:
         raise MoteError(
             f"there is no kind of data '{printable(kind)}'", remedy=f"{did_you_mean(kind, KINDS)}use {', '.join(KINDS)}"
         )
-    return tuple(space for space in map(builtin, builtin_names()) if kind in space.kinds)
+    names = dict.fromkeys((*_FIRST, *builtin_names()))
+    return tuple(space for space in map(builtin, names) if kind in space.kinds)
 
 
 def _stage(given: Any, where: str) -> SpaceStage:
