@@ -1,0 +1,164 @@
+"""The family of networks around a user's float model, whose weights come from it: refitted, distilled, quantized."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from random import Random
+from typing import Any, Self
+
+import numpy as np
+
+from mote.compiler.settings import Settings
+from mote.compress.prune.costs import prices
+from mote.compress.prune.reconstruct import refitted
+from mote.compress.quantize.composites import COMPOSITES
+from mote.compress.quantize.pipeline import CalibratedModel, Methods, finished, prepared
+from mote.compress.quantize.post_training import spread
+from mote.compress.quantize.quantizer import integers
+from mote.compress.quantize.types.precision import Scheme
+from mote.data.dataset_type import Dataset
+from mote.evaluation.score import outputs, real
+from mote.frontends.tflite.export import export
+from mote.graph import Graph
+from mote.nas.around.given import GivenModel
+from mote.nas.around.neighbourhood import Neighbourhood, numbered
+from mote.nas.around.pricing import GraphPricing
+from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
+from mote.nas.family import MODEL, Choice, FinishedMember
+from mote.nas.tasks import LearningTask, agreement
+from mote.progress import Say
+from mote.search import digest
+
+SAMPLES = 256
+"""Samples that importance, refitted weights and ranges of activations come from."""
+SCORED = 2048
+"""Samples that a candidate learns from before it is scored."""
+PLAIN = Methods(equalize=False, correct_biases=True, rounding="nearest")
+"""Quantization of candidates that are only scored."""
+PRUNED = 8
+"""Pruned models among the choices that a search begins with."""
+AWARE = 3
+"""Quantization-aware training takes one of so many epochs."""
+FLOAT = "float.tflite"
+"""The name of a member's float model."""
+TUNING, TRAINING = "mote.train.tuning", "mote.nas.around.training"
+"""Loaded only for training, as they need PyTorch."""
+
+
+@dataclass(frozen=True, eq=False)
+class AroundFamily:
+    """Networks around a float model. They are scored by evolution, after a moment of distillation from the model."""
+
+    name: str
+    near: Neighbourhood
+    seen: CalibratedModel
+    """The model's ranges of activations, by which candidates are quantized to be priced, and the samples of them."""
+    task: LearningTask
+    pricing: GraphPricing
+    preprocess: str = ""
+    """The steps that make the model's input, as its file says."""
+    augment: str = ""
+    device: str = "auto"
+    shared = True
+
+    @classmethod
+    def of(
+        cls,
+        given: GivenModel,
+        task: LearningTask,
+        settings: Settings,
+        pricing: GraphPricing,
+        *,
+        augment: str = "",
+        device: str = "auto",
+    ) -> Self:
+        """The family of a model for a task; its channels are ranked by what they save in cycles on the target."""
+        cases = spread(task.train.cases(given.graph), SAMPLES)
+        seen = prepared(given.graph, cases, PLAIN)
+        near = Neighbourhood.of(seen.exact, cases, prices(seen.exact, seen, settings, "cycles"))
+        return cls("around", near, seen, task, pricing, given.preprocess, augment, device)
+
+    @cached_property
+    def key(self) -> str:
+        data = [(part.inputs, part.labels) for part in (self.task.train, self.task.validation)]
+        return digest(self.name, export(self.near.graph, self.name).data, data, self.pricing.key, self.augment)
+
+    def first(self) -> Sequence[Choice]:
+        """The model as it is, and pruned ones of all sizes."""
+        count = len(self.near.steps)
+        return [{}, *(self.near.pruned(n * count // PRUNED) for n in range(1, PRUNED + 1))]
+
+    def random(self, rng: Random) -> Choice:
+        return self.near.random(rng)
+
+    def mutated(self, choice: Choice, rng: Random) -> Choice:
+        return self.near.mutated(choice, rng)
+
+    def crossed(self, one: Choice, other: Choice, rng: Random) -> Choice:
+        return self.near.crossed(one, other, rng)
+
+    def described(self, choice: Choice) -> str:
+        return self.near.described(choice)
+
+    def costs(self, choice: Choice) -> NetworkCosts | DoesNotFit:
+        graph, layers = numbered(self.near.graph_of(choice), self.near.layers_of(choice))
+        seen = self.seen
+        made = integers(graph, seen.ranges, Scheme(layers=layers), wide=seen.wide, insides=seen.insides)
+        return self.pricing.costs(made.graph)
+
+    def prepared(self, checkpoint: str, say: Say) -> Self:
+        return self
+
+    def score(self, choice: Choice, epochs: int) -> float:
+        """Held-out accuracy of the quantized network after one short epoch."""
+        few = spread_samples(self.task.train, SCORED)
+        graph, layers = numbered(self._trained(choice, 1, few), self.near.layers_of(choice))
+        cases = spread(self.task.train.cases(graph), SAMPLES)
+        made = finished(prepared(graph, cases, PLAIN), Scheme(layers=layers)).integers.graph
+        return accuracy(made, self.task.validation, self.task.classes)
+
+    def finish(self, choice: Choice, epochs: int) -> FinishedMember:
+        """The network after distillation and quantization-aware training; the model as it is only quantized."""
+        aware = max(epochs // AWARE, 1)
+        trained = self._trained(choice, max(epochs - aware, 1), self.task.train)
+        graph, layers = numbered(trained, self.near.layers_of(choice))
+        cases = spread(self.task.train.cases(graph), SAMPLES)
+        calibrated = prepared(graph, cases, Methods())
+        if choice and not any(type(op) in COMPOSITES for op in graph.ops):
+            training: Any = import_module(TRAINING)
+            made = training.trained_aware(
+                calibrated, Scheme(layers=layers), self.near.graph, self.task.train, aware, self.augment, self.device
+            )
+        else:
+            made = finished(calibrated, Scheme(layers=layers)).integers.graph
+        file = export(made, self.name, preprocess=self.preprocess).data
+        return FinishedMember(
+            files={MODEL: file, FLOAT: export(graph, self.name, preprocess=self.preprocess).data},
+            validation=accuracy(made, self.task.validation, self.task.classes),
+        )
+
+    def _trained(self, choice: Choice, epochs: int, data: Dataset) -> Graph:
+        """The float graph of a choice: refitted layer by layer to what the model computes, then distilled from it."""
+        graph = self.near.graph_of(choice)
+        if graph is self.near.graph:
+            return graph
+        tuning: Any = import_module(TUNING)
+        refit = refitted(self.near.graph, graph, self.seen.cases)
+        how = tuning.Tuning(epochs, self.augment, self.device)
+        distilled: Graph = tuning.fine_tuned(refit, self.near.graph, data, {}, how)
+        return distilled
+
+
+def spread_samples(data: Dataset, most: int) -> Dataset:
+    """A number of samples, evenly spread over the data."""
+    return data if len(data) <= most else data.take(np.linspace(0, len(data) - 1, most).round().astype(int))
+
+
+def accuracy(graph: Graph, data: Dataset, classes: bool) -> float:
+    """The accuracy of a quantized graph; of a regression the coefficient of determination."""
+    assert data.labels is not None
+    answers = real(graph.tensors[graph.outputs[0]], outputs(graph, data.cases(graph))[0])
+    return agreement(answers.reshape(len(answers), -1), data.labels, classes)
