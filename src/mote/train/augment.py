@@ -159,4 +159,4 @@ STEPS = {
     "noise": AugmentStep(lambda size: lambda x, random: _noisy(x, size, random), 1, "noise=0.1"),
     "gain": AugmentStep(lambda size: lambda x, random: _louder(x, size, random), 1, "gain=0.2"),
 }
-"""Steps by name; an example with a point takes real numbers, others whole ones."""
+"""Steps by name; an example with a point takes floats, others integers."""
