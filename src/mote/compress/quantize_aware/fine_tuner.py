@@ -10,8 +10,8 @@ from mote.compiler.options import check_at_least, reading
 from mote.compress.quantize import pipeline
 from mote.compress.quantize.pipeline import Methods, QuantizationResult
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
-from mote.compress.quantize.quantizer import Integers
-from mote.compress.quantize.types.precision import Precision
+from mote.compress.quantize.quantizer import IO, Integers
+from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.compress.quantize_aware.aware import AwareModule
 from mote.compress.quantize_aware.prepared import Prepared
 from mote.data.dataset import dataset
@@ -19,6 +19,8 @@ from mote.errors import MoteError, explaining, naming
 from mote.evaluation.converter import differences
 from mote.execute.torch.module import GraphModule
 from mote.frontends import EDGES, Source, read, source_of
+from mote.graph import Graph
+from mote.graph.tensor import Array
 from mote.train import training
 from mote.train.training import Augment, Progress, Recipe
 
@@ -79,12 +81,26 @@ def prepare(
                 remedy="give a few hundred typical inputs: data=...",
             )
         cases = spread(dataset(data, inputs=inputs).cases(graph), samples)
-        given = pipeline.prepared(graph, cases, methods, scheme.default)
-        aware = AwareModule(given.exact, given.ranges, scheme, io, wide=given.wide)
-        _keep_zeros(aware.real)
-        if correct_biases or rounding == "adaptive":
-            aware.begin_with(pipeline.finished(given, scheme).integers)
-    return Prepared(aware, Origin(source, (*model_read.warnings, *differences(graph)), given)).eval()
+        return prepare_graph(graph, cases, source, scheme, methods, io, warnings=model_read.warnings)
+
+
+def prepare_graph(
+    graph: Graph,
+    cases: Sequence[Mapping[int, Array]],
+    source: Source,
+    scheme: Scheme,
+    methods: Methods,
+    io: str = IO[0],
+    *,
+    warnings: Sequence[str] = (),
+) -> Prepared:
+    """Prepares the float graph of a source, in normal form, with calibration cases."""
+    given = pipeline.prepared(graph, cases, methods, scheme.default)
+    aware = AwareModule(given.exact, given.ranges, scheme, io, wide=given.wide)
+    _keep_zeros(aware.real)
+    if methods.correct_biases or methods.rounding == "adaptive":
+        aware.begin_with(pipeline.finished(given, scheme).integers)
+    return Prepared(aware, Origin(source, (*warnings, *differences(graph)), given)).eval()
 
 
 def _keep_zeros(module: GraphModule) -> None:
@@ -126,18 +142,29 @@ def train(
     origin = _origin(prepared)
     samples = dataset(data, inputs=inputs, labels=labels)
     recipe = Recipe(epochs, batch, rate, optimizer, decay, temperature, seed, relative=True)
-    teacher = GraphModule(origin.given.exact) if distill else None
-
-    def between(epoch: int, all_epochs: int, loss: float) -> None:
-        if recalibrate and epoch == all_epochs - all_epochs // 2 and epoch < all_epochs:
-            _recalibrate(prepared, origin)
-        if progress is not None:
-            progress(epoch, all_epochs, loss)
-
     with naming(origin.source.where):
         training.train(
-            prepared.aware, samples, recipe, teacher=teacher, augment=augment, device=device, progress=between
+            prepared.aware,
+            samples,
+            recipe,
+            teacher=GraphModule(origin.given.exact) if distill else None,
+            augment=augment,
+            device=device,
+            progress=recalibrating(prepared, progress) if recalibrate else progress,
         )
+
+
+def recalibrating(prepared: Prepared, progress: Progress | None = None) -> Progress:
+    """Progress of training that measures the ranges of activations once more when half of the epochs are over."""
+    origin = _origin(prepared)
+
+    def between(epoch: int, epochs: int, loss: float) -> None:
+        if epoch == epochs - epochs // 2 and epoch < epochs:
+            _recalibrate(prepared, origin)
+        if progress is not None:
+            progress(epoch, epochs, loss)
+
+    return between
 
 
 def _recalibrate(prepared: Prepared, origin: Origin) -> None:
