@@ -1,1 +1,17 @@
-"""Training of networks in PyTorch: modules of networks, a supernet of a space, quantization-aware training."""
+"""Training of networks in PyTorch: modules of networks, a supernet of a space, quantization-aware training.
+
+Import it where training begins, as it needs PyTorch."""
+
+from mote.nas.training.fit import Examples, NetworkRecipe, evaluate, train_network
+from mote.nas.training.module import NetworkModule
+from mote.nas.training.quantized import QuantizedRecipe, quantize_aware
+
+__all__ = [
+    "Examples",
+    "NetworkModule",
+    "NetworkRecipe",
+    "QuantizedRecipe",
+    "evaluate",
+    "quantize_aware",
+    "train_network",
+]
