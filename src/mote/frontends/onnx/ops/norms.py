@@ -70,6 +70,9 @@ def _last_axes(node: Node, x: Value) -> range:
 def layer_norm(node: Node) -> list[Value]:
     x = node.input()
     node.integer("stash_type", 1)
+    if not (node.wants(1) or node.wants(2)):
+        epsilon = node.real("epsilon", 1e-5)
+        return [norms.layer_norm(node.b, x, _last_axes(node, x), node.optional(1), node.optional(2), epsilon)]
     standardized, mean, inverse = norms.standardized(node.b, x, _last_axes(node, x), node.real("epsilon", 1e-5))
     return [norms.affine(node.b, standardized, node.optional(1), node.optional(2)), mean, inverse]
 
