@@ -101,6 +101,7 @@ class _Writer:
         self.seconds = {layer.inputs[1] for layer in network.layers if isinstance(layer, AddLayer)}
         self.tensors: dict[int, Tensor] = {}
         self.ranges: dict[int, Range] = {}
+        self.vectors: dict[int, int] = {}
         self.ops: list[Op] = []
         self.name = ""
 
@@ -120,7 +121,7 @@ class _Writer:
         if len(self.tensors[output].shape) != 2:
             if len(network.shapes[network.layers[-1].name]) != 1:
                 raise NotQuickError
-            output = self.same(Reshape, output, (1, self.tensors[output].size))
+            output = self.flat(output)
         self.ops[-1] = self.ops[-1].with_(name=OUTPUT)
         return Graph("network", self.tensors, tuple(self.ops), (values[INPUT],), (output,)).verify()
 
@@ -149,11 +150,16 @@ class _Writer:
         self.ops.append(made)
         return self.tensor(self.name, shape, quant or _steps(*self.ranges[output]))
 
-    def same(self, kind: type[Op], given: int, shape: Shape, **attributes: Any) -> int:
+    def same(self, kind: type[Op], given: int, shape: Shape, /, **attributes: Any) -> int:
         """Append an operator whose output has the scale of its input."""
-        if kind is Reshape:
-            attributes["shape"] = shape
         return self.op(kind, [given], shape, quant=self.tensors[given].quant, **attributes)
+
+    def flat(self, given: int) -> int:
+        """A tensor as a vector, the same one for all layers that take it."""
+        if given not in self.vectors:
+            shape = (1, self.tensors[given].size)
+            self.vectors[given] = self.same(Reshape, given, shape, shape=shape)
+        return self.vectors[given]
 
     def layer(self, kind: type[Op], given: int, shape: Shape, layer: ConvLayer | DenseLayer, **attributes: Any) -> int:
         """Append an operator with weights and a bias."""
@@ -185,7 +191,7 @@ def _conv(w: _Writer, layer: ConvLayer, given: int) -> int:
 def _dense(w: _Writer, layer: DenseLayer, given: int) -> int:
     t = w.tensors[given]
     if t.size != t.shape[-1]:
-        given = w.same(Reshape, given, (1, t.size))
+        given = w.flat(given)
     shape = (*w.tensors[given].shape[:-1], layer.units)
     return w.layer(FullyConnected, given, shape, layer, keep_dims=True)
 
@@ -208,9 +214,9 @@ def _mean(w: _Writer, layer: MeanLayer, given: int) -> int:
 
 def _add(w: _Writer, layer: AddLayer, first: int, second: int) -> int:
     one, other = w.tensors[first].shape, w.tensors[second].shape
-    if len(one) != len(other) or layer.activation == "hardswish":
-        raise NotQuickError
     shape = tuple(map(max, one, other))
+    if len(one) != len(other) or shape not in (one, other) or layer.activation == "hardswish":
+        raise NotQuickError
     return w.op(Add, [first, second], shape, activation=FUSED[layer.activation], infinite=True)
 
 
