@@ -116,7 +116,7 @@ def test_spaces_of_mote(name: str) -> None:
                 check_contained(network, largest)
 
 
-@pytest.mark.parametrize("name", ["mobile", "residual", "repconv", "separable"])
+@pytest.mark.parametrize("name", ["fused", "mobile", "residual", "repconv", "separable"])
 def test_spaces_of_images_reach_from_the_least_part_to_large_ones(name: str) -> None:
     space = builtin(name)
     smallest, largest = (space.network(choice, (32, 32, 3), 10) for choice in (space.smallest(), space.largest()))

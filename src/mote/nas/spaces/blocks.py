@@ -111,6 +111,15 @@ def _inverted(stack: LayerStack, block: BlockValues, branches: range | tuple[int
         stack.add(block.layer("add"), source)
 
 
+def _fused(stack: LayerStack, block: BlockValues) -> None:
+    source = stack.last
+    inner = max(round(block.expand * stack.channels), 1)
+    stack.conv(block.layer("expand"), inner, block.kernel, block.stride, activation=block.activation)
+    stack.conv(block.layer("project"), block.width)
+    if block.keeps:
+        stack.add(block.layer("add"), source)
+
+
 def _separable(stack: LayerStack, block: BlockValues) -> None:
     name = block.layer("depthwise")
     stack.depthwise(name, block.kernel, block.stride, block.dilation, activation=block.activation)
@@ -211,6 +220,11 @@ BLOCKS: Mapping[str, NetworkBlock] = {
     "pool": NetworkBlock(_pool, {"kernel": 2, "stride": 2}, "max pooling"),
     "separable": NetworkBlock(_separable, _DILATED, "a depthwise and a pointwise convolution (MobileNet, DS-CNN)"),
     "mobile": NetworkBlock(_mobile, {**_DILATED, "expand": 4}, "an inverted residual (MobileNetV2)"),
+    "fused": NetworkBlock(
+        _fused,
+        {**_WINDOW, "expand": 2},
+        "an inverted residual whose first convolution is no depthwise one (EfficientNetV2)",
+    ),
     "residual": NetworkBlock(_residual, _WINDOW, "two convolutions beside a shortcut (ResNet)"),
     "bottleneck": NetworkBlock(
         _bottleneck, {**_WINDOW, "expand": 0.25}, "a convolution over fewer channels beside a shortcut (ResNet-50)"

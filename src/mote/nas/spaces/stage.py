@@ -28,7 +28,7 @@ class SpaceStage:
     kernel: Options | None = None
     """Chosen for each block, as are expand and dilation. "5x1" is 5 rows (of time) and 1 column."""
     expand: Options | None = None
-    """Channels inside a block for each of its input (mobile, tenet) or of its output (bottleneck, transformer)."""
+    """Channels inside a block for each of its input (mobile, fused, tenet) or output (bottleneck, transformer)."""
     dilation: Options | None = None
     heads: Options | None = None
     activation: Options | None = None
