@@ -25,7 +25,14 @@ static inline int32_t mote_forest_key_f32(float x) {
 
 static inline int32_t mote_forest_key_s32(int32_t x) { return x; }
 
-#define MOTE_FOREST_NONE_F32(x) ((x) != (x))
+/* Whether a float32 number is none, by its bits: a comparison would be a call on cores without floating point. */
+static inline int mote_forest_none_f32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits << 1 > 0xff000000u;
+}
+
+#define MOTE_FOREST_NONE_F32(x) mote_forest_none_f32(x)
 #define MOTE_FOREST_NONE_S32(x) 0
 
 /* Codes of type C for features of type X, which compare as KEY(x) with thresholds of type T; NONE(x): x is no number.
