@@ -12,6 +12,7 @@ from mote.graph import Graph
 from mote.passes.folding import (
     fold_batch_norm,
     fold_constants,
+    fold_forests,
     fold_heads,
     remove_dead_code,
     remove_identities,
@@ -105,6 +106,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("simplify control flow", simplify_control.run, BOTH),
     Pass("remove dead code", everywhere(remove_dead_code.run), BOTH),
     Pass("remove identities", everywhere(remove_identities.run), BOTH),
+    Pass("fold forests", everywhere(fold_forests.run)),
     Pass("fuse moves", everywhere(fuse_moves.run)),
     Pass("products to layers", everywhere(products_to_layers.run), BOTH),
     Pass("fold heads", everywhere(fold_heads.run)),
