@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +26,9 @@ Progress = Callable[[int, int, float], None]
 """Callback after each epoch: its number from 1 on, the number of epochs, and the mean loss."""
 Augment = Callable[[Sequence[Value]], Sequence[Value]]
 """Transforms a batch of inputs (data augmentation)."""
+Objective = Callable[[Sequence[Value], Value | None, float], Iterable[Value]]
+"""The losses of a batch, of inputs, labels and the share of the labels in mixed inputs; their gradients are added up,
+one after another."""
 OPTIMIZERS = ("adam", "sgd", "adamw")
 """`sgd` has Nesterov's momentum."""
 MOMENTUM = 0.9
@@ -122,10 +125,12 @@ def fit(
     augment: Augment | None = None,
     device: str = "auto",
     progress: Progress | None = None,
+    objective: Objective | None = None,
 ) -> None:
-    """Train a module in place on stacked inputs. A seed gives the same results each time on the same kind of
-    processor, in any process, where `recipe.threads` says how many threads; processors of other kinds, and
-    accelerators, round sums of floats otherwise."""
+    """Train a module in place on stacked inputs, for another `objective` than labels and teacher if one is given.
+
+    A seed gives the same results each time on the same kind of processor, in any process, where `recipe.threads` says
+    how many threads; processors of other kinds, and accelerators, round sums of floats otherwise."""
     _check(recipe)
     on, home = torch.device(chosen(device)), next(module.parameters()).device
     module.to(on).train()
@@ -139,6 +144,7 @@ def fit(
     random = torch.Generator().manual_seed(recipe.seed)
     mixing = np.random.default_rng(recipe.seed)
     inputs = [resident(x, on) for x in inputs]
+    objective = objective or (lambda *batch: [supervised(module, *batch, teacher=teacher, recipe=recipe)])
     labels = None if labels is None else labels.to(on)
     with repeatable(recipe.threads):
         for epoch in range(1, recipe.epochs + 1):
@@ -150,14 +156,14 @@ def fit(
                 share = float(mixing.beta(recipe.mixup, recipe.mixup)) if recipe.mixup else 1.0
                 if share < 1:
                     given = [share * x + (1 - share) * x.flip(0) for x in given]
-                loss = _loss(module, given, wanted, teacher, recipe, share)
                 optimizer.zero_grad()
-                torch.autograd.backward(loss)
+                for loss in objective(given, wanted, share):
+                    torch.autograd.backward(loss)
+                    total += loss.detach() * len(numbers)
                 optimizer.step()
                 schedule.step()
                 if average is not None:
                     average.update_parameters(module)
-                total += loss.detach() * len(numbers)
             _check_finite(float(total), epoch)
             if progress is not None:
                 progress(epoch, recipe.epochs, float(total) / count)
@@ -248,39 +254,42 @@ def _size(constant: nn.Parameter) -> float:
     return max(float(constant.detach().square().mean().sqrt()), SMALLEST)
 
 
-def _loss(
+def supervised(
     module: Learner,
     inputs: Sequence[Value],
     labels: Value | None,
+    share: float,
+    *,
     teacher: Learner | None,
     recipe: Recipe,
-    share: float,
 ) -> Value:
     """Loss against labels and against the teacher's outputs. `share`: that of the labels in mixed inputs, beside those
     of the reversed batch."""
     classes = (labels is not None and not labels.is_floating_point()) or (labels is None and module.confident())
     outputs = module.scores(*inputs) if classes else module.outcome(*inputs)
-    loss = torch.zeros((), device=outputs.device)
-    if labels is not None:
-        loss = loss + share * _missed(outputs, labels, classes, recipe.smoothing)
-        if share < 1:
-            loss = loss + (1 - share) * _missed(outputs, labels.flip(0), classes, recipe.smoothing)
+    loss = torch.zeros((), device=outputs.device) if labels is None else missed(outputs, labels, share, recipe)
     if teacher is not None:
         with torch.no_grad():
             wanted = teacher.scores(*inputs) if classes else teacher.outcome(*inputs)
-        distance = (
-            imitated(outputs, wanted, recipe.temperature)
-            if classes
-            else functional.mse_loss(outputs, _like(wanted, outputs))
-        )
-        loss = loss + recipe.imitation * distance
+        loss = loss + recipe.imitation * distance(outputs, wanted, classes, recipe)
     return loss
 
 
-def _missed(outputs: Value, labels: Value, classes: bool, smoothing: float) -> Value:
-    if classes:
-        return classified(outputs, labels, smoothing)
+def missed(outputs: Value, labels: Value, share: float, recipe: Recipe) -> Value:
+    """Loss against labels, and where their share is below 1, against those of the reversed batch."""
+    if share < 1:
+        both = (missed(outputs, of, 1.0, recipe) for of in (labels, labels.flip(0)))
+        return share * next(both) + (1 - share) * next(both)
+    if not labels.is_floating_point():
+        return classified(outputs, labels, recipe.smoothing)
     return functional.mse_loss(outputs, _like(labels, outputs))
+
+
+def distance(outputs: Value, wanted: Value, classes: bool, recipe: Recipe) -> Value:
+    """Loss against a teacher's outputs."""
+    if classes:
+        return imitated(outputs, wanted, recipe.temperature)
+    return functional.mse_loss(outputs, _like(wanted, outputs))
 
 
 def _like(labels: Value, outputs: Value) -> Value:

@@ -5,13 +5,18 @@ Import it where training begins, as it needs PyTorch."""
 from mote.nas.training.fit import Examples, NetworkRecipe, evaluate, train_network
 from mote.nas.training.module import NetworkModule
 from mote.nas.training.quantized import QuantizedRecipe, quantize_aware
+from mote.nas.training.supernet import Supernet, SupernetRecipe, calibrate, train_supernet
 
 __all__ = [
     "Examples",
     "NetworkModule",
     "NetworkRecipe",
     "QuantizedRecipe",
+    "Supernet",
+    "SupernetRecipe",
+    "calibrate",
     "evaluate",
     "quantize_aware",
     "train_network",
+    "train_supernet",
 ]

@@ -59,11 +59,13 @@ class LayerModule(nn.Module, Generic[Kind]):
     """A layer with its own tensors. Feature maps are [samples, channels, height, width], vectors [samples,
     elements]."""
 
-    def __init__(self, layer: Kind, given: Sequence[Shape], seed: int = 0) -> None:
+    def __init__(self, layer: Kind, given: Sequence[Shape], seed: int | None = 0) -> None:
         super().__init__()
         self.layer = layer
         self.given = tuple(given)
         """The shapes of the inputs of one sample, channels last."""
+        if seed is None:
+            return
         random = torch.Generator().manual_seed(crc32(f"{seed} {layer.name}".encode()))
         for name, value in self.initial(random).items():
             if name.rpartition(".")[2] in STATISTICS:
@@ -88,6 +90,12 @@ class LayerModule(nn.Module, Generic[Kind]):
         batch."""
         raise NotImplementedError
 
+    def sliced(self, layer: Kind, given: Sequence[Shape]) -> dict[str, Value]:
+        """Slices of the tensors for a layer of the same name that is no larger, with inputs of given shapes."""
+        if self.tensors():
+            raise MoteError(f"weights of a {type(layer).__name__} cannot be shared", where=layer.name)
+        return {}
+
     def export(self) -> dict[str, Array]:
         """Trained constants in the shapes of `NetworkLayer.parameters`."""
         return {}
@@ -104,13 +112,16 @@ def _name(key: str) -> str:
 class WeightModule(LayerModule[Kind]):
     """A layer with a matrix or kernel of weights, and batch normalization or a bias after it."""
 
+    momentum = MOMENTUM
+    """Weight of a batch in the running statistics."""
+
     def normalized(self, tensors: Tensors, sums: Value, of: str = "") -> Value:
         """Sums after batch normalization, with the running statistics unless it is trained, or a channel has but one
         value."""
         mean, variance = tensors.get(f"{of}mean"), tensors.get(f"{of}variance")
         batch = mean is None or (self.training and sums.numel() > sums.shape[1])
         return functional.batch_norm(
-            sums, mean, variance, tensors[f"{of}scale"], tensors[f"{of}shift"], batch, MOMENTUM, EPSILON
+            sums, mean, variance, tensors[f"{of}scale"], tensors[f"{of}shift"], batch, self.momentum, EPSILON
         )
 
     def folded(self, weights: Value, of: str = "") -> tuple[Array, Array]:
@@ -150,16 +161,11 @@ class ConvModule(WeightModule[ConvLayer]):
         tensors |= _norm(filters) if layer.norm else {"bias": torch.zeros(filters)}
         for branch in layer.branches:
             if branch:
-                tensors[f"{branch}.weights"] = kernel(self.branch_kernel(branch))
+                tensors[f"{branch}.weights"] = kernel(branch_kernel(layer, branch))
             elif filters != channels:
                 raise MoteError(f"an identity from {channels} to {filters} channels", where=layer.name)
             tensors |= _norm(filters, f"{branch}.")
         return tensors
-
-    def branch_kernel(self, branch: int) -> tuple[int, int]:
-        """The kernel of a branch: no longer than the layer's along either axis."""
-        height, width = self.layer.kernel
-        return min(branch or 1, height), min(branch or 1, width)
 
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
         (x,) = inputs
@@ -170,7 +176,7 @@ class ConvModule(WeightModule[ConvLayer]):
         sums = _convolved(x, tensors["weights"], axes, layer.depthwise, tensors.get("bias"))
         total = self.normalized(tensors, sums) if layer.norm else sums
         for branch in layer.branches:
-            size, cut = self.branch_kernel(branch), x
+            size, cut = branch_kernel(layer, branch), x
             for dim, (axis, begin, length) in enumerate(zip(axes, crop_begins(layer, size), size, strict=True), 2):
                 cut = cut.narrow(dim, begin * axis.dilation, x.shape[dim] - (axis.kernel - length) * axis.dilation)
             if branch:
@@ -180,6 +186,21 @@ class ConvModule(WeightModule[ConvLayer]):
                 part = cut[:, :, :: axes[0].stride, :: axes[1].stride]
             total = total + self.normalized(tensors, part, f"{branch}.")
         return ACTIVATE[layer.activation](total)
+
+    def sliced(self, layer: ConvLayer, given: Sequence[Shape]) -> dict[str, Value]:
+        """Slices with the leading channels, and of kernels their centre: see `crop_begins`."""
+        channels = given[0][2]
+        filters, depth = (channels, 1) if layer.depthwise else (layer.filters, channels)
+        tensors = {name: value for name, value in self.tensors().items() if _branch(name) in (None, *layer.branches)}
+        for name, value in tensors.items():
+            if value.dim() == 1:
+                tensors[name] = value[:filters]
+                continue
+            branch, outer = _branch(name), (value.shape[2], value.shape[3])
+            height, width = layer.kernel if branch is None else branch_kernel(layer, branch)
+            top, side = crop_begins(replace(self.layer, kernel=outer), (height, width))
+            tensors[name] = value[:filters, :depth, top : top + height, side : side + width]
+        return tensors
 
     def export(self) -> dict[str, Array]:
         layer, tensors = self.layer, self.tensors()
@@ -194,6 +215,18 @@ class ConvModule(WeightModule[ConvLayer]):
         last = np.moveaxis(kernel, 1, 3)
         weights = last[..., 0].transpose(1, 2, 0) if layer.depthwise else last
         return {"weights": _float(weights), "bias": _float(bias)}
+
+
+def _branch(name: str) -> int | None:
+    """The branch of a tensor, which is None for the layer's own."""
+    of, point, _ = name.partition(".")
+    return int(of) if point else None
+
+
+def branch_kernel(layer: ConvLayer, branch: int) -> tuple[int, int]:
+    """The kernel of a branch: no longer than the layer's along either axis."""
+    height, width = layer.kernel
+    return min(branch or 1, height), min(branch or 1, width)
 
 
 def crop_begins(layer: WindowLayer, size: Sequence[int]) -> tuple[int, int]:
@@ -242,6 +275,12 @@ class DenseModule(WeightModule[DenseLayer]):
     def compute(self, tensors: Tensors, *inputs: Value) -> Value:
         sums = functional.linear(flat(inputs[0]), tensors["weights"], tensors.get("bias"))
         return ACTIVATE[self.layer.activation](self.normalized(tensors, sums) if self.layer.norm else sums)
+
+    def sliced(self, layer: DenseLayer, given: Sequence[Shape]) -> dict[str, Value]:
+        tensors = {name: value[: layer.units] for name, value in self.tensors().items()}
+        slices = [slice(size) for size in given[0]]
+        elements = tensors["weights"].reshape(layer.units, *self.given[0])
+        return tensors | {"weights": elements[:, *slices].reshape(layer.units, -1)}
 
     def export(self) -> dict[str, Array]:
         weights, bias = self.folded(self.tensors()["weights"])

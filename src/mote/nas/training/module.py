@@ -38,6 +38,10 @@ class NetworkModule(Learner):
         assert isinstance(module, LayerModule)
         return module
 
+    def has(self, name: str) -> bool:
+        """Whether there is a layer of that name."""
+        return _key(name) in self.layers
+
     def forward(self, x: Value) -> Value:
         return computed(self.network, x, lambda layer, inputs: self.layer(layer.name)(*inputs))
 

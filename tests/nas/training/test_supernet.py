@@ -1,0 +1,114 @@
+"""Subnets of a supernet are slices of its weights; trained together, larger ones are no worse than smaller ones."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+
+from mote.errors import MoteError
+from mote.nas.spaces.layers import WindowLayer
+from mote.nas.spaces.network import Network
+from mote.nas.spaces.space_file import builtin
+from mote.nas.training.fit import Examples, evaluate
+from mote.nas.training.module import NetworkModule
+from mote.nas.training.supernet import Supernet, SupernetRecipe, calibrate, resized, train_supernet
+from tests.helpers.digits import digits
+from tests.nas.training import networks
+
+SMALLEST, LARGEST = networks.picture_network(4, 3, 1), networks.picture_network(8, 5, 2)
+
+
+def sample(random: Random) -> Network:
+    return networks.picture_network(random.choice((4, 6, 8)), random.choice((3, 5)), random.choice((1, 2)))
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Examples, Examples]:
+    learned, tested = digits()
+    assert learned.labels is not None and tested.labels is not None
+    return Examples(learned.images, learned.labels), Examples(tested.images, tested.labels)
+
+
+def test_subnets_are_slices_of_the_weights() -> None:
+    supernet = Supernet(LARGEST, seed=1)
+    subnet = supernet.subnet(SMALLEST)
+    whole, part = supernet.whole.layer("down").tensors(), subnet.layer("down").tensors()
+    assert torch.equal(part["weights"], whole["weights"][:8, :4, 1:4, 1:4])
+    assert torch.equal(part["scale"], whole["scale"][:8])
+    x = torch.randn(16, 8, 8, 1, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        assert torch.allclose(supernet(x, SMALLEST), subnet.train()(x), atol=1e-5)
+        assert torch.allclose(supernet(x), supernet.whole.train()(x), atol=1e-5)
+
+
+def test_calibration_measures_the_statistics_of_the_data(data: tuple[Examples, Examples]) -> None:
+    inputs = data[0].inputs[:256]
+    module = calibrate(NetworkModule(SMALLEST), inputs, batch=256)
+    assert not module.training
+    at_once = module.predict(inputs)
+    with torch.no_grad():
+        batch = module.train()(torch.from_numpy(inputs)).numpy()
+    assert np.allclose(at_once, batch, rtol=0.05, atol=0.02)
+    parts = calibrate(module, inputs, batch=64).predict(inputs)
+    assert not np.array_equal(parts, at_once) and np.allclose(parts, at_once, atol=0.2)
+
+
+def test_trained_subnets_rank_by_their_size(data: tuple[Examples, Examples]) -> None:
+    supernet, losses = Supernet(LARGEST), []
+    recipe = SupernetRecipe(epochs=2, batch=16, rate=0.1, sampled=1)
+    train_supernet(supernet, data[0][:800], SMALLEST, sample, recipe, progress=lambda *epoch: losses.append(epoch[2]))
+    assert losses[-1] < losses[0]
+    accuracies = []
+    for network in (SMALLEST, LARGEST):
+        subnet = calibrate(supernet.subnet(network), data[0].inputs[:256])
+        accuracies.append(evaluate(subnet, data[1]))
+    assert accuracies[1] > 0.85 and accuracies[1] + 0.02 > accuracies[0] > 0.5, accuracies
+
+
+def test_the_same_seed_gives_the_same_supernet(data: tuple[Examples, Examples]) -> None:
+    states = []
+    for _ in range(2):
+        supernet = Supernet(SMALLEST)
+        train_supernet(supernet, data[0][:64], SMALLEST, lambda _: SMALLEST, SupernetRecipe(epochs=1, batch=32))
+        states.append(torch.cat([p.detach().reshape(-1) for p in supernet.parameters()]))
+    assert torch.equal(*states)
+    again = Supernet(SMALLEST, seed=1).load_state(supernet.state())
+    assert torch.equal(torch.cat([p.detach().reshape(-1) for p in again.parameters()]), states[0])
+
+
+@pytest.mark.parametrize("name", ["mobile", "separable", "residual", "repconv", "tenet", "bc-resnet", "gated"])
+def test_every_network_of_a_shared_space_is_a_subnet(name: str) -> None:
+    space = builtin(name)
+    assert space.shared
+    shape = (16, 8, 1) if name == "bc-resnet" else (16, 1, 4) if name in ("tenet", "gated") else (16, 16, 3)
+    supernet = Supernet(space.network(space.largest(), shape, 3))
+    random = Random(0)
+    for choice in (space.smallest(), space.random(random), space.random(random)):
+        network = space.network(choice, shape, 3)
+        x = torch.randn(2, *network.input)
+        with torch.no_grad():
+            assert supernet(x, network).shape == (2, 3)
+        subnet = supernet.subnet(network)
+        for layer in network.layers:
+            if isinstance(layer, WindowLayer) and "weights" in subnet.layer(layer.name).tensors():
+                assert tuple(subnet.layer(layer.name).tensors()["weights"].shape[2:]) == layer.kernel
+
+
+def test_images_are_resized_for_a_network() -> None:
+    x = torch.arange(16.0).reshape(1, 4, 4, 1)
+    assert resized(x, (2, 2, 1)).shape == (1, 2, 2, 1)
+    assert float(resized(x, (2, 2, 1)).mean()) == pytest.approx(7.5)
+    assert resized(x, (4, 4, 1)) is x
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(MoteError, match=r"layer 'b1.expand': is no layer of the largest network"):
+        Supernet(SMALLEST).subnet(networks.picture_network(4, 3, 2))
+    with pytest.raises(MoteError, match=r"layer 'stem': is larger than in the largest network"):
+        Supernet(SMALLEST).subnet(LARGEST)
+    recurrent = networks.sequence_network("gru")
+    with pytest.raises(MoteError, match="weights of a GruLayer cannot be shared"):
+        Supernet(recurrent).subnet(recurrent)
