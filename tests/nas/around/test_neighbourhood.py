@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from mote.compress.prune.blocks import prunable
 from mote.compress.prune.schedule import ChannelWays, macs_of
 from mote.compress.quantize.pipeline import Methods, prepared
 from mote.compress.quantize.quantizer import integers
@@ -33,6 +34,7 @@ def test_every_layer_has_its_decisions(near: Neighbourhood) -> None:
         "depth": 4,
         "kernel": 3,
         "precision": 10,
+        "sparsity": 5,
         "width": 5,
     }
     assert all(decision.own == decision.values[-1] for decision in near.decisions.values())
@@ -79,6 +81,27 @@ def test_any_choice_is_a_network_that_quantizes(near: Neighbourhood, graph: Grap
         for index, precision in layers.items():
             assert made.precisions[index] is precision is Precision.INT4
         assert not made.refused
+
+
+def test_sparse_layers_have_as_many_zero_blocks_as_chosen(near: Neighbourhood, graph: Graph) -> None:
+    rng = Random(2)
+    for _ in range(5):
+        choice = near.random(rng)
+        dense = {name: value for name, value in choice.items() if near.decisions[name].kind != "sparsity"}
+        own = near.graph_of(dense)
+        chosen = {name: 0.5 for name, d in near.decisions.items() if d.kind == "sparsity" and d.tensor in own.tensors}
+        thin = near.graph_of({**dense, **chosen})
+        layers = {op.outputs[0]: op for op in prunable(own)}
+        for op in thin.ops:
+            before, after = (g.producers[op.outputs[0]].tensor(g, 1) for g in (own, thin))
+            if op.outputs[0] not in layers:
+                continue
+            assert before is not None and after is not None and before.data is not None and after.data is not None
+            zero = 1 - np.count_nonzero(after.data) / after.size
+            assert 0.15 < zero < 0.75
+            assert np.array_equal(after.data[after.data != 0], before.data[after.data != 0])
+            mask = near.zeros_of({**dense, **chosen}, thin)[op.outputs[0]]
+            assert mask[:, -1].all() and mask[:, :-1].sum() == np.count_nonzero(after.data)
 
 
 def test_decisions_about_what_is_left_out_are_forgotten(near: Neighbourhood) -> None:

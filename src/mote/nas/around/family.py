@@ -126,14 +126,14 @@ class AroundFamily:
         trained = self._trained(choice, max(epochs - aware, 1), self.task.train)
         graph, layers = numbered(trained, self.near.layers_of(choice))
         cases = spread(self.task.train.cases(graph), SAMPLES)
-        calibrated = prepared(graph, cases, Methods())
+        scheme = Scheme(layers=layers)
         if choice and not any(type(op) in COMPOSITES for op in graph.ops):
             training: Any = import_module(TRAINING)
             made = training.trained_aware(
-                calibrated, Scheme(layers=layers), self.near.graph, self.task.train, aware, self.augment, self.device
+                graph, cases, scheme, self.near.graph, self.task.train, aware, self.augment, self.device
             )
         else:
-            made = finished(calibrated, Scheme(layers=layers)).integers.graph
+            made = finished(prepared(graph, cases, Methods()), scheme).integers.graph
         file = export(made, self.name, preprocess=self.preprocess).data
         return FinishedMember(
             files={MODEL: file, FLOAT: export(graph, self.name, preprocess=self.preprocess).data},
@@ -146,9 +146,10 @@ class AroundFamily:
         if graph is self.near.graph:
             return graph
         tuning: Any = import_module(TUNING)
-        refit = refitted(self.near.graph, graph, self.seen.cases)
+        kept = self.near.zeros_of(choice, graph)
+        refit = refitted(self.near.graph, graph, self.seen.cases, kept)
         how = tuning.Tuning(epochs, self.augment, self.device)
-        distilled: Graph = tuning.fine_tuned(refit, self.near.graph, data, {}, how)
+        distilled: Graph = tuning.fine_tuned(refit, self.near.graph, data, kept, how)
         return distilled
 
 

@@ -48,6 +48,11 @@ def with_kernels(graph: Graph, sizes: Mapping[int, int]) -> Graph:
     return graph.with_ops(ops, tensors).verify()
 
 
+def first_taps(whole: Conv2D, cut: Conv2D) -> tuple[int, int]:
+    """The first row and column of a convolution's window that are left in another one, which was cut from it."""
+    return _needed(whole.vertical, cut.vertical.kernel)[0], _needed(whole.horizontal, cut.horizontal.kernel)[0]
+
+
 def _needed(axis: Axis, size: int) -> tuple[int, Axis]:
     cut = _cut(axis, size)
     assert cut is not None, f"a window of {axis} cannot have the size {size}"

@@ -11,18 +11,22 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from mote.compress.prune.channels import RemovalStep
-from mote.compress.prune.groups import ChannelGroups
-from mote.compress.prune.schedule import Cases, ChannelWays, Prices
+from mote.compress.prune.channels import RemovalStep, order
+from mote.compress.prune.groups import ChannelGroups, groups
+from mote.compress.prune.importance import sensitivities
+from mote.compress.prune.layers import grams
+from mote.compress.prune.schedule import Cases, Prices
 from mote.compress.quantize.types.litert_rules import FAMILIES, Rule, has_weights
 from mote.compress.quantize.types.precision import Precision
 from mote.graph import Graph, Op
 from mote.nas.around.blocks import RemovableBlock, removable_blocks, without_blocks
 from mote.nas.around.kernels import kernel_sizes, with_kernels
+from mote.nas.around.sparsity import SHARES, Energies, energies, sparse, sparse_layers, zeros_kept
 from mote.nas.around.widths import Ranks, families, narrowed, ranks, width_values
 from mote.nas.family import Choice
+from mote.passes.shrinking.removable_channels import Mask
 
-WIDTH, DEPTH, KERNEL, PRECISION = "width", "depth", "kernel", "precision"
+WIDTH, DEPTH, KERNEL, PRECISION, SPARSITY = "width", "depth", "kernel", "precision", "sparsity"
 """The kinds of decisions: the last word of their names."""
 PRUNE = "prune"
 """The move that narrows all layers at once, in the order in which `mote prune` removes channels."""
@@ -54,6 +58,8 @@ class Neighbourhood:
     grouping: ChannelGroups
     steps: tuple[RemovalStep, ...]
     """The pruning schedule: channels in the order of their importance for what they cost."""
+    energies: Energies
+    """Mean squares of the inputs of layers, by which blocks of weights are zero."""
     precisions: tuple[Precision, ...] = (Precision.INT4, Precision.INT8)
     """Precisions that layers may have; int8 is the usual one."""
 
@@ -61,8 +67,9 @@ class Neighbourhood:
     def of(cls, graph: Graph, cases: Cases, prices: Prices) -> Neighbourhood:
         """The neighbourhood of a graph, with the importance of channels on calibration data; `prices` are costs of
         operators, by output."""
-        ways = ChannelWays.of(graph, cases, prices)
-        return cls(graph, ways.groups, ways.steps)
+        tied, seen = groups(graph), grams(graph, cases)
+        steps = order(graph, tied, seen, sensitivities(graph, seen, cases), prices) if tied.families else []
+        return cls(graph, tied, tuple(steps), energies(seen))
 
     @cached_property
     def importance(self) -> Ranks:
@@ -80,6 +87,7 @@ class Neighbourhood:
         graph = self.graph
         ends = {block.end for block in removable_blocks(graph)}
         widths = {t: width_values(len(self.grouping.families[n])) for t, n in families(graph, self.grouping).items()}
+        sparse_ones = sparse_layers(graph)
         decisions: dict[str, LayerDecision] = {}
         for op, name in _named(graph):
             t = op.outputs[0]
@@ -88,6 +96,7 @@ class Neighbourhood:
                 WIDTH: widths.get(t, ()),
                 KERNEL: kernel_sizes(graph, op),
                 PRECISION: self._precisions(op),
+                SPARSITY: SHARES if t in sparse_ones else (),
             }
             own = {f"{name}.{kind}": LayerDecision(kind, t, some) for kind, some in values.items() if len(some) > 1}
             decisions |= own
@@ -110,7 +119,12 @@ class Neighbourhood:
         graph = without_blocks(self.graph, gone)
         sizes = {t: size for t, size in self._values(choice, KERNEL).items() if t in graph.producers}
         graph = with_kernels(graph, sizes) if sizes else graph
-        return narrowed(graph, self._values(choice, WIDTH), self.importance)
+        graph = narrowed(graph, self._values(choice, WIDTH), self.importance)
+        return sparse(self.graph, graph, self._values(choice, SPARSITY), self.energies)
+
+    def zeros_of(self, choice: Choice, graph: Graph) -> dict[int, Mask]:
+        """Where weights of a choice's graph are not zero, by layers that are sparse."""
+        return zeros_kept(graph, self._values(choice, SPARSITY))
 
     def layers_of(self, choice: Choice) -> dict[int, Precision]:
         """Precisions of layers other than int8, by the numbers of operators."""
@@ -122,8 +136,8 @@ class Neighbourhood:
         return {decision.tensor: choice[name] for name, decision in own.items() if decision.kind == kind}
 
     def smallest(self) -> Choice:
-        """All that is pruned, left out and cut at once, in int8."""
-        others = [name for name, own in self.decisions.items() if own.kind != PRECISION]
+        """All that can be is narrow, left out and cut; weights are dense and int8."""
+        others = [name for name, own in self.decisions.items() if own.kind not in (PRECISION, SPARSITY)]
         return self._plain({name: self.decisions[name].values[0] for name in others})
 
     def pruned(self, number: int) -> Choice:
@@ -195,6 +209,8 @@ class Neighbourhood:
             parts.append(f"{len(self.blocks) - gone} of {len(self.blocks)} blocks")
         if cut := self._values(choice, KERNEL):
             parts.append(f"{len(cut)} smaller kernels" if len(cut) > 1 else "a smaller kernel")
+        if thin := self._values(choice, SPARSITY):
+            parts.append(f"{len(thin)} sparse layers" if len(thin) > 1 else "a sparse layer")
         for precision, count in sorted(Counter(self._values(choice, PRECISION).values()).items()):
             parts.append(f"{count} layers of {precision}" if count > 1 else f"a layer of {precision}")
         return ", ".join(parts) or "as given"

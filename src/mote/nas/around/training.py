@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from mote.compress.quantize.pipeline import CalibratedModel, finished
+from collections.abc import Mapping, Sequence
+
+from mote.compress.quantize.pipeline import Methods
 from mote.compress.quantize.types.precision import Scheme
-from mote.compress.quantize_aware.aware import AwareModule
-from mote.compress.quantize_aware.fine_tuner import RATE
+from mote.compress.quantize_aware.fine_tuner import RATE, prepare_graph, recalibrating
 from mote.data.dataset_type import Dataset
 from mote.execute.torch.module import GraphModule
+from mote.frontends import Format, Source
 from mote.graph import Graph
+from mote.graph.tensor import Array
 from mote.train.augment import augmentation
 from mote.train.training import Recipe, train
 from mote.train.tuning import BATCHES, FEWEST, MOST
 
 
 def trained_aware(
-    given: CalibratedModel, scheme: Scheme, teacher: Graph, data: Dataset, epochs: int, augment: str, device: str
+    graph: Graph,
+    cases: Sequence[Mapping[int, Array]],
+    scheme: Scheme,
+    teacher: Graph,
+    data: Dataset,
+    epochs: int,
+    augment: str,
+    device: str,
 ) -> Graph:
-    """The integer graph after so many epochs that begin with the integers of post-training quantization."""
-    module = AwareModule(given.exact, given.ranges, scheme, wide=given.wide)
-    module.begin_with(finished(given, scheme).integers)
+    """The integer graph after so many epochs that begin with the integers of post-training quantization. Weights that
+    are zero stay zero."""
+    prepared = prepare_graph(graph, cases, Source(graph.name, Format.TFLITE, b""), scheme, Methods())
     batch = min(max(len(data) // BATCHES, FEWEST), MOST)
     train(
-        module,
+        prepared.aware,
         data,
         Recipe(epochs=epochs, batch=batch, rate=RATE, relative=True),
         teacher=GraphModule(teacher),
-        augment=augmentation(augment, given.exact),
+        augment=augmentation(augment, graph),
         device=device,
+        progress=recalibrating(prepared),
     )
-    return module.integer_graph().verify()
+    return prepared.aware.integer_graph().verify()
