@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mote.api.agents import AgentProject, agent
     from mote.api.boards import BoardFlashed, BoardInfo, BoardList, board
     from mote.api.deploying import Delta, FlashResult, ImageVerdict, Signing, delta, flash, ota, sign, verify_image
-    from mote.api.doors import QuantizeModule, TargetsModule
+    from mote.api.doors import QuantizeModule, SearchModule, TargetsModule
     from mote.api.generators.checks import GeneratorReport, check_generator
     from mote.api.generators.listing import Backend, backends
     from mote.api.image_dump import ImageDump, dump
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from mote.measure.energy.meters import read_capture
     from mote.measure.profiler import Profile, profile_elf
     from mote.measure.run import RunResult
+    from mote.nas.member import SearchMember
+    from mote.nas.result import SearchResult
     from mote.project.builder import BuildResult, build
     from mote.project.checker import check
     from mote.project.result import CheckResult
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from mote.tune.result import Tuned
 
     quantize = QuantizeModule()
+    search = SearchModule()
     targets = TargetsModule()
 
 __all__ = [
@@ -109,6 +112,8 @@ __all__ = [
     "Report",
     "RunResult",
     "Runtime",
+    "SearchMember",
+    "SearchResult",
     "Settings",
     "ShrinkResult",
     "Signing",
@@ -159,6 +164,7 @@ __all__ = [
     "run",
     "runtime",
     "score",
+    "search",
     "shrink",
     "sign",
     "targets",
@@ -208,6 +214,8 @@ _HOMES = {
     "Report": "reporter.report",
     "RunResult": "measure.run",
     "Runtime": "compiler.runtime",
+    "SearchMember": "nas.member",
+    "SearchResult": "nas.result",
     "Settings": "compiler.settings",
     "ShrinkResult": "compress.shrink",
     "Signing": "api.deploying",
@@ -263,6 +271,7 @@ _CALLED = {
     "ops": "api.listings:ops",
     "plan": "api.memory_plan:plan",
     "quantize": "compress.quantize.post_training:post_training",
+    "search": "nas.searcher:search",
     "targets": "api.listings:targets",
     "tune": "api.tuning:tune",
 }

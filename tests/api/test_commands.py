@@ -44,6 +44,7 @@ ELSEWHERE = {
     "flash": {"yes"},
     "cmake": {"keywords", "flags"},
     "quantize": set(),
+    "search": {"resume"},
 }
 """Options that other functions and methods are for: `compile_several`, `Compiled.write(package=...)`,
 `MemoryPlan.kernels`, `Image.c_array`, `profile_elf`, `prune(kind=...)`."""
@@ -104,7 +105,7 @@ def test_options_are_parameters(command: str) -> None:
     assert not missing, f"mote.{command.replace('-', '_')} has no parameters for the options {sorted(missing)}"
 
 
-@pytest.mark.parametrize("name", ["ops", "plan", "quantize", "targets", "tune"])
+@pytest.mark.parametrize("name", ["ops", "plan", "quantize", "search", "targets", "tune"])
 def test_modules_with_the_name_of_a_command_are_both(name: str) -> None:
     """However the module was imported: by the package, by itself, or from it."""
     module = import_module(f"mote.{name}")

@@ -23,6 +23,7 @@ from mote.boards.session import BoardSession
 from mote.deploy.update.session import Device, UpdateOutcome
 from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.measure.run import Flash, LayerCost, Ram
+from mote.nas.costs.network_costs import CostLimits, NetworkCosts
 from mote.npu.stream import made
 from mote.plan.selection.external_report import ExternalRegion
 from mote.targets import Reads
@@ -106,6 +107,31 @@ def _board() -> mote.BoardInfo:
     return mote.BoardInfo("desk", "tcp:desk:4000", identity, ((0x20000000, 65536),), (40,), (24,), 600, 700)
 
 
+def _member() -> mote.SearchMember:
+    costs = NetworkCosts(900, 8000, 20000, 2e-4, 3e-6)
+    return mote.SearchMember("mobile-1", "mobile", "width 8", {"width": 8}, 0.9, 0.88, costs, {"model.tflite": b""})
+
+
+def _searched() -> mote.SearchResult:
+    return mote.SearchResult(
+        data="train.npz",
+        test="test.npz",
+        target="stm32l4r5",
+        task="image",
+        metric="accuracy",
+        limits=CostLimits(ram=1000, latency=1e-3),
+        members=(_member(),),
+        dominated=(replace(_member(), name="mobile-2", test=0.8),),
+        families=("mobile",),
+        trials=20,
+        costed=300,
+        epochs=30,
+        seed=0,
+        seconds=60.0,
+        settings=compiled().settings,
+    )
+
+
 RESULTS: dict[str, Callable[[Path], Any]] = {
     "AgentProject": lambda _: mote.agent(DIGITS, target="cortex-m4"),
     "Backend": lambda _: mote.backends(target="host")[0],
@@ -139,6 +165,8 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "Quantized": lambda _: mote.quantize(FLOAT, random_calibration=True, rounding="nearest"),
     "RunResult": lambda _: mote.run(DIGITS),
     "Runtime": lambda _: mote.runtime("minimal"),
+    "SearchMember": lambda _: _member(),
+    "SearchResult": lambda _: _searched(),
     "ShrinkResult": lambda _: mote.shrink(DIGITS, inputs=20),
     "Signing": lambda folder: _signed(folder)[0],
     "ThresholdFit": lambda _: mote.fit_threshold(DIGITS, TEST, event=3),
@@ -191,6 +219,7 @@ def test_names_of_models_are_no_html(tmp_path: Path) -> None:
         replace(result, model=EVIL, values={EVIL: np.zeros(3)}, layers=[replace(x, name=EVIL) for x in result.layers]),
         replace(mote.dataset(TEST), where=EVIL),
         replace(front(), model=EVIL),
+        replace(_searched(), data=EVIL, notes=(EVIL,)),
         replace(mote.verify(DIGITS, 1), model=EVIL, reference=EVIL),
         replace(compiled(), path=EVIL, warnings=(EVIL,)),
     ]

@@ -106,6 +106,14 @@ def on_boards() -> None:
     assert_type(mote.read_capture("ppk2.csv", volts=3.0), Capture)
 
 
+def searched() -> None:
+    result = mote.search("train.npz", test="test.npz", target="stm32l4r5", ram="32K", latency="20ms", workers=2)
+    assert_type(result, mote.SearchResult)
+    assert_type(result.best, mote.SearchMember)
+    result.write("best")
+    assert_type(list(mote.search.front([1.0, 2.0], lambda x: x)), list[float])
+
+
 def tuned() -> None:
     result: mote.Tuned = mote.tune(MODEL, target="cortex-m4", minutes=1.0, trials=3, workers=2)
     assert_type(result.gain, float)

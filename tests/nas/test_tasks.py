@@ -35,7 +35,7 @@ def data(*shape: int, labels: Any = None, dtype: Any = np.float32, count: int = 
 def test_kinds(shape: tuple[int, ...], dtype: Any, kind: str, taken: tuple[int, ...]) -> None:
     (task,) = learning_tasks(data(*shape, dtype=dtype))
     assert (task.kind, task.input, task.outputs, task.classes) == (kind, taken, 4, True)
-    x = task.inputs(task.train)
+    x = task.inputs(task.train, task.scale)
     assert x.shape == (len(task.train), *taken) and x.dtype == np.float32 and 0.5 < np.sqrt((x**2).mean()) < 4
 
 

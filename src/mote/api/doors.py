@@ -1,4 +1,4 @@
-"""Types of `mote.quantize` and `mote.targets`, which are modules that can be called.
+"""Types of `mote.quantize`, `mote.search` and `mote.targets`, which are modules that can be called.
 
 At run time `mote.quantize` is the module `mote.quantize` itself, whose call is `__call__` here; type checkers know no
 modules that can be called, so that `mote/__init__.py` gives them these classes instead.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import mote.search as evaluations
 import mote.targets as room
 from mote.api.listings import targets
 from mote.compress.mixed_precision.result import Mixed
 from mote.compress.mixed_precision.search import mix
 from mote.compress.quantize.post_training import Quantized, post_training
+from mote.nas.searcher import search
 from mote.targets import Target
 
 if TYPE_CHECKING:
@@ -41,3 +43,16 @@ class QuantizeModule:
         convert = staticmethod(convert)
         prepare = staticmethod(prepare)
         train = staticmethod(train)
+
+
+class SearchModule:
+    """`mote.search(data, test=...)` searches for models; `run` and `running` evaluate functions in workers, with a
+    `Journal` of results, and `front` selects a Pareto front."""
+
+    Journal = evaluations.Journal
+    Runner = evaluations.Runner
+    digest = staticmethod(evaluations.digest)
+    front = staticmethod(evaluations.front)
+    run = staticmethod(evaluations.run)
+    running = staticmethod(evaluations.running)
+    __call__ = staticmethod(search)

@@ -37,6 +37,7 @@ COMMANDS = {
     "flash": "write firmware to a part with a tool of yours",
     "plan": "show the memory plan and the kernel of each layer",
     "explore": "RAM against latency: the plans to choose from",
+    "search": "search for a network that fits the target",
     "tune": "choose kernels, places and flags by measuring",
     "shrink": "remove what cannot affect the outputs, exactly",
     "prune": "prune channels, blocks of weights, or cluster weights",
@@ -62,7 +63,7 @@ COMMANDS = {
 GARBAGE = 50_000
 """Objects from one garbage collection to the next: with Python's 700, imports spend a tenth of their time on that."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
-MANY_SAMPLES = {"quantize", "prune", "evaluate", "fit-threshold"}
+MANY_SAMPLES = {"quantize", "prune", "search", "evaluate", "fit-threshold"}
 """Commands that multiply matrices large enough for several threads of BLAS. In others two threads wait for one another
 for longer than they compute."""
 

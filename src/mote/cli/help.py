@@ -11,7 +11,7 @@ from mote.version import __version__
 COMMAND_GROUPS = {
     "start": ("inspect", "ops", "targets", "backends", "doctor", "completion"),
     "compile": ("compile", "plan", "explore", "convert"),
-    "improve": ("tune", "quantize", "prune", "shrink", "fit-threshold"),
+    "improve": ("search", "tune", "quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "fit-energy", "calibrate-target", "verify", "evaluate", "report"),
     "project": ("build", "check", "check-generator"),
     "deploy": (
@@ -58,7 +58,17 @@ OPTION_GROUPS = {
     "quantization": ("precision", "calibration", "equalize", "correct_biases", "rounding"),
     "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),
     "search": (
-        *("max_accuracy_drop", "precisions", "cheapest", "evaluations"),
+        *(
+            "space",
+            "task",
+            "epochs",
+            "finalists",
+            "resume",
+            "max_accuracy_drop",
+            "precisions",
+            "cheapest",
+            "evaluations",
+        ),
         *("minutes", "trials", "costs", "journal", "workers", "scheduler"),
     ),
     "generated C": (
@@ -94,6 +104,7 @@ OPTION_GROUPS = {
 OTHERS = "options"
 """The group of what is in none."""
 DIGITS, FLOAT = "models/digits.tflite", "models/digits_float.tflite"
+DIGITS_DATA = "--data models/digits_train.npz --test models/digits_test.npz"
 EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "inspect": (
         (DIGITS, "layers, shapes, quantization and MACs"),
@@ -128,6 +139,11 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
             f"{FLOAT} --data models/digits_train.npz --clusters --flash 90% -o build/small.tflite",
             "few distinct weights",
         ),
+    ),
+    "search": (
+        (f"{DIGITS_DATA} -t stm32l4r5 --ram 8K --flash 32K -o build/best", "networks for a part, trained and tested"),
+        (f"{DIGITS_DATA} -t cortex-m4 --latency 5ms --minutes 10 -o build/best --resume", "go on with a search"),
+        (f"{DIGITS_DATA} -t rp2040 --space residual --space separable -o build/best", "spaces by name, or .toml files"),
     ),
     "tune": (
         (f"{DIGITS} -t stm32l4r5 --minutes 1 -o build/pins.toml", "kernels, places and flags with the fewest cycles"),

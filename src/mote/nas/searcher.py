@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
+from typing import Any, Unpack
 
-from mote.compiler.settings import Settings
-from mote.data.dataset import prepared
+from mote.compiler.given import CompileOptions
+from mote.compiler.line import compile
+from mote.compiler.options import parsed
+from mote.compiler.settings import Settings, chosen_settings
+from mote.data.dataset import dataset, prepared
 from mote.data.dataset_type import Dataset
-from mote.errors import MoteError
+from mote.errors import BudgetError, MoteError, explaining
 from mote.features.pipeline import preprocessing
 from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, spread
+from mote.nas.costs.compiled_costs import costs_of, limited
+from mote.nas.costs.compiled_pricing import CompiledPricing
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.evolution import evolve
 from mote.nas.family import FinishedMember, ModelFamily
 from mote.nas.halving import halve
 from mote.nas.member import SearchMember
+from mote.nas.network_family import NetworkFamily
 from mote.nas.result import SearchResult
-from mote.nas.tasks import LearningTask
+from mote.nas.spaces.space import SearchSpace
+from mote.nas.spaces.space_file import builtin, builtin_names, read_space, spaces_for
+from mote.nas.tasks import LearningTask, learning_tasks
 from mote.progress import Say, silent
 from mote.search import digest, front
 from mote.search.session import searching
@@ -53,6 +62,80 @@ class SearchPlan:
                 raise MoteError(f"{value} is less than 1", where=f"option {name}", remedy="give a larger number")
         if self.minutes is not None and self.minutes <= 0:
             raise MoteError("there is nothing to spend", where="option minutes", remedy="give a larger number")
+
+
+@explaining()
+def search(
+    data: Any,
+    settings: Settings | None = None,
+    *,
+    test: Any,
+    space: str | Path | SearchSpace | Sequence[str | Path | SearchSpace] = (),
+    task: str = "",
+    validate: Any = None,
+    epochs: int = EPOCHS,
+    trials: int | None = None,
+    finalists: int = FINALISTS,
+    minutes: float | None = None,
+    seed: int = 0,
+    augment: str = "",
+    device: str = "auto",
+    journal: str | Path | None = None,
+    workers: int = 0,
+    scheduler: str = "",
+    say: Say = silent,
+    **options: Unpack[CompileOptions],
+) -> SearchResult:
+    """Models for a task within the limits of a target: `search(train, test=test, target="stm32l4r5", ram="32K",
+    flash="128K", latency="20ms").write("best")`. Options are those of `mote.compile`.
+
+    `data` and `test` are what `mote.dataset` takes, with labels: classes, or values of a regression. The `task` is
+    image, spectrogram, sound, series or table; without one the shape of samples tells. A `space` is a name, a TOML file
+    or a `SearchSpace`, or several; without one it is that for the task. Candidates are compared by a part of the data
+    that is held out, or by data to `validate` with; the test data is used once, for the models of the result.
+
+    So many `trials` are scored, on a supernet where the space allows it, else by training them for a part of the
+    `epochs`; so many `finalists` are trained for all of them and quantized. After so many `minutes` nothing new is
+    begun. `journal` is a file of results, from which an interrupted search continues. `augment` transforms training
+    images: "flip,shift=4"."""
+    plan = SearchPlan(epochs, trials, finalists, minutes, seed)
+    chosen = chosen_settings(settings, options)
+    limits = CostLimits(chosen.ram_limit, chosen.flash_limit, chosen.cycles, chosen.latency)
+    shipped = replace(chosen, latency=None, cycles=None)
+    train, tested = (dataset(given, labelled=True) for given in (data, test))
+    held = None if validate is None else dataset(validate, labelled=True)
+    tasks = learning_tasks(train, held, kind=task, seed=seed)
+    pricing = CompiledPricing(shipped, limits)
+    families = tuple(
+        NetworkFamily.of(one, tasks, pricing, seed=seed, augment=augment, device=device)
+        for one in _spaces(space, tasks[0].kind)
+    )
+    subject = SearchSubject(
+        tasks[0], families, tested, shipped, limits, lambda made: _shipped_costs(made, shipped, limits)
+    )
+    return search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
+
+
+def _spaces(given: Any, kind: str) -> tuple[SearchSpace, ...]:
+    """The spaces that are given, or the first one for a kind of data."""
+    several = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,) if given else ()
+    if not several:
+        return spaces_for(kind)[:1]
+    return tuple(one if isinstance(one, SearchSpace) else named_space(one) for one in several)
+
+
+def named_space(name: str | Path) -> SearchSpace:
+    """A space by the name of one that comes with Mote, or from a file."""
+    return builtin(str(name)) if str(name) in builtin_names() or not Path(name).exists() else read_space(name)
+
+
+def _shipped_costs(made: FinishedMember, settings: Settings, limits: CostLimits) -> NetworkCosts | DoesNotFit:
+    """The costs of a finished model as it is compiled."""
+    try:
+        compiled = compile(made.files[made.model], replace(settings, name="model", **parsed(dict(made.options))))
+    except BudgetError as error:
+        return DoesNotFit(error.reason)
+    return limited(costs_of(compiled), limits)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,10 +70,10 @@ class LearningTask:
         """Raw samples after the preprocessing of the task."""
         return prepared(data, preprocessing(self.steps)) if self.steps else data
 
-    def inputs(self, data: Dataset) -> Array:
-        """Prepared samples as networks are trained with them: [samples, *input] float32, divided by the scale."""
+    def inputs(self, data: Dataset, scale: float = 1.0) -> Array:
+        """Prepared samples as networks are trained with them: [samples, *input] float32, divided by a scale."""
         (values,) = data.inputs.values()
-        scaled: Array = (values.reshape(len(values), *self.input) / self.scale).astype(np.float32)
+        scaled: Array = (values.reshape(len(values), *self.input) / scale).astype(np.float32)
         return scaled
 
     def accuracy(self, model: Any, data: Dataset) -> float:

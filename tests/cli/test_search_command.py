@@ -1,0 +1,99 @@
+"""`mote search`: one small search for digits, whose folder, report and JSON several tests look at."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import mote
+from mote.cli import main
+
+torch = pytest.importorskip("torch", reason="networks are trained in PyTorch")
+
+ROOT = Path(__file__).parents[2]
+DATA = ("--data", str(ROOT / "models" / "digits_train.npz"), "--test", str(ROOT / "models" / "digits_test.npz"))
+SPACE = """
+name = "small"
+kinds = ["image"]
+
+[stem]
+block = "conv"
+width = [4, 8]
+stride = 2
+
+[[stage]]
+block = "separable"
+width = [8, 16]
+"""
+OPTIONS = (
+    "--target",
+    "cortex-m4",
+    "--ram",
+    "4K",
+    "--trials",
+    "3",
+    "--finalists",
+    "2",
+    "--epochs",
+    "12",
+    "--device",
+    "cpu",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a search."""
+    place = tmp_path_factory.mktemp("search")
+    (place / "small.toml").write_text(SPACE)
+    best = place / "best"
+    assert main(["search", *DATA, *OPTIONS, "--space", str(place / "small.toml"), "-o", str(best)]) == 0
+    return best
+
+
+def test_folder(folder: Path) -> None:
+    result = json.loads((folder / "search.json").read_text())
+    assert result["target"] == "cortex-m4" and result["task"] == "image" and result["limits"]["ram"] == 4096
+    assert result["families"] == ["small"] and result["members"]
+    for member in result["members"]:
+        model = folder / member["name"] / "model.tflite"
+        test = mote.dataset(DATA[3], labelled=True)
+        assert mote.score(model, test).value == pytest.approx(member["test"])
+        compiled = mote.compile(model, target="cortex-m4", ram="4K")
+        assert member["costs"]["ram"] == compiled.plan.ram <= 4096
+        assert member["costs"]["cycles"] == compiled.cost
+        assert (folder / member["name"] / "c" / "model.h").is_file()
+        exact = mote.score(folder / member["name"] / "model.onnx", test).value
+        assert abs(exact - member["test"]) < 0.1
+    assert max(member["test"] for member in result["members"]) > 0.4, "a few epochs are enough for so much"
+
+
+def test_report(folder: Path) -> None:
+    page = (folder / "report.html").read_text()
+    assert "mote search --data" in page and "mote evaluate" in page and "data:image/svg+xml;base64" in page
+
+
+def test_resumed(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its journal a search trains nothing, whatever the number of workers, and finds the same."""
+    again = tmp_path / "best"
+    shutil.copytree(folder, again)
+    space = str(folder.parent / "small.toml")
+    assert main(["search", *DATA, *OPTIONS, "--space", space, "-o", str(again), "--resume", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    before = json.loads((folder / "search.json").read_text())
+    assert {**told, "seconds": 0} == {**before, "seconds": 0}
+
+
+def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, text in (
+        (("--resume", "-o", str(tmp_path / "none")), "no search was interrupted"),
+        (("--resume",), "there is nothing to go on with"),
+        (("--space", "mobil"), "there is no space 'mobil'"),
+        (("--task", "table", "--trials", "0"), "0 is less than 1"),
+        (("--minutes", "0"), "there is nothing to spend"),
+    ):
+        assert main(["search", *DATA, "-t", "cortex-m4", *options]) == 1
+        assert text in capsys.readouterr().err
