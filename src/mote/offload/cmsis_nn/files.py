@@ -27,7 +27,7 @@ ONCE = "cmsis_nn_once_"
 
 def checkout() -> Path:
     """The folder of CMSIS-NN. Raises FileNotFoundError, which says what is not there."""
-    if root := given_folder(PATH, FUNCTIONS):
+    if root := given_folder(os.environ.get(PATH), PATH, FUNCTIONS):
         return root
     if not (packs := os.environ.get(PACKS)):
         raise FileNotFoundError(f"neither {PATH} nor {PACKS} is set")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -49,7 +50,7 @@ def edition_of(target: Target) -> Edition | None:
 
 def checkout() -> Path:
     """The user's ESP-NN. Raises FileNotFoundError, which says what is not there."""
-    root = given_folder(PATH, HEADER)
+    root = given_folder(os.environ.get(PATH), PATH, HEADER)
     if root is None:
         raise FileNotFoundError(f"{PATH} is not set")
     version = version_of(root)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -35,10 +34,9 @@ class LibraryGenerator(Generator):
         return (op for op in graph.ops if type(op) in self.operators)
 
 
-def given_folder(variable: str, header: str) -> Path | None:
-    """The folder of a library that a variable names; None where it is not set. Raises FileNotFoundError where the
-    library's header is not in it."""
-    given = os.environ.get(variable)
+def given_folder(given: str | None, variable: str, header: str) -> Path | None:
+    """The folder of a library that a variable of the environment gives; None where it is not set. Raises
+    FileNotFoundError where the library's header is not in it."""
     if not given:
         return None
     root = Path(given).resolve()
