@@ -181,13 +181,18 @@ def _items(value: Array | Structs) -> list[str]:
     if isinstance(value, Structs):
         fields = np.array(integers(value.rows), object).reshape(value.rows.shape)
         return ["{" + ", ".join(row) + "}" for row in fields.tolist()]
-    return floats(value) if value.dtype == np.float32 else integers(value)
+    return literals(value)
 
 
 def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> Text:
     """The definition of a constant array."""
     items = list(items)
     return Text(f"static const {ctype} {name}[{len(items)}]{attributes} = {{\n{wrap(items)}\n}};\n")
+
+
+def literals(values: Array) -> list[str]:
+    """C literals of all elements; floats of any width as float32."""
+    return floats(values.astype(np.float32)) if values.dtype.kind == "f" else integers(values)
 
 
 def floats(values: Array) -> list[str]:

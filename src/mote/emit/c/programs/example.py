@@ -16,8 +16,7 @@ from mote.emit.c.model.handle import called
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
 from mote.emit.c.options import ProjectOptions, banner
 from mote.emit.c.programs.golden import GoldenRun
-from mote.emit.c.values import CTYPES, quoted, wrap
-from mote.emit.c.values import number as literal
+from mote.emit.c.values import CTYPES, literals, quoted, wrap
 from mote.emit.licence import SPDX
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -247,7 +246,7 @@ def inputs_text(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]
         values = np.stack([s.inputs[i].reshape(-1) for s in given])
         values = values.view(np.float32) if values.dtype == np.complex64 else values
         declared = f"static const {CTYPES[port.tensor.dtype].name} {_array(port)}[{len(given)}][{values.shape[1]}]"
-        rows = "".join(f"    {{\n{wrap(list(map(literal, row)))}\n    }},\n" for row in values)
+        rows = "".join(f"    {{\n{wrap(literals(row))}\n    }},\n" for row in values)
         arrays.append(Text(f"{declared} = {{\n{rows}}};\n"))
     runs = f"#define {options.name.upper()}_EXAMPLE_RUNS {len(given)}\n"
     guard = f"{options.name.upper()}_INPUTS_H"
