@@ -31,6 +31,7 @@ from mote.lower.affine import Affine, affine
 from mote.lower.program import Form
 from mote.ops.moves.constant import ConstantOutput
 from mote.toolchain import cache
+from mote.toolchain.builder import SANITIZE
 
 HERE = Path(__file__).parent
 RUNTIME = HERE.parent.parent / "src/mote/emit/image/runtime"
@@ -42,7 +43,7 @@ MOST_BYTES = 100_000
 """Of a tensor, and of the constants: kernels are tried often, so layers are small."""
 FLAGS = [
     *("-std=gnu99", "-O0", "-g0", "-w", "-Werror=implicit-function-declaration", "-fwrapv", "-fno-strict-aliasing"),
-    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
+    *SANITIZE,
 ]
 OPTIONS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=0:detect_leaks=0:replace_intrin=1:detect_odr_violation=0",

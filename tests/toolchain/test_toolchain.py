@@ -152,9 +152,17 @@ def test_host(tmp_path: Path, prefer: str | None) -> None:
     assert got.instructions is None and got.stack is None and toolchain.sizes(elf, target) is None
 
 
-def test_host_sanitizers_find_a_bad_write(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("for (volatile uint32_t i = 0; i < runs; i++) copied[i] = 1;", "(out of bounds|global-buffer-overflow)"),
+        ("{ volatile uint32_t *volatile nowhere = 0; *nowhere = runs; }", "SEGV on unknown address 0x0000"),
+    ],
+    ids=["outside", "null"],
+)
+def test_host_sanitizers_find_a_bad_write(tmp_path: Path, fault: str, said: str) -> None:
     target = targets.load("host")
-    bad = fake.MODEL.replace("runs++;", "for (volatile uint32_t i = 0; i < runs; i++) copied[i] = 1;")
+    bad = fake.MODEL.replace("runs++;", fault)
     project, sources, glue = fake.write(tmp_path, bad)
     elf = toolchain.build(
         project,
@@ -167,7 +175,7 @@ def test_host_sanitizers_find_a_bad_write(tmp_path: Path) -> None:
         workdir=tmp_path,
         sanitize=True,
     )
-    with pytest.raises(MoteError, match=r"native: the model crashed(.|\n)*(out of bounds|global-buffer-overflow)"):
+    with pytest.raises(MoteError, match=rf"native: the model crashed(.|\n)*{said}"):
         toolchain.execute(elf, target, emulator_for(target), fake.INPUTS, workdir=tmp_path, mode=Mode.MEASURE)
 
 

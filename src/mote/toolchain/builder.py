@@ -26,9 +26,13 @@ COMMON = ("-std=gnu99", "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
 # zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
 _ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-fno-unwind-tables")
-# Sanitized code is for finding faults, and takes longer to build than to run.
+# Sanitized code is for finding faults, and takes longer to build than to run: accesses are checked by calls, and by
+# one sanitizer where both would notice.
 _SANITIZE_LEVEL = "-O0"
-_SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+SANITIZE = (
+    *("-g1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    *("-fno-sanitize=null,object-size", "--param", "asan-instrumentation-with-call-threshold=0"),
+)
 # Symbols that the libraries of sanitizers take from others are left to the loader: looking for them takes longer than
 # all other linking.
 _SANITIZE_LINK = ("-Wl,--allow-shlib-undefined",) if sys.platform == "linux" else ()
@@ -72,7 +76,7 @@ def build(
         raise MoteError("sanitizers work on the host only", remedy="use --target host")
     workdir = workdir.resolve()
     workdir.mkdir(parents=True, exist_ok=True)
-    base = [*compiler.command, *target_flags(target, compiler), *COMMON, *(_SANITIZE if sanitize else ())]
+    base = [*compiler.command, *target_flags(target, compiler), *COMMON, *(SANITIZE if sanitize else ())]
     how = optimization(optimize, target.cpu)
     level = _SANITIZE_LEVEL if sanitize else how.level
     include = [*([f"-I{drivers.resolve()}"] if drivers else []), f"-I{project.resolve()}", f"-I{HARNESS}"]
