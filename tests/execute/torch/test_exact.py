@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 import fine_tuning
 from mote.execute.stimuli import stimuli
 from mote.execute.torch.exact import operators
+from mote.execute.torch.exact.fixedpoint import rescale, rescale_down
 from mote.execute.torch.exact.forward import forward
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -99,3 +102,23 @@ def test_the_reference_is_there_for_what_is_rare() -> None:
     graph = tflite.parse(net.finish(net.op("L2_NORMALIZATION", [a], quant=(1 / 128, 0))), "model")
     assert [operators.exact(graph, op) is operators.reference for op in graph.ops] == [False, False, True, True, True]
     check_equal(graph)
+
+
+@given(
+    st.lists(st.integers(-(1 << 31) + 1, (1 << 31) - 1), min_size=1, max_size=20),
+    st.integers(1 << 30, (1 << 31) - 1),
+    st.integers(-30, 0),
+)
+def test_double_precision_rescales_as_integers_do(sums: list[int], mantissa: int, shift: int) -> None:
+    x, scale = torch.tensor([*sums, 1 << 30, -(1 << 30), 1, -1, 0]), (torch.tensor([mantissa]), torch.tensor([shift]))
+    assert rescale_down(x.to(torch.float64), *scale).tolist() == rescale(x, *scale).tolist()
+
+
+def test_large_sums_are_exact() -> None:
+    """The largest weights and inputs over so many channels exceed what single precision is exact for."""
+    net = Net(0, "int8")
+    graph = tflite.parse(net.finish(net.conv(net.input(1, 4, 4, 96), 4)), "large")
+    weights = graph.tensors[graph.ops[0].inputs[1]]
+    assert weights.data is not None
+    data = np.where(weights.data < 0, -127, 127).astype(np.int8)
+    check_equal(replace(graph, tensors={**graph.tensors, weights.id: replace(weights, data=data)}))

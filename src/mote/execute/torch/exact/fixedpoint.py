@@ -33,6 +33,16 @@ def rescale(x: Ints, mantissa: Ints, shift: Ints) -> Ints:
     return rounding_shift_right(high, torch.clamp(-shift, min=0))
 
 
+def rescale_down(x: Value, mantissa: Ints, shift: Ints) -> Value:
+    """`rescale` of whole numbers of 32 bits in double precision, in place, for shifts that are not above zero. The
+    mantissa is split in halves, with which products are exact."""
+    high, low = (part.to(torch.float64) for part in (mantissa >> 16, mantissa & 0xFFFF))
+    half = torch.tensor(float(1 << 30), dtype=torch.float64, device=x.device)
+    once = torch.addcmul(half, x, low).mul_(2.0**-16).floor_().addcmul_(x, high).mul_(2.0**-15).floor_()
+    once.mul_(torch.exp2(shift.to(torch.float64)))
+    return once.add_(torch.copysign(torch.tensor(0.5, dtype=torch.float64), once)).trunc_()
+
+
 def rescale_wide(x: Ints, mantissa: Ints, shift: Ints) -> Ints:
     """Requantizes int64 accumulators with a 15-bit mantissa: x * mantissa / 2^31 * 2^shift, rounded once, to 32
     bits."""

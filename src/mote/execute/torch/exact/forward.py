@@ -17,6 +17,9 @@ from mote.graph.graph import ABSENT
 from mote.graph.types import DType, Rounding
 from mote.ops.elementwise.quantize import Dequantize, Quantize
 
+SHORT = (DType.INT8, DType.INT16)
+"""Types whose numbers are exact in single precision."""
+
 
 def in_steps(x: Value, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Ints:
     """Quantizes floats as QUANTIZE does."""
@@ -35,6 +38,8 @@ def real_numbers(q: Ints, like: Tensor) -> Value:
     scale, zero = (
         torch.from_numpy(np.array(part).reshape(shape)).to(q.device) for part in (quant.scale, quant.zero_point)
     )
+    if like.dtype in SHORT:
+        return q.to(torch.float32).sub_(zero).mul_(scale)
     return scale * (q - zero).to(torch.float32)
 
 

@@ -7,7 +7,6 @@ the reference.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from mote.execute import batch
 from mote.execute.torch.exact.fixedpoint import (
     Ints,
     rescale,
+    rescale_down,
     rescale_wide,
     scale_even,
     scale_once,
@@ -47,20 +47,37 @@ Exact = Callable[[Graph, Any, Operands], Ints | tuple[Ints, ...]]
 """An integer operator; all values are int64."""
 
 
+WHOLE = 1 << 24
+"""Whole numbers below it are exact in single precision."""
+PART = 1 << 15
+"""Elements that are requantized at once."""
+
+
 def on(x: Value, values: NDArray[Any] | int) -> Ints:
     """Integers on the device of a value."""
     return torch.as_tensor(np.asarray(values, np.int64), device=x.device)
 
 
 def exact_products(x: Value) -> Any:
-    """Disables inexact algorithms of accelerators (TF32, Winograd) for convolutions."""
-    return torch.backends.cudnn.flags(enabled=False) if x.is_cuda else nullcontext()
+    """Disables inexact algorithms (TF32, Winograd) for convolutions."""
+    return torch.backends.cudnn.flags(enabled=False) if x.is_cuda else torch.backends.nnpack.flags(enabled=False)
 
 
 def layer(g: Graph, op: Conv2D | GroupedConv2D | DepthwiseConv2D | TransposeConv, values: Operands) -> Ints:
-    x, w = given(values, 0).to(torch.float64) - op.input(g).zero_point, given(values, 1).to(torch.float64)
+    x, w = given(values, 0), given(values, 1)
+    kind = torch.float32 if _small(g, op, x, w) else torch.float64
     with exact_products(x):
-        return finish(g, op, windows.sums_of(g, op, x, w), values)
+        sums = windows.sums_of(g, op, x.to(kind) - op.input(g).zero_point, w.to(kind))
+    return finish(g, op, sums, values)
+
+
+def _small(g: Graph, op: Op, x: Value, w: Value) -> bool:
+    """Whether single precision is exact on this device: no sum of some products can be above its whole numbers."""
+    if x.is_cuda or isinstance(op, TransposeConv):
+        return False
+    t, axis = op.input(g), 4 if isinstance(op, DepthwiseConv2D) else 1
+    reach = max(abs(end - t.zero_point) for end in t.dtype.limits)
+    return int(w.abs().sum([i for i in range(w.dim()) if i != axis]).max()) * reach < WHOLE
 
 
 def fully_connected(g: Graph, op: FullyConnected, values: Operands) -> Ints:
@@ -73,8 +90,13 @@ def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
     """Requantizes accumulators (channels last): bias, scale, activation."""
     x, w, y, bias = op.input(g), op.input(g, 1), op.output(g), optional(values, 2)
     channels = sums.shape[-1]
-    total = sums.to(torch.int64) + (0 if bias is None else bias.reshape(-1))
     wide = wide_sums(g, op)
+    if sums.dtype == torch.float32 and op.rounding is Rounding.TWICE and not wide:
+        offsets = torch.zeros(channels, dtype=torch.int64) if bias is None else bias.reshape(-1)
+        mult, shift = (on(sums, part) for part in channel_scales(x, w, y, channels))
+        if int(offsets.abs().max()) < 1 << 30 and int(shift.max()) <= 0:
+            return _finish_small(sums, offsets, mult, shift, y.zero_point, quantized_range(op.activation, y))
+    total = sums.to(torch.int64) + (0 if bias is None else bias.reshape(-1))
     total = total if wide else wrap32(total)
     of = x, w, y, channels
     if op.rounding is Rounding.ONCE:
@@ -85,6 +107,19 @@ def finish(g: Graph, op: Any, sums: Value, values: Operands) -> Ints:
         mult, shift = (on(total, part) for part in channel_scales(*of))
         scaled = (rescale_wide if wide else rescale)(total, mult, shift)
     return torch.clamp(wrap32(scaled + y.zero_point), *quantized_range(op.activation, y))
+
+
+def _finish_small(
+    sums: Value, offsets: Ints, mult: Ints, shift: Ints, zero_point: int, limits: tuple[int, int]
+) -> Ints:
+    """Requantizes accumulators that cannot overflow, in parts that stay in the cache of a processor."""
+    rows = max(PART * len(sums) // sums.numel(), 1)
+    bias = offsets.to(torch.float64)
+    parts = [
+        rescale_down(part + bias, mult, shift).add_(zero_point).clamp_(*limits).to(torch.int64)
+        for part in torch.split(sums, rows)
+    ]
+    return torch.cat(parts)
 
 
 def product(g: Graph, op: MatrixProduct, values: Operands) -> Ints:
