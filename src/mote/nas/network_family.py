@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from random import Random
 from typing import Any, Protocol, Self
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from mote.data.dataset_type import Dataset
 from mote.extras import require
+from mote.files import read_file, replace_file
 from mote.frontends.tflite.export import export
 from mote.graph.tensor import Array
 from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
@@ -26,13 +28,16 @@ from mote.progress import Say
 from mote.search import digest
 
 TRAINING, MODULE = "mote.nas.training.fit", "mote.nas.training.module"
-AWARE = "mote.nas.training.quantized"
+AWARE, SUPERNET = "mote.nas.training.quantized", "mote.nas.training.supernet"
+LOOP = "mote.train.training"
 """Loaded only for training, as they need PyTorch."""
 BATCHES, FEWEST, MOST = 40, 16, 128
 """Batches of an epoch at least, and limits of samples in a batch: little data is trained on in small batches."""
 PART = 4
 """Quantization-aware training takes one epoch for so many of float training."""
 FLOAT = "model.onnx"
+CALIBRATED = 1024
+"""Samples that the statistics of a subnet's batch normalization come from."""
 SAMPLES = 256
 """Samples that the ranges of activations come from."""
 
@@ -56,9 +61,13 @@ class NetworkFamily:
     space: SearchSpace
     tasks: tuple[LearningTask, ...]
     pricing: NetworkPricing
+    epochs: int = 30
+    """Epochs that a supernet is trained for."""
     seed: int = 0
     augment: str = ""
     device: str = "auto"
+    state: bytes = b""
+    """The weights of the trained supernet."""
 
     @classmethod
     def of(
@@ -67,19 +76,21 @@ class NetworkFamily:
         tasks: Sequence[LearningTask],
         pricing: NetworkPricing,
         *,
+        epochs: int = 30,
         seed: int = 0,
         augment: str = "",
         device: str = "auto",
     ) -> Self:
-        """The family of a space; training needs PyTorch."""
+        """The family of a space; training needs PyTorch. Resolutions are for images of bytes, which `resize` takes."""
         require("torch", extra="torch", what="mote.search")
-        if len(tasks) > 1:
-            space = replace(space, preprocess=tuple(task.front_end for task in tasks))
-        return cls(space.name, space, tuple(tasks), pricing, seed, augment, device)
+        space = replace(space, preprocess=tuple(task.front_end for task in tasks) if len(tasks) > 1 else "")
+        if not tasks[0].resizable:
+            space = replace(space, resolution=None)
+        return cls(space.name, space, tuple(tasks), pricing, epochs, seed, augment, device)
 
     @property
     def shared(self) -> bool:
-        return False
+        return self.space.shared and len(self.tasks) == 1
 
     @cached_property
     def key(self) -> str:
@@ -88,7 +99,7 @@ class NetworkFamily:
             for task in self.tasks
             for part in (task.train, task.validation)
         ]
-        return digest(self.space, data, self.pricing.key, self.seed, self.augment, self.device)
+        return digest(self.space, data, self.pricing.key, self.epochs, self.seed, self.augment, self.device)
 
     def first(self) -> Sequence[Choice]:
         return [self.space.smallest(), self.space.largest()]
@@ -103,13 +114,13 @@ class NetworkFamily:
         return self.space.crossed(one, other, rng)
 
     def described(self, choice: Choice) -> str:
-        return ", ".join(f"{name} {value}" for name, value in choice.items()) or "the only network"
+        return self.space.described(choice)
 
     def network(self, choice: Choice) -> Network:
-        """The network of a choice, behind the front end of its task."""
+        """The network of a choice, behind the steps that a device runs before it."""
         task = self.task(choice)
         made = self.space.network(choice, task.input, task.outputs, task.classes)
-        return replace(made, preprocess=task.front_end)
+        return replace(made, preprocess=task.device_steps)
 
     def task(self, choice: Choice) -> LearningTask:
         """The task behind the front end of a choice."""
@@ -120,15 +131,37 @@ class NetworkFamily:
         return self.pricing.costs(self.network(choice))
 
     def prepared(self, checkpoint: str, say: Say) -> Self:
-        return self
+        """The family with a trained supernet."""
+        if not self.shared:
+            return self
+        if checkpoint and Path(checkpoint).is_file():
+            return replace(self, state=read_file(checkpoint))
+        supernets: Any = import_module(SUPERNET)
+        supernet = self._new_supernet()
+        recipe = supernets.SupernetRecipe(self.epochs, _batch(self.tasks[0]), seed=self.seed, augment=self.augment)
+        supernets.train_supernet(
+            supernet,
+            _examples(supernet.largest, self.tasks[0], self.tasks[0].train),
+            self.network(self.space.smallest()),
+            lambda rng: self.network(self.space.random(rng)),
+            recipe,
+            device=self.device,
+            progress=lambda epoch, epochs, loss: say(f"supernet of {self.name}: {epoch} of {epochs} epochs"),
+        )
+        state = supernet.state()
+        if checkpoint:
+            replace_file(Path(checkpoint), state)
+        return replace(self, state=state)
 
     def score(self, choice: Choice, epochs: int) -> float:
         network, task = self.network(choice), self.task(choice)
         training: Any = import_module(TRAINING)
-        return float(training.evaluate(self._trained(network, task, epochs), _examples(network, task, task.validation)))
+        module = self._subnet(network) if self.state else self._trained(network, task, epochs)
+        return float(training.evaluate(module, _examples(network, task, task.validation)))
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
-        network, task = self.network(choice), self.task(choice)
+        network, whole = self.network(choice), self.task(choice)
+        task = whole.resized(network.input)
         module = self._trained(network, task, epochs)
         weights = self._exported(network, task, module.weights())
         training, aware = import_module(TRAINING), import_module(AWARE)
@@ -137,17 +170,33 @@ class NetworkFamily:
             max(epochs // PART, 1), _batch(task), seed=self.seed, augment=self.augment, calibration=SAMPLES
         )
         made = aware.quantize_aware(network, weights, data, recipe, name="model", labels=task.names, device=self.device)
-        file = export(made.graph, "model", preprocess=task.front_end).data if task.front_end else made.data
+        steps = task.device_steps
+        file = export(made.graph, "model", preprocess=steps).data if steps else made.data
         files = {MODEL: file, FLOAT: onnx_file(network, weights, "model", task.names)}
         return FinishedMember(files, task.accuracy(file, task.validation), steps=task.steps)
 
     def _trained(self, network: Network, task: LearningTask, epochs: int) -> Any:
-        """The module of a network after so many epochs."""
+        """The module of a network after so many epochs: from its weights in the supernet, or from the beginning."""
         training: Any = import_module(TRAINING)
-        module = import_module(MODULE).NetworkModule(network, self.seed)
+        module = self._subnet(network) if self.state else import_module(MODULE).NetworkModule(network, self.seed)
         recipe = training.NetworkRecipe(epochs, _batch(task), seed=self.seed, augment=self.augment)
         training.train_network(module, _examples(network, task, task.train), recipe, device=self.device)
         return module
+
+    def _new_supernet(self) -> Any:
+        return import_module(SUPERNET).Supernet(self.network(self.space.largest()), self.seed)
+
+    @cached_property
+    def _supernet(self) -> Any:
+        """The trained supernet, once in each process."""
+        return self._new_supernet().load_state(self.state).to(import_module(LOOP).chosen(self.device))
+
+    def _subnet(self, network: Network) -> Any:
+        """A network with its weights in the supernet, calibrated."""
+        supernets: Any = import_module(SUPERNET)
+        (task,) = self.tasks
+        few = task.train.take(np.linspace(0, len(task.train) - 1, min(CALIBRATED, len(task.train))).astype(int))
+        return supernets.calibrate(self._supernet.subnet(network), _examples(network, task, few).inputs)
 
     def _exported(self, network: Network, task: LearningTask, weights: Weights) -> Weights:
         """Weights for data as it is."""
@@ -178,4 +227,8 @@ def _examples(network: Network, task: LearningTask, data: Dataset) -> Any:
     if not task.classes:
         deviation, mean = _standard(task)
         labels = ((labels.reshape(len(labels), -1) - mean) / deviation).astype(np.float32)
-    return training.Examples(task.inputs(data, _scale(network, task)), labels)
+    inputs = task.inputs(data, _scale(network, task))
+    if inputs.shape[1:] != network.input:
+        torch: Any = import_module("torch")
+        inputs = import_module(SUPERNET).resized(torch.from_numpy(inputs), network.input).numpy()
+    return training.Examples(inputs, labels)

@@ -39,7 +39,7 @@ TRIALS, TRAINED = 300, 36
 FINALISTS = 6
 """Candidates that are trained to the end."""
 WORTH = 0.7
-"""The share of the best accuracy that a finalist has at least."""
+"""The share of the best accuracy that a finalist has, where there are enough of them."""
 CHOOSING = 0.5
 """The share of the time after which finalists are trained."""
 
@@ -106,12 +106,16 @@ def search(
     held = None if validate is None else dataset(validate, labelled=True)
     tasks = learning_tasks(train, held, kind=task, seed=seed)
     pricing = CompiledPricing(shipped, limits)
-    families = tuple(
-        NetworkFamily.of(one, tasks, pricing, seed=seed, augment=augment, device=device)
-        for one in _spaces(space, tasks[0].kind)
-    )
+    families = []
+    for one in _spaces(space, tasks[0].kind):
+        given = one.preprocess
+        ends = [str(text) for text in ([given] if isinstance(given, str | float | int) else given) if text]
+        behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
+        families.append(
+            NetworkFamily.of(one, behind, pricing, epochs=epochs, seed=seed, augment=augment, device=device)
+        )
     subject = SearchSubject(
-        tasks[0], families, tested, shipped, limits, lambda made: _shipped_costs(made, shipped, limits)
+        tasks[0], tuple(families), tested, shipped, limits, lambda made: _shipped_costs(made, shipped, limits)
     )
     return search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
 
@@ -227,10 +231,15 @@ def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCa
         else:
             trials = plan.trials or TRAINED
             scored = halve(evaluator, numbers, trials, plan.epochs, count, plan.seed, CHOOSING)
-        best = max(c.accuracy for c in scored)
-        worthy = [c for c in scored if c.accuracy >= best - (1 - WORTH) * abs(best)]
-        finalists += spread(front(worthy, *AXES), count)
+        finalists += spread(_worthy(front(scored, *AXES), count), count)
     return sorted(finalists, key=lambda c: -c.accuracy)
+
+
+def _worthy(best: Sequence[SearchCandidate], count: int) -> list[SearchCandidate]:
+    """Members of a front that are not far below the most accurate one, or so many of the most accurate."""
+    ordered = sorted(best, key=lambda c: -c.accuracy)
+    least = ordered[0].accuracy - (1 - WORTH) * abs(ordered[0].accuracy)
+    return [c for rank, c in enumerate(ordered) if rank < count or c.accuracy >= least]
 
 
 def _members(

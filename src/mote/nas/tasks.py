@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import log2
 from typing import Any
 
@@ -56,7 +56,9 @@ class LearningTask:
     steps: str = ""
     """Preprocessing of a raw sample, behind which models take it: standardization, or a front end."""
     front_end: str = ""
-    """The part of the preprocessing that a device runs before the model, as `mote compile --preprocess` takes it."""
+    """The first part of the preprocessing: one of several to choose from."""
+    device_steps: str = ""
+    """The preprocessing that a device runs before the model, as `mote compile --preprocess` takes it."""
     scale: float = 1.0
     """The size of values in the data, a power of two: networks are trained on values divided by it, and it is folded
     into their first layer."""
@@ -69,6 +71,27 @@ class LearningTask:
     def prepared(self, data: Dataset) -> Dataset:
         """Raw samples after the preprocessing of the task."""
         return prepared(data, preprocessing(self.steps)) if self.steps else data
+
+    @property
+    def resizable(self) -> bool:
+        """Whether samples are images of bytes, which can be resized."""
+        (values,) = self.train.inputs.values()
+        return (
+            self.kind == IMAGE
+            and not self.steps
+            and bool(
+                values.dtype == np.uint8
+                or (values.min() >= 0 and values.max() > 1 and (values == np.rint(values)).all())
+            )
+        )
+
+    def resized(self, shape: Shape) -> LearningTask:
+        """The task of smaller images."""
+        if shape == self.input:
+            return self
+        step = f"resize={shape[1]}x{shape[0]}"
+        train, held = (prepared(data, preprocessing(step)) for data in (self.train, self.validation))
+        return replace(self, input=shape, train=train, validation=held, steps=step)
 
     def inputs(self, data: Dataset, scale: float = 1.0) -> Array:
         """Prepared samples as networks are trained with them: [samples, *input] float32, divided by a scale."""
@@ -95,10 +118,17 @@ def agreement(answers: Array, labels: Array, classes: bool) -> float:
 
 
 def learning_tasks(
-    train: Dataset, validate: Dataset | None = None, *, kind: str = "", seed: int = 0
+    train: Dataset,
+    validate: Dataset | None = None,
+    *,
+    kind: str = "",
+    seed: int = 0,
+    front_ends: Sequence[str] = (),
 ) -> tuple[LearningTask, ...]:
-    """The task of labelled data: one, or for raw sounds one behind each front end. Without data to `validate` with, a
-    part of the training data is held out: the same share of each class, chosen by the seed."""
+    """The task of labelled data: one, or one behind each front end, of which raw sounds have several.
+
+    Without data to `validate` with, a part of the training data is held out: the same share of each class, chosen by
+    the seed."""
     chosen = kind or kind_of(train)
     if chosen not in KINDS:
         raise MoteError(f"'{chosen}' is no kind of task", where="option task", remedy=f"use {', '.join(KINDS)}")
@@ -110,8 +140,8 @@ def learning_tasks(
         )
     classes = train.labels.dtype.kind in "iu"
     part, held = (train, validate) if validate is not None else split(train, classes, seed)
-    front_ends = FRONT_ENDS if chosen == SOUND else ("",)
-    return tuple(_task(SPECTROGRAM if chosen == SOUND else chosen, part, held, classes, steps) for steps in front_ends)
+    ends = front_ends or (FRONT_ENDS if chosen == SOUND else ("",))
+    return tuple(_task(SPECTROGRAM if chosen == SOUND else chosen, part, held, classes, steps) for steps in ends)
 
 
 def kind_of(data: Dataset) -> str:
@@ -171,10 +201,11 @@ def _task(kind: str, train: Dataset, held: Dataset, classes: bool, front_end: st
     """The task behind a front end; rows and series are standardized by channel, other data by its scale only, which
     a first layer takes over exactly, whatever its padding."""
     steps = front_end
+    part, rest = (prepared(data, preprocessing(front_end)) if front_end else data for data in (train, held))
     if kind in (TABLE, SERIES):
-        steps = _standardization(train)
-    behind = preprocessing(steps)
-    part, rest = (prepared(data, behind) if steps else data for data in (train, held))
+        standard = _standardization(part)
+        part, rest = (prepared(data, preprocessing(standard)) for data in (part, rest))
+        steps = f"{front_end},{standard}" if front_end else standard
     ((_, values),) = part.inputs.items()
     assert part.labels is not None
     shape = network_shape(kind, values.shape[1:], train.where)
@@ -192,7 +223,8 @@ def _task(kind: str, train: Dataset, held: Dataset, classes: bool, front_end: st
         validation=rest,
         names=train.classes,
         steps=steps,
-        front_end=front_end or train.steps,
+        front_end=front_end,
+        device_steps=front_end if preprocessing(front_end).compiled else train.steps,
         scale=2.0 ** round(log2(deviation)) if not 0.25 < deviation < 4 else 1.0,
     )
 
