@@ -7,8 +7,10 @@ kernel comes before those that it may beat.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 
+from mote.graph import Op
 from mote.kernels.armv6m import KERNELS as ARMV6M
 from mote.kernels.armv7em import KERNELS as ARMV7EM
 from mote.kernels.armv7m import KERNELS as ARMV7M
@@ -143,7 +145,7 @@ def _allowed(packed: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
 
 
 def _available(view: View, features: frozenset[str], *, coded: bool = False, general: bool = False) -> Iterator[Kernel]:
-    for kernel in KERNELS:
+    for kernel in _computing(tuple(KERNELS), tuple(map(type, view.ops))):
         if (
             kernel.call is None
             and (coded or not kernel.coded)
@@ -152,6 +154,18 @@ def _available(view: View, features: frozenset[str], *, coded: bool = False, gen
             and _runs(kernel, view, features)
         ):
             yield kernel
+
+
+@lru_cache(maxsize=1024)
+def _computing(kernels: tuple[Kernel, ...], kinds: tuple[type[Op], ...]) -> tuple[Kernel, ...]:
+    """The kernels that compute operators of these kinds."""
+    return tuple(k for k in kernels if len(k.computes) == len(kinds) and all(map(issubclass, kinds, k.computes)))
+
+
+@lru_cache(maxsize=1024)
+def _reading(kernels: tuple[Kernel, ...], kinds: tuple[type[Op]]) -> tuple[Kernel, ...]:
+    """The kernels that compute an operator of this kind first, and read a layout other than NHWC."""
+    return tuple(k for k in kernels if k.reads is not None and issubclass(kinds[0], k.computes[0]))
 
 
 def _runs(kernel: Kernel, view: View, features: frozenset[str]) -> bool:
@@ -166,7 +180,7 @@ def fused(features: frozenset[str]) -> list[Kernel]:
 
 def called(view: View, call: Call, fixed: Fixed | None = None) -> Packed | None:
     """The kernel that is called in a way of its own: with running sums, or for a ring buffer; None where none fits."""
-    for kernel in KERNELS:
+    for kernel in _computing(tuple(KERNELS), tuple(map(type, view.ops))):
         if kernel.call is call and kernel.computed(view):
             packed = _allowed(view.once(kernel.bind), fixed)
             if isinstance(packed, Packed):
@@ -178,8 +192,8 @@ def wanted_layouts(view: View, features: frozenset[str], *, fixed: bool = False)
     """The layout other than NHWC in which a kernel of the core would rather read the operator's input; where kernels
     are fixed, those of all kernels."""
     layouts: dict[Layout, None] = {}
-    for kernel in KERNELS:
-        if kernel.reads is None or (kernel.general and not fixed) or not isinstance(view.op, kernel.computes[0]):
+    for kernel in _reading(tuple(KERNELS), (type(view.op),)):
+        if kernel.reads is None or (kernel.general and not fixed):
             continue
         layout = view.once(kernel.reads) if _runs(kernel, view, features) and kernel.types.admits(view) else None
         if layout is not None:

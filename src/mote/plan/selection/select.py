@@ -20,6 +20,7 @@ from mote.graph.tensor import Array
 from mote.kernels import catalogue
 from mote.kernels.contract import NHWC, Call, Knob, Knobs, Layout, Packed, Refusal, View, aligned, written
 from mote.kernels.cost import Costs
+from mote.kernels.memo import SHARED
 from mote.offload.contract import Offloaded
 from mote.plan.goal import Goal
 from mote.plan.plan import Halved, Option, Plan, Step
@@ -175,7 +176,8 @@ class Offers:
         if key not in self._views:
             small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
             those = tuple(self.graph.ops[n] for n in ops)
-            self._views[key] = View(self.graph, those, how.reads, how.writes, small, fast)
+            view = View(self.graph, those, how.reads, how.writes, small, fast)
+            self._views[key] = replace(view, _known=SHARED.of(view))
         return self._views[key]
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
