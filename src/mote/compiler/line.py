@@ -389,7 +389,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         _check_pushable(graph, where)
     memories = () if goal.zone else settings.target.choice("ram")
     try:
-        return plan(graph, _lowering(settings), goal, memories, say, offload_of(graph, settings))
+        return plan(graph, lowering(settings), goal, memories, say, offload_of(graph, settings))
     except TooSmallError as error:
         raise BudgetError(
             f"its parts do not fit the memories one by one: {error.memory.name} would need {error.need:,} bytes,"
@@ -410,7 +410,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         ) from None
 
 
-def _lowering(settings: PlanOptions) -> Lowering:
+def lowering(settings: PlanOptions) -> Lowering:
     sealed = bool(settings.encrypt)
     return Lowering(
         settings.target.features,

@@ -214,6 +214,11 @@ def _parts(jobs: Sequence[Job]) -> list[_Part]:
     return parts
 
 
+def constant_bytes(job: Job) -> int:
+    """Bytes of a model's constants and tables in C, without the text."""
+    return sum(part.constants.nbytes for part in _parts([job]))
+
+
 def _part(job: Job, *, wide: bool = False) -> _Part:
     constants, made = ConstantPool(job.options.name, mark=job.options.flash_mark), program(job.plan)
     return _Part(job, made, constants, source.unit(job.plan, made, job.options, constants, wide=wide))

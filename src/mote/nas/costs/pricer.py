@@ -1,0 +1,139 @@
+"""Networks by what they cost on a target: a bound from shapes, a quick estimate, and the plan that would be shipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from mote.compiler.line import planned
+from mote.compiler.settings import Settings
+from mote.emit.c.options import ProjectOptions
+from mote.emit.c.project import Job, constant_bytes
+from mote.errors import BudgetError, MoteError
+from mote.kernels.catalogue import instruction_sets
+from mote.nas.costs.bounds import bounds
+from mote.nas.costs.estimates import CODE, estimated
+from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.nas.graphs.integers import integer_graph
+from mote.nas.spaces.network import Network
+from mote.plan.plan import Plan
+from mote.plan.selection.code_size_model import flash
+from mote.plan.selection.estimate import estimate
+
+NEAR = 1.1
+"""A quick estimate is this close to the cycles of the plan: one that exceeds a limit by more is above it."""
+
+Verdict = NetworkCosts | DoesNotFit
+
+
+@dataclass
+class Pricer:
+    """Costs of networks as `mote compile` with these settings gives them, where the limits of RAM and flash are its
+    budgets. Every answer is kept, and depends on nothing but the network."""
+
+    settings: Settings
+    limits: CostLimits = field(default_factory=CostLimits)
+    _estimates: dict[str, Verdict] = field(default_factory=dict, repr=False)
+    _costs: dict[str, Verdict] = field(default_factory=dict, repr=False)
+
+    def compiled_with(self, network: Network) -> Settings:
+        """The settings that a network is compiled with."""
+        given, limits = self.settings, self.limits
+        return replace(
+            given,
+            ram=given.ram if limits.ram is None else limits.ram,
+            flash=given.flash if limits.flash is None else limits.flash,
+            preprocess=network.preprocess or given.preprocess,
+        )
+
+    def bound(self, network: Network) -> NetworkCosts:
+        """Lower bounds of the costs, from the shapes of layers; no plan goes below them."""
+        return self._timed(bounds(network, self.compiled_with(network)))
+
+    def estimate(self, network: Network) -> Verdict:
+        """The costs by a quick estimate, to order networks by; or the limit that the network exceeds for sure. RAM is
+        that of layers that run whole, or the limit where that is less: rows take less RAM and a little more time."""
+        key = _key(network)
+        if key not in self._estimates:
+            self._estimates[key] = self._exceeded(self.bound(network)) or self._estimated(network)
+        return self._estimates[key]
+
+    def costs(self, network: Network) -> Verdict:
+        """The costs of the plan that is shipped, with code by a model of its size; or the limit that the network
+        exceeds."""
+        key = _key(network)
+        if key not in self._costs:
+            quick = self.estimate(network)
+            self._costs[key] = quick if isinstance(quick, DoesNotFit) else self._planned(network)
+        return self._costs[key]
+
+    def _estimated(self, network: Network) -> Verdict:
+        settings = self.compiled_with(network)
+        try:
+            ram, nbytes, cycles = estimated(integer_graph(network), settings)
+        except MoteError as error:
+            return DoesNotFit(str(error))
+        ram = ram if settings.ram_limit is None else min(ram, settings.ram_limit)
+        costs = self._timed(NetworkCosts(ram, nbytes, cycles))
+        return self._exceeded(replace(costs, cycles=int(cycles / NEAR)), ram_and_flash=False) or costs
+
+    def _planned(self, network: Network) -> Verdict:
+        settings = self.compiled_with(network)
+        try:
+            plan = planned(integer_graph(network), settings)
+        except BudgetError as error:
+            return DoesNotFit(error.reason)
+        except MoteError as error:
+            return DoesNotFit(str(error))
+        costs = self._timed(NetworkCosts(plan.ram, flash_of(plan, settings), round(estimate(settings.costs, plan))))
+        return self._exceeded(costs) or costs
+
+    def _timed(self, costs: NetworkCosts) -> NetworkCosts:
+        """The costs with time and energy, where the target states its clock and current."""
+        target = self.settings.target
+        latency = costs.cycles / target.clock_hz if target.clock_hz else None
+        energy = None
+        if target.ua_per_mhz and target.volts and target.energy is None:
+            energy = target.volts * target.ua_per_mhz * costs.cycles / 1e12
+        return replace(costs, latency=latency, energy=energy)
+
+    def _exceeded(self, costs: NetworkCosts, *, ram_and_flash: bool = True) -> DoesNotFit | None:
+        """The first limit that costs exceed."""
+        target, limits = self.settings.target, self.limits
+        latency = None if limits.latency is None or not target.clock_hz else int(limits.latency * target.clock_hz)
+        pairs = [
+            ("cycles", costs.cycles, limits.cycles),
+            ("cycles", costs.cycles, latency),
+            ("bytes of RAM", costs.ram, limits.ram if ram_and_flash else None),
+            ("bytes of flash", costs.flash, limits.flash if ram_and_flash else None),
+        ]
+        for what, taken, limit in pairs:
+            if limit is not None and taken > limit:
+                return DoesNotFit(f"takes {taken:,} {what} at least, {taken - limit:,} more than it may")
+        return None
+
+
+def flash_of(plan: Plan, settings: Settings) -> int:
+    """Bytes of constants and code of a plan: constants as they are emitted, code by the model of its size."""
+    kernels = [steps[0].kernel for _, steps in plan.works]
+    code = flash(kernels) - sum(kernel.own_flash for kernel in kernels)
+    return constants_of(plan, settings) + round(code) + CODE
+
+
+def constants_of(plan: Plan, settings: Settings) -> int:
+    """Bytes of the constants of a plan in C."""
+    target = settings.target
+    options = ProjectOptions(
+        name="network",
+        target=target.name,
+        optimize=settings.built_for,
+        core_flags=target.gcc_flags,
+        cpu=target.cpu,
+        instruction_sets=instruction_sets(target),
+        fused="fma" in target.features,
+        flash_apart=target.core.flash_apart,
+    )
+    return constant_bytes(Job(plan, options))
+
+
+def _key(network: Network) -> str:
+    return repr(network)

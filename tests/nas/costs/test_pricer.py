@@ -1,0 +1,111 @@
+"""Costs of networks are those of the compiled model; bounds are never above them, estimates are near."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mote.compiler.code_size import code_size
+from mote.compiler.line import compile_graph
+from mote.compiler.settings import Settings, make_settings
+from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.nas.costs.pricer import NEAR, Pricer, constants_of
+from mote.nas.graphs.integers import integer_graph
+from mote.nas.spaces.layers import INPUT, ConvLayer
+from mote.nas.spaces.network import Network
+from tests.nas.costs.drawn_networks import drawn_network
+
+TARGETS = ("cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc")
+FITS = CostLimits(ram=32 << 10)
+CODE_ERROR = 4600
+"""The most bytes by which linked code has differed from the model of its size (docs: Costs)."""
+
+
+def _settings(target: str = "cortex-m4") -> Settings:
+    return make_settings(target=target)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("limits", [FITS, CostLimits(ram=2000)], ids=["loose", "tight"])
+def test_costs_are_those_of_the_compiled_model(seed: int, limits: CostLimits) -> None:
+    network, pricer = drawn_network(Random(seed)), Pricer(_settings(), limits)
+    costs = pricer.costs(network)
+    assert isinstance(costs, NetworkCosts)
+    compiled = compile_graph(integer_graph(network), pricer.compiled_with(network))
+    assert costs.ram == compiled.plan.ram
+    assert costs.cycles == compiled.cost
+    assert constants_of(compiled.plan, compiled.settings) == compiled.project.constants
+
+
+def test_flash_is_near_that_of_the_linked_model() -> None:
+    network, pricer = drawn_network(Random(3)), Pricer(_settings(), CostLimits(ram=32 << 10))
+    costs = pricer.costs(network)
+    assert isinstance(costs, NetworkCosts)
+    compiled = compile_graph(integer_graph(network), pricer.compiled_with(network))
+    code = code_size(compiled)
+    if code.estimated:
+        pytest.skip("there is no compiler for the core")
+    assert abs(compiled.project.constants + code.nbytes - costs.flash) <= CODE_ERROR
+
+
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), target=st.sampled_from(TARGETS), tight=st.booleans())
+def test_bounds_are_never_above_the_costs_and_estimates_are_near(seed: int, target: str, tight: bool) -> None:
+    network = drawn_network(Random(seed), (8, 8, 3), blocks=1)
+    pricer = Pricer(_settings(target), CostLimits(ram=1500 if tight else 64 << 10))
+    bound, quick, exact = pricer.bound(network), pricer.estimate(network), pricer.costs(network)
+    if isinstance(exact, DoesNotFit):
+        assert tight
+        return
+    assert isinstance(quick, NetworkCosts)
+    assert bound.ram <= exact.ram
+    assert bound.flash <= exact.flash
+    assert bound.cycles <= exact.cycles
+    assert exact.cycles / NEAR <= quick.cycles <= exact.cycles * NEAR or tight
+
+
+@pytest.mark.parametrize("name", ["ram", "flash", "cycles"])
+def test_exceeding_a_limit_is_seen_without_a_graph(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mote.nas.costs.pricer.integer_graph", None)
+    verdict = Pricer(_settings(), replace(CostLimits(), **{name: 100})).costs(drawn_network(Random(0)))
+    assert isinstance(verdict, DoesNotFit)
+    assert "more than it may" in verdict.reason
+
+
+def test_a_network_above_the_time_limit_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = drawn_network(Random(0))
+    quick = Pricer(_settings()).estimate(network)
+    assert isinstance(quick, NetworkCosts)
+    monkeypatch.setattr("mote.nas.costs.pricer.planned", None)
+    assert isinstance(Pricer(_settings(), CostLimits(cycles=quick.cycles // 2)).costs(network), DoesNotFit)
+
+
+def test_latency_and_energy_come_from_the_part() -> None:
+    part = make_settings(target="stm32l4r5")
+    bound = Pricer(part).bound(drawn_network(Random(0)))
+    assert part.target.clock_hz
+    assert bound.latency == bound.cycles / part.target.clock_hz
+    assert (bound.energy is not None) == bool(part.target.ua_per_mhz)
+
+
+def test_a_limit_of_latency_is_one_of_cycles() -> None:
+    pricer = Pricer(make_settings(target="stm32l4r5"), CostLimits(latency=1e-9))
+    assert isinstance(pricer.costs(drawn_network(Random(0))), DoesNotFit)
+
+
+def test_a_network_without_a_plan_is_said_not_to_fit() -> None:
+    wide = Network((20, 20, 8), (ConvLayer("conv", (INPUT,), kernel=(3, 3), filters=16),), classes=False)
+    verdict = Pricer(_settings(), CostLimits(ram=3300)).costs(wide)
+    assert isinstance(verdict, DoesNotFit)
+    assert "RAM" in verdict.reason
+
+
+def test_equal_networks_are_costed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    pricer = Pricer(_settings(), FITS)
+    costs = pricer.costs(drawn_network(Random(1)))
+    monkeypatch.setattr("mote.nas.costs.pricer.planned", None)
+    assert pricer.costs(drawn_network(Random(1))) is costs
