@@ -1,7 +1,7 @@
 """Ranges of a network's values without data: about those of a trained network whose input has a deviation of one.
 
-What a network costs hardly depends on them, as long as no two tensors have the same scale by chance: operators on equal
-scales are cheaper."""
+What a network costs hardly depends on them, as long as scales have no simple ratios, which those of a trained network
+do not have either: the operators between them would round halves, or nothing at all, and have other kernels."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from mote.ops.reductions.softmax import Softmax
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
-GIVEN: Range = (-2.1, 2.6)
+GIVEN: Range = (-2.117, 2.643)
 """The range of a network's input."""
-SECOND = 0.8
+SECOND = 0.8317
 """The second operand of a sum or a product has a range so much smaller than the first."""
 
 
@@ -63,30 +63,30 @@ def _by_activation(**ranges: Range) -> Callable[[Any, list[Range]], Range]:
 
 def _mean(op: Op, given: list[Range]) -> Range:
     low, high = given[0]
-    return 0.45 * low, 0.45 * high
+    return 0.4573 * low, 0.4573 * high
 
 
 def _product(op: Op, given: list[Range]) -> Range:
     first, second = given[0], given[-1]
     ends = [x * y for x in first for y in second]
-    return 0.7 * min(ends), 0.7 * max(ends)
+    return 0.7129 * min(ends), 0.7129 * max(ends)
 
 
-_LAYER = _by_activation(NONE=(-5.1, 4.6), RELU=(0.0, 4.3), RELU6=(0.0, 4.4))
+_LAYER = _by_activation(NONE=(-5.137, 4.629), RELU=(0.0, 4.313), RELU6=(0.0, 6.0))
 _OWN: Mapping[type[Op], Callable[[Any, list[Range]], Range]] = {
     **dict.fromkeys((Conv2D, DepthwiseConv2D, FullyConnected), _LAYER),
-    Add: _by_activation(NONE=(-6.2, 6.6), RELU=(0.0, 5.3), RELU6=(0.0, 5.4)),
+    Add: _by_activation(NONE=(-6.231, 6.617), RELU=(0.0, 5.347), RELU6=(0.0, 6.0)),
     Mul: _product,
     Mean: _mean,
-    BatchMatmul: _always(-4.2, 3.9),
-    Relu: _always(0.0, 4.3),
-    Relu6: _always(0.0, 4.4),
-    HardSwish: _always(-0.375, 4.1),
+    BatchMatmul: _always(-4.219, 3.937),
+    Relu: _always(0.0, 4.313),
+    Relu6: _always(0.0, 6.0),
+    HardSwish: _always(-0.375, 4.127),
     Logistic: _always(0.0, 1.0),
     Softmax: _always(0.0, 1.0),
     Tanh: _always(-1.0, 1.0),
-    Gru: _always(-0.93, 0.96),
-    Standardize: _always(-3.3, 3.6),
+    Gru: _always(-0.9317, 0.9643),
+    Standardize: _always(-3.319, 3.613),
 }
 """Ranges of the outputs of operators, from those of their inputs; operators that are not here keep the range of their
 first input."""
