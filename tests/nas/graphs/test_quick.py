@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mote.graph import Graph
@@ -49,6 +49,7 @@ def test_swish_and_precisions_are_written_as_the_quantizer_writes_them() -> None
 
 
 @given(networks(QUICK), st.integers(0, 3))
+@settings(max_examples=50)
 def test_all_convolutional_networks_are_written_as_the_quantizer_writes_them(network: Network, seed: int) -> None:
     try:
         quick = quick_graph(network, seed)
