@@ -86,6 +86,9 @@ def test_inputs_can_be_changed_while_learning() -> None:
 
     train(module, Digits(learned.images[:120], learned.labels[:120]), Recipe(epochs=1, batch=50), augment=shifted)
     assert seen == [50, 50, 20]
+    seen.clear()
+    train(module, Digits(learned.images[:41], learned.labels[:41]), Recipe(epochs=1, batch=20), augment=shifted)
+    assert seen == [20, 21], "a single sample is no batch"
 
 
 def test_mistakes_are_named() -> None:

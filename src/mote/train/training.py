@@ -149,7 +149,7 @@ def fit(
     with repeatable(recipe.threads):
         for epoch in range(1, recipe.epochs + 1):
             total = torch.zeros((), dtype=torch.float64, device=on)
-            for numbers in torch.split(torch.randperm(count, generator=random), recipe.batch):
+            for numbers in _batches(torch.randperm(count, generator=random), recipe.batch):
                 given: Sequence[Value] = [x[numbers.to(x.device)].to(on) for x in inputs]
                 given = given if augment is None else augment(given)
                 wanted = None if labels is None else labels[numbers.to(on)]
@@ -170,6 +170,12 @@ def fit(
     if average is not None:
         module.load_state_dict(average.module.state_dict())
     module.to(home).eval()
+
+
+def _batches(order: Value, size: int) -> list[Value]:
+    """Batches in an order. A single sample at the end, which has no statistics, goes to the batch before."""
+    *others, last = torch.split(order, size)
+    return [*others[:-1], torch.cat([others[-1], last])] if others and len(last) == 1 else [*others, last]
 
 
 def _average(module: Learner, decay: float) -> AveragedModel | None:

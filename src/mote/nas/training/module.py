@@ -16,6 +16,7 @@ from mote.graph.tensor import Array
 from mote.nas.spaces.layers import INPUT, NetworkLayer
 from mote.nas.spaces.network import Network, Weights
 from mote.nas.training.layer_modules import LayerModule, flat, layer_module
+from mote.train.training import repeatable
 
 CHUNK = 512
 """Samples of a batch in evaluation."""
@@ -72,10 +73,10 @@ class NetworkModule(Learner):
         return self
 
     def predict(self, inputs: Array) -> Array:
-        """The outputs for any number of samples, in the state of evaluation."""
+        """The outputs for any number of samples, in the state of evaluation, on one thread as in training."""
         home, before = next(self.parameters()).device, self.training
         self.eval()
-        with torch.inference_mode():
+        with torch.inference_mode(), repeatable(1):
             parts = [
                 self(torch.from_numpy(np.ascontiguousarray(inputs[i : i + CHUNK], np.float32)).to(home)).cpu().numpy()
                 for i in range(0, len(inputs), CHUNK)
