@@ -58,7 +58,10 @@ def add(p: argparse.ArgumentParser) -> None:
         help="fine-tune the pruned model with PyTorch for this many epochs",
     )
     p.add_argument(
-        "--augment", default="", metavar="STEPS", help="data augmentation for images: flip, shift=4, or both"
+        "--augment",
+        default="",
+        metavar="STEPS",
+        help="data augmentation: flip,shift=4,cutout=8 for images, time=4,mask=4,gain=0.2 for series, noise=0.1",
     )
     p.add_argument(
         "--device", default="auto", help="PyTorch device to train on (default: an accelerator if there is one)"

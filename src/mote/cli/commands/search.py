@@ -86,7 +86,10 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("--minutes", type=float, metavar="N", help="begin nothing new after so many minutes")
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of splits, choices and weights (default: 0)")
     p.add_argument(
-        "--augment", default="", metavar="STEPS", help="transform training images: flip, shift=4, or flip,shift=4"
+        "--augment",
+        default="",
+        metavar="STEPS",
+        help="data augmentation: flip,shift=4,cutout=8 for images, time=4,mask=4,gain=0.2 for series, noise=0.1",
     )
     p.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device to train on")
     p.add_argument("-o", "--output", metavar="DIR", help="write models, C projects and the report to this folder")
