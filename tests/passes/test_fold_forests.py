@@ -64,7 +64,7 @@ def forest(trees: int, leaves: tuple[float, ...], thresholds: tuple[float, ...])
 
 @pytest.mark.parametrize(
     ("trees", "leaves"),
-    [(5, (1.0, 0.0)), (5, (1.0, 1.0)), (1, (0.25, 0.7)), (1, (0.5, 0.4))],
+    [(5, (1.0, 0.0)), (5, (1.0, 1.0)), (1, (0.25, 0.7)), (1, (5.0, 4.0))],
 )
 def test_classes_are_chosen_by_integers(trees: int, leaves: tuple[float, float]) -> None:
     """Thresholds on a number, between two of them, and outside of all on both sides."""
@@ -73,6 +73,7 @@ def test_classes_are_chosen_by_integers(trees: int, leaves: tuple[float, float])
     assert [kind for kind in kinds(after) if kind != "RESHAPE"] == ["QUANTIZE", "FOREST", "ARG_MAX"]
     (op,) = (op for op in after.ops if isinstance(op, Forest))
     assert (op.input(after).dtype, op.output(after).dtype) == ("int8", "int32")
+    assert trees > 1 or op.trees.width == 1
     rng = np.random.default_rng(0)
     for row in rng.uniform(-8, 8, (200, 1, 3)).astype(np.float32):
         want, got = (g.evaluate({g.inputs[0]: row})[g.outputs[0]] for g in (before, after))

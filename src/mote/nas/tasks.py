@@ -100,10 +100,15 @@ class LearningTask:
         return scaled
 
     def accuracy(self, model: Any, data: Dataset) -> float:
-        """The accuracy of a model on prepared samples; of a regression the coefficient of determination."""
+        """The accuracy of a model on prepared samples, whose first output is scores, or the index of a class; of a
+        regression the coefficient of determination."""
         graph = load(model)
-        answers = real(graph.tensors[graph.outputs[0]], outputs(graph, data.cases(graph))[0])
+        tensor = graph.tensors[graph.outputs[0]]
+        given = outputs(graph, data.cases(graph))[0]
         assert data.labels is not None
+        if self.classes and tensor.dtype.integer and tensor.quant is None:
+            return float((given.reshape(-1) == data.labels).mean())
+        answers = real(tensor, given)
         return agreement(answers.reshape(len(answers), -1), data.labels, self.classes)
 
 

@@ -36,10 +36,11 @@ def run(graph: Graph) -> Graph:
     for op in graph.ops:
         if isinstance(op, ArgExtreme):
             graph = _integer_sums(graph, op)
+    graph = remove_dead_code.run(graph)
     for op in graph.ops:
         if isinstance(op, ArgMax):
             graph = _votes_of_one(graph, op)
-    return remove_dead_code.run(graph)
+    return graph
 
 
 def _stored_features(graph: Graph, forest: Forest) -> Graph:

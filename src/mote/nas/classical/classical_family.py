@@ -1,0 +1,127 @@
+"""The family of classical models for a table: scikit-learn fits them in moments, so that they are costed as fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from random import Random
+from typing import Self
+
+import numpy as np
+
+from mote.compiler.line import compile
+from mote.compiler.options import parsed
+from mote.compiler.settings import Settings
+from mote.data.dataset_type import Dataset
+from mote.errors import MoteError
+from mote.graph.tensor import Array
+from mote.nas.classical.classical_space import ClassicalSpace, described
+from mote.nas.classical.estimators import Estimator, cross_validated, fit
+from mote.nas.classical.model_files import ModelFile, feature_scale, model_file, stored_rows
+from mote.nas.costs.compiled_costs import costs_of, limited
+from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.nas.family import Choice, FinishedMember
+from mote.nas.tasks import LearningTask, agreement
+from mote.progress import Say
+from mote.search import digest
+
+
+@dataclass(frozen=True, eq=False)
+class ClassicalFamily:
+    """Classical models for a table. What `epochs` say does not count: every fit is one to the end."""
+
+    task: LearningTask
+    settings: Settings
+    limits: CostLimits = field(default_factory=CostLimits)
+    space: ClassicalSpace = field(default_factory=ClassicalSpace)
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.space.name
+
+    @property
+    def shared(self) -> bool:
+        return False
+
+    @cached_property
+    def key(self) -> str:
+        data = [(part.inputs, part.labels) for part in (self.task.train, self.task.validation)]
+        settings = (self.settings.target.name, self.settings.optimize)
+        return digest(self.space.kinds, self.task.steps, data, settings, self.limits, self.seed)
+
+    @cached_property
+    def _choices(self) -> ClassicalSpace:
+        return self.space.for_task(self.task.classes)
+
+    def first(self) -> Sequence[Choice]:
+        return self._choices.firsts()
+
+    def random(self, rng: Random) -> Choice:
+        return self._choices.random(rng)
+
+    def mutated(self, choice: Choice, rng: Random) -> Choice:
+        return self._choices.mutated(choice, rng)
+
+    def crossed(self, one: Choice, other: Choice, rng: Random) -> Choice:
+        return self._choices.crossed(one, other, rng)
+
+    def described(self, choice: Choice) -> str:
+        return described(choice)
+
+    def costs(self, choice: Choice) -> NetworkCosts | DoesNotFit:
+        return self.costed(self.file(choice, *_rows(self.task.train)))
+
+    def costed(self, file: ModelFile) -> NetworkCosts | DoesNotFit:
+        """The costs of a file on the target."""
+        try:
+            settings = replace(self.settings, name="model", **parsed(dict(file.options)))
+            compiled = compile(file.data, settings)
+        except MoteError as error:
+            return DoesNotFit(error.reason)
+        return limited(costs_of(compiled), self.limits)
+
+    def prepared(self, checkpoint: str, say: Say) -> Self:
+        return self
+
+    def score(self, choice: Choice, epochs: int) -> float:
+        """The mean over folds of all samples but those of the test."""
+        parts = [_rows(part) for part in (self.task.train, self.task.validation)]
+        x, y = (np.concatenate(pair) for pair in zip(*parts, strict=True))
+        return self.validated(choice, x, y)
+
+    def validated(self, choice: Choice, x: Array, y: Array) -> float:
+        """The cross-validated accuracy of a choice on rows."""
+
+        def score(rows: Array, labels: Array, held: Array, wanted: Array) -> float:
+            scale = feature_scale(choice, rows)
+            made = fit(choice, stored_rows(rows, scale), labels, self.task.classes, self.seed)
+            return _agreement(made, stored_rows(held, scale), wanted, self.task.classes)
+
+        return cross_validated(score, x, y, self.task.classes, self.seed)
+
+    def finish(self, choice: Choice, epochs: int) -> FinishedMember:
+        file = self.file(choice, *_rows(self.task.train))
+        validation = self.task.accuracy(file.data, self.task.validation)
+        return FinishedMember({file.name: file.data}, validation, file.name, self.task.steps, file.options)
+
+    def file(self, choice: Choice, x: Array, y: Array) -> ModelFile:
+        """The file of a choice that is fitted to rows."""
+        stored = stored_rows(x, feature_scale(choice, x))
+        return model_file(choice, fit(choice, stored, y, self.task.classes, self.seed), x, self.task.classes)
+
+
+def _rows(data: Dataset) -> tuple[Array, Array]:
+    (values,) = data.inputs.values()
+    return values.reshape(len(values), -1).astype(np.float32), np.asarray(data.labels)
+
+
+def _agreement(estimator: Estimator, x: Array, y: Array, classes: bool) -> float:
+    """The accuracy of an estimator before it is written to a file."""
+    if classes and hasattr(estimator, "coefs_"):
+        scores = np.maximum(x @ estimator.coefs_[0] + estimator.intercepts_[0], 0)
+        answers: Array = scores @ estimator.coefs_[1] + estimator.intercepts_[1]
+        return float((answers.argmax(1) == y).mean())
+    answers = np.asarray(estimator.predict(x))
+    return float((answers == y).mean()) if classes else agreement(answers.reshape(len(x), -1), y, classes=False)
