@@ -17,6 +17,8 @@ from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError, MoteError, explaining
 from mote.features.pipeline import preprocessing
 from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, spread
+from mote.nas.classical.classical_family import ClassicalFamily, suits
+from mote.nas.classical.classical_space import CLASSICAL
 from mote.nas.costs.compiled_costs import costs_of, limited
 from mote.nas.costs.compiled_pricing import CompiledPricing
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
@@ -91,8 +93,9 @@ def search(
 
     `data` and `test` are what `mote.dataset` takes, with labels: classes, or values of a regression. The `task` is
     image, spectrogram, sound, series or table; without one the shape of samples tells. A `space` is a name, a TOML file
-    or a `SearchSpace`, or several; without one it is that for the task. Candidates are compared by a part of the data
-    that is held out, or by data to `validate` with; the test data is used once, for the models of the result.
+    or a `SearchSpace`, or several; without one it is that for the task. For tables there are also the models of
+    scikit-learn, if that is installed: `classical`. Candidates are compared by a part of the data that is held out, or
+    by data to `validate` with; the test data is used once, for the models of the result.
 
     So many `trials` are scored, on a supernet where the space allows it, else by training them for a part of the
     `epochs`; so many `finalists` are trained for all of them and quantized. After so many `minutes` nothing new is
@@ -106,10 +109,13 @@ def search(
     held = None if validate is None else dataset(validate, labelled=True)
     tasks = learning_tasks(train, held, kind=task, seed=seed)
     pricing = CompiledPricing(shipped, limits)
-    families = []
-    for one in _spaces(space, tasks[0].kind):
-        given = one.preprocess
-        ends = [str(text) for text in ([given] if isinstance(given, str | float | int) else given) if text]
+    given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
+    families: list[ModelFamily] = []
+    if CLASSICAL in given or (not given and suits(tasks[0])):
+        families.append(ClassicalFamily(tasks[0], shipped, limits, seed=seed))
+    for one in _spaces(given, tasks[0].kind):
+        ahead = one.preprocess
+        ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
         behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
         families.append(
             NetworkFamily.of(one, behind, pricing, epochs=epochs, seed=seed, augment=augment, device=device)
@@ -120,12 +126,11 @@ def search(
     return search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
 
 
-def _spaces(given: Any, kind: str) -> tuple[SearchSpace, ...]:
-    """The spaces that are given, or the first one for a kind of data."""
-    several = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,) if given else ()
-    if not several:
+def _spaces(given: Sequence[str | Path | SearchSpace], kind: str) -> tuple[SearchSpace, ...]:
+    """The spaces of networks that are given, or the first one for a kind of data."""
+    if not given:
         return spaces_for(kind)[:1]
-    return tuple(one if isinstance(one, SearchSpace) else named_space(one) for one in several)
+    return tuple(one if isinstance(one, SearchSpace) else named_space(one) for one in given if one != CLASSICAL)
 
 
 def named_space(name: str | Path) -> SearchSpace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import mote
 from mote.compiler.settings import chosen_settings
+from mote.errors import MoteError
 from mote.frontends import load
 from mote.nas.classical.classical_family import ClassicalFamily
 from mote.nas.classical.classical_space import KIND, KINDS, REGRESSION
@@ -108,3 +110,18 @@ def test_leaves_are_whole_numbers(hard: bool) -> None:
     (forest,) = (op for op in graph.ops if isinstance(op, Forest))
     assert forest.output(graph).dtype == "int32"
     assert forest.trees.values.max() == (1 if hard else 15)
+
+
+def test_a_search_of_a_table_chooses_among_them(tmp_path: Path) -> None:
+    x, y = rows(family(3))
+    result = mote.search((x, y), test=(x, y), space="classical", target="host", trials=4, finalists=2)
+    assert {member.family for member in result.members} == {"classical"}
+    assert max(member.test for member in result.members) > 0.8
+    result.write(tmp_path / "best")
+    assert list((tmp_path / "best").glob("classical-*/model.*"))
+
+
+def test_images_have_none() -> None:
+    (task,) = learning_tasks(mote.dataset((np.random.default_rng(0).normal(size=(20, 8, 8, 1)), np.arange(20) % 2)))
+    with pytest.raises(MoteError, match="for tables"):
+        ClassicalFamily(task, family(3).settings)

@@ -15,6 +15,7 @@ from mote.compiler.options import parsed
 from mote.compiler.settings import Settings
 from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
+from mote.extras import installed
 from mote.graph.tensor import Array
 from mote.nas.classical.classical_space import ClassicalSpace, described
 from mote.nas.classical.estimators import Estimator, cross_validated, fit
@@ -22,7 +23,7 @@ from mote.nas.classical.model_files import ModelFile, feature_scale, model_file,
 from mote.nas.costs.compiled_costs import costs_of, limited
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.family import Choice, FinishedMember
-from mote.nas.tasks import LearningTask, agreement
+from mote.nas.tasks import TABLE, LearningTask, agreement
 from mote.progress import Say
 from mote.search import digest
 
@@ -36,6 +37,14 @@ class ClassicalFamily:
     limits: CostLimits = field(default_factory=CostLimits)
     space: ClassicalSpace = field(default_factory=ClassicalSpace)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not suits(self.task):
+            raise MoteError(
+                "classical models are for tables with one label or value for each row, and samples of every class",
+                where=self.task.train.where,
+                remedy="choose a space of networks; or pip install scikit-learn onnx",
+            )
 
     @property
     def name(self) -> str:
@@ -110,6 +119,14 @@ class ClassicalFamily:
         """The file of a choice that is fitted to rows."""
         stored = stored_rows(x, feature_scale(choice, x))
         return model_file(choice, fit(choice, stored, y, self.task.classes, self.seed), x, self.task.classes)
+
+
+def suits(task: LearningTask) -> bool:
+    """Whether classical models can be chosen for a task: a table of one label or value with samples of all classes, and
+    the packages that fit and write them."""
+    labels = np.asarray(task.train.labels)
+    complete = not task.classes or len(np.unique(labels)) == task.outputs
+    return task.kind == TABLE and labels.ndim == 1 and complete and all(map(installed, ("sklearn", "onnx")))
 
 
 def _rows(data: Dataset) -> tuple[Array, Array]:

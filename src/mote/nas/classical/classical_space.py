@@ -10,6 +10,8 @@ from typing import Any
 
 from mote.errors import MoteError
 
+CLASSICAL = "classical"
+"""The name of the space of all classical models."""
 KIND = "kind"
 """The decision which kind of model it is; the others are options of that kind."""
 OTHER_KIND = 0.15
@@ -73,7 +75,7 @@ REGRESSION = ("tree", "forest", "boosting", "linear", "perceptron", "neighbours"
 class ClassicalSpace:
     """A space of classical models: `kinds` maps each kind to its options, and these to their values."""
 
-    name: str = "classical"
+    name: str = CLASSICAL
     kinds: Mapping[str, Mapping[str, Values]] = field(default_factory=lambda: KINDS)
 
     def __post_init__(self) -> None:
@@ -138,7 +140,7 @@ def read_classical(text: str, where: str = "space") -> ClassicalSpace:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise MoteError(f"is no TOML: {error}", where=where) from None
-    name = given.pop("name", "classical")
+    name = given.pop("name", CLASSICAL)
     kinds = {
         kind: {**KINDS.get(kind, {}), **{key: tuple(v) if isinstance(v, list) else (v,) for key, v in options.items()}}
         for kind, options in given.items()
