@@ -36,7 +36,8 @@ class SearchResult:
     limits: CostLimits
     """The most that a model may cost."""
     members: tuple[SearchMember, ...]
-    """The front, from the most accurate model on held-out data to the least."""
+    """The front, from the most accurate model on held-out data to the least; before it the model that was searched
+    around."""
     dominated: tuple[SearchMember, ...]
     """Models that were trained to the end, but are worse than another in all respects."""
     families: tuple[str, ...]
@@ -53,6 +54,8 @@ class SearchResult:
     """Time that the search took."""
     settings: Settings = field(repr=False)
     """The settings that members are compiled with."""
+    around: str = ""
+    """The float model that was searched around; empty: none."""
     notes: tuple[str, ...] = ()
     """Remarks, such as finalists that did not fit in the end."""
 
@@ -63,7 +66,7 @@ class SearchResult:
     @property
     def best(self) -> SearchMember:
         """The most accurate model on held-out data."""
-        return self.members[0]
+        return max(self.members, key=lambda member: (member.validation, -member.costs.cycles))
 
     def __getitem__(self, name: str) -> SearchMember:
         """A model by its name."""
@@ -79,6 +82,7 @@ class SearchResult:
             "metric": self.metric,
             "limits": {name: value for name, value in vars(self.limits).items() if value is not None},
             "families": list(self.families),
+            "around": self.around or None,
             "trials": self.trials,
             "costed": self.costed,
             "epochs": self.epochs,
@@ -156,7 +160,8 @@ class SearchResult:
 
     def command(self, folder: str = "best") -> str:
         """The command that searches so again."""
-        words = ["mote", "search", "--data", self.data, "--test", self.test, "--target", self.target]
+        words = ["mote", "search", *(["--from", self.around] if self.around else [])]
+        words += ["--data", self.data, "--test", self.test, "--target", self.target]
         for name, value in self.json()["limits"].items():
             words += [f"--{name}", f"{value * 1e6:g}us" if name == "latency" else str(value)]
         return join([*words, "--seed", str(self.seed), "--epochs", str(self.epochs), "-o", folder])

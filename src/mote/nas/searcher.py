@@ -16,6 +16,9 @@ from mote.data.dataset import dataset, prepared
 from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError, MoteError, explaining
 from mote.features.pipeline import preprocessing
+from mote.nas.around.family import AroundFamily
+from mote.nas.around.given import given_model
+from mote.nas.around.pricing import GraphPricing
 from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, spread
 from mote.nas.classical.classical_family import ClassicalFamily, suits
 from mote.nas.classical.classical_space import CLASSICAL
@@ -23,7 +26,7 @@ from mote.nas.costs.compiled_costs import costs_of, limited
 from mote.nas.costs.compiled_pricing import CompiledPricing
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.evolution import evolve
-from mote.nas.family import FinishedMember, ModelFamily
+from mote.nas.family import Choice, FinishedMember, ModelFamily
 from mote.nas.halving import halve
 from mote.nas.member import SearchMember
 from mote.nas.network_family import NetworkFamily
@@ -36,8 +39,10 @@ from mote.search import digest, front
 from mote.search.session import searching
 
 EPOCHS = 30
-TRIALS, TRAINED = 300, 36
-"""Candidates that are scored on a supernet, and candidates that are trained one by one."""
+TRIALS, TRAINED, AROUND = 300, 36, 100
+"""Candidates that are scored on a supernet, candidates that are trained one by one, and candidates around a model."""
+GIVEN = "given"
+"""The name of the model that is searched around."""
 FINALISTS = 6
 """Candidates that are trained to the end."""
 WORTH = 0.7
@@ -72,6 +77,7 @@ def search(
     settings: Settings | None = None,
     *,
     test: Any,
+    around: Any = None,
     space: str | Path | SearchSpace | Sequence[str | Path | SearchSpace] = (),
     task: str = "",
     validate: Any = None,
@@ -97,6 +103,10 @@ def search(
     scikit-learn, if that is installed: `classical`. Candidates are compared by a part of the data that is held out, or
     by data to `validate` with; the test data is used once, for the models of the result.
 
+    With a float model to search `around`, of any format that `mote.compile` reads, candidates are this model with fewer
+    channels, blocks and taps, sparse weights and other precisions, distilled from it; the result has the model itself
+    as `given`.
+
     So many `trials` are scored, on a supernet where the space allows it, else by training them for a part of the
     `epochs`; so many `finalists` are trained for all of them and quantized. After so many `minutes` nothing new is
     begun. `journal` is a file of results, from which an interrupted search continues. `augment` transforms training
@@ -107,6 +117,22 @@ def search(
     shipped = replace(chosen, latency=None, cycles=None)
     train, tested = (dataset(given, labelled=True) for given in (data, test))
     held = None if validate is None else dataset(validate, labelled=True)
+
+    def cost(made: FinishedMember) -> NetworkCosts | DoesNotFit:
+        return _shipped_costs(made, shipped, limits)
+
+    if around is not None:
+        if space or task:
+            option = "space" if space else "task"
+            raise MoteError("the model says that already", where=f"option {option}", remedy="omit it, or the model")
+        model = given_model(around)
+        say("judging layers...")
+        own = model.task(train, held, seed)
+        family = AroundFamily.of(model, own, shipped, GraphPricing(shipped, limits), augment=augment, device=device)
+        near = SearchSubject(own, (family,), model.taken(tested), shipped, limits, cost)
+        plan = replace(plan, trials=trials or AROUND)
+        result = search_families(near, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
+        return replace(_with_given(result, near, family), around=model.where)
     tasks = learning_tasks(train, held, kind=task, seed=seed)
     pricing = CompiledPricing(shipped, limits)
     given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
@@ -120,9 +146,7 @@ def search(
         families.append(
             NetworkFamily.of(one, behind, pricing, epochs=epochs, seed=seed, augment=augment, device=device)
         )
-    subject = SearchSubject(
-        tasks[0], tuple(families), tested, shipped, limits, lambda made: _shipped_costs(made, shipped, limits)
-    )
+    subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
     return search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
 
 
@@ -266,20 +290,44 @@ def _members(
         counts[family.name] = counts.get(family.name, 0) + 1
         name = f"{family.name.replace('/', '-').replace(' ', '-')}-{counts[family.name]}"
         say(f"testing {name}...")
-        taken = prepared(subject.test, preprocessing(made.steps)) if made.steps else subject.test
-        members.append(
-            SearchMember(
-                name=name,
-                family=family.name,
-                description=described,
-                choice=candidate.choice,
-                validation=made.validation,
-                test=subject.task.accuracy(made.files[made.model], taken),
-                costs=costs,
-                files=made.files,
-                model=made.model,
-                steps=made.steps,
-                options=made.options,
-            )
-        )
+        members.append(_member(subject, name, family, candidate.choice, made, costs))
     return members, notes
+
+
+def _member(
+    subject: SearchSubject,
+    name: str,
+    family: ModelFamily,
+    choice: Choice,
+    made: FinishedMember,
+    costs: NetworkCosts,
+) -> SearchMember:
+    """A finished model, tested."""
+    taken = prepared(subject.test, preprocessing(made.steps)) if made.steps else subject.test
+    return SearchMember(
+        name=name,
+        family=family.name,
+        description=family.described(choice),
+        choice=choice,
+        validation=made.validation,
+        test=subject.task.accuracy(made.files[made.model], taken),
+        costs=costs,
+        files=made.files,
+        model=made.model,
+        steps=made.steps,
+        options=made.options,
+    )
+
+
+def _with_given(result: SearchResult, subject: SearchSubject, family: AroundFamily) -> SearchResult:
+    """The result with the model that was searched around, only quantized, as the first member; where that does not fit,
+    with a note on it."""
+    made = family.finish({}, 1)
+    costs = subject.costs(made)
+    if isinstance(costs, DoesNotFit):
+        test = subject.task.accuracy(made.files[made.model], subject.test)
+        note = f"the model as given has a test {result.metric} of {test:.2%}, but does not fit: {costs.reason}"
+        return replace(result, notes=(*result.notes, note))
+    given = _member(subject, GIVEN, family, {}, made, costs)
+    others, worse = (tuple(m for m in some if m.choice) for some in (result.members, result.dominated))
+    return replace(result, members=(given, *others), dominated=worse)

@@ -64,6 +64,13 @@ def add(p: argparse.ArgumentParser) -> None:
         " fastest, with little RAM and flash (default)",
     )
     p.add_argument(
+        "--from",
+        dest="around",
+        metavar="MODEL",
+        help="search around a float model (ONNX, TensorFlow Lite, PyTorch, Keras): its widths, depth, kernels, sparsity"
+        " and precisions, by distillation from it",
+    )
+    p.add_argument(
         "--space",
         action="append",
         default=[],
@@ -112,6 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
                 settings,
                 test=_data(arguments, arguments.test),
                 validate=None if arguments.validate is None else _data(arguments, arguments.validate),
+                around=arguments.around,
                 space=arguments.space,
                 task=arguments.task,
                 epochs=arguments.epochs,

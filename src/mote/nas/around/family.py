@@ -83,6 +83,7 @@ class AroundFamily:
 
     @cached_property
     def key(self) -> str:
+        """A digest of all that results depend on."""
         data = [(part.inputs, part.labels) for part in (self.task.train, self.task.validation)]
         return digest(self.name, export(self.near.graph, self.name).data, data, self.pricing.key, self.augment)
 

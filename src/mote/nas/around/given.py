@@ -16,6 +16,7 @@ from mote.errors import MoteError, naming
 from mote.frontends import read, source_of
 from mote.graph import Graph
 from mote.graph.types import DType
+from mote.nas.tasks import LearningTask, kind_of, split
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,16 @@ class GivenModel:
         named = {self.read.tensors[t].name: _without_first(x) for t, x in arrays.items()}
         return replace(data, inputs=named)
 
+    def task(self, train: Dataset, validate: Dataset | None, seed: int) -> LearningTask:
+        """The task of labelled data, as the model takes it; without data to validate with, a part is held out."""
+        data = self.taken(train)
+        assert data.labels is not None
+        classes = data.labels.dtype.kind in "iu"
+        part, held = (data, self.taken(validate)) if validate is not None else split(data, classes, seed)
+        output = self.graph.tensors[self.graph.outputs[0]]
+        shape = self.graph.tensors[self.graph.inputs[0]].shape[1:]
+        return LearningTask(kind_of(data), shape, output.size, classes, part, held, data.classes)
+
 
 def _without_first(samples: np.typing.NDArray[Any]) -> np.typing.NDArray[Any]:
     """Samples [n, 1, ...] without the axis of one."""
@@ -62,7 +73,12 @@ def given_model(
         model_read = read(source)
         as_read = model_read.graph()
         graph = checked(as_read, Scheme())
+        if len(graph.inputs) != 1:
+            raise MoteError(f"has {len(graph.inputs)} inputs, a search needs a model of one")
         if any(graph.tensors[t].dtype != DType.FLOAT32 for t in (*graph.inputs, *graph.outputs)):
-            raise MoteError("takes or gives no float numbers, so that nothing can be trained", remedy="give its scores")
+            raise MoteError(
+                "takes or gives no float numbers, so that nothing can be trained",
+                remedy="give a model of float inputs and scores",
+            )
         edges = [replace(graph.tensors[t], arrangement=None) for t in (*graph.inputs, *graph.outputs)]
         return GivenModel(source.where, as_read, graph.with_ops(graph.ops, edges), model_read.preprocess)

@@ -11,10 +11,9 @@ from mote.compiler.line import compile_graph
 from mote.compiler.settings import Settings
 from mote.errors import BudgetError
 from mote.graph import Graph
+from mote.nas.costs.compiled_costs import limited, timed
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.search import digest
-
-LIMITS = {"ram": "bytes of RAM", "flash": "bytes of flash", "cycles": "cycles", "latency": "seconds"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +27,7 @@ class GraphPricing:
 
     @cached_property
     def key(self) -> str:
+        """A digest of target, settings and limits."""
         return digest(self.settings.target.name, self.settings.optimize, self.limits)
 
     def costs(self, graph: Graph) -> NetworkCosts | DoesNotFit:
@@ -36,18 +36,8 @@ class GraphPricing:
             compiled = compile_graph(graph, self.settings)
         except BudgetError as error:
             return DoesNotFit(error.reason)
-        clock = self.settings.target.clock_hz
-        costs = NetworkCosts(
-            ram=compiled.plan.ram,
-            flash=compiled.project.constants + self._code(compiled),
-            cycles=compiled.cost,
-            latency=compiled.cost / clock if clock else None,
-        )
-        for name, unit in LIMITS.items():
-            most, value = getattr(self.limits, name), getattr(costs, name)
-            if most is not None and value is not None and value > most:
-                return DoesNotFit(f"takes {value:,} {unit}, more than {most:,}")
-        return costs
+        flash = compiled.project.constants + self._code(compiled)
+        return limited(timed(self.settings.target, compiled.plan.ram, flash, compiled.cost), self.limits)
 
     def _code(self, compiled: Compiled) -> int:
         kernels = frozenset(step.kernel.files for step in compiled.plan.steps)
