@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from mote.compiler.code_size import code_size
-from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile_graph
+from mote.compiler.line import planned
 from mote.compiler.settings import Settings
 from mote.errors import BudgetError
 from mote.graph import Graph
 from mote.nas.costs.compiled_costs import limited, timed
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.nas.costs.pricer import flash_of
+from mote.plan.selection.estimate import estimate
 from mote.search import digest
 
 
 @dataclass(frozen=True, eq=False)
 class GraphPricing:
-    """What integer graphs cost as they are compiled; code is linked once for all plans with the same kernels."""
+    """Costs of integer graphs by the plan that would be shipped, with code by the model of its size."""
 
     settings: Settings
     limits: CostLimits
-    codes: dict[frozenset[object], int] = field(default_factory=dict)
-    """Bytes of code by the kernels."""
 
     @cached_property
     def key(self) -> str:
@@ -32,15 +30,10 @@ class GraphPricing:
 
     def costs(self, graph: Graph) -> NetworkCosts | DoesNotFit:
         """The costs of a graph, or the limit that it exceeds."""
+        settings = self.settings
         try:
-            compiled = compile_graph(graph, self.settings)
+            plan = planned(graph, settings)
         except BudgetError as error:
             return DoesNotFit(error.reason)
-        flash = compiled.project.constants + self._code(compiled)
-        return limited(timed(self.settings.target, compiled.plan.ram, flash, compiled.cost), self.limits)
-
-    def _code(self, compiled: Compiled) -> int:
-        kernels = frozenset(step.kernel.files for step in compiled.plan.steps)
-        if kernels not in self.codes:
-            self.codes[kernels] = code_size(compiled).nbytes
-        return self.codes[kernels]
+        cycles = round(estimate(settings.costs, plan))
+        return limited(timed(settings.target, plan.ram, flash_of(plan, settings), cycles), self.limits)
