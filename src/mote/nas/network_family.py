@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mote.data.dataset_type import Dataset
+from mote.errors import MoteError
 from mote.extras import require
 from mote.files import read_file, replace_file
 from mote.frontends.tflite.export import export
 from mote.graph.tensor import Array
 from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
+from mote.nas.costs.pricer import Pricer
 from mote.nas.family import MODEL, Choice, FinishedMember
 from mote.nas.folding import folded, takes_scale, with_outputs
 from mote.nas.graphs import onnx_file
@@ -36,21 +39,12 @@ BATCHES, FEWEST, MOST = 40, 16, 128
 PART = 4
 """Quantization-aware training takes one epoch for so many of float training."""
 FLOAT = "model.onnx"
+TRIES = 20
+"""Random networks, one after another, that may be impossible."""
 CALIBRATED = 1024
 """Samples that the statistics of a subnet's batch normalization come from."""
 SAMPLES = 256
 """Samples that the ranges of activations come from."""
-
-
-class NetworkPricing(Protocol):
-    """Costs of networks on a target."""
-
-    @property
-    def key(self) -> str:
-        """A digest of target, settings and limits."""
-
-    def costs(self, network: Network) -> NetworkCosts | DoesNotFit:
-        """The costs of the int8 model, or why it exceeds a limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +54,7 @@ class NetworkFamily:
     name: str
     space: SearchSpace
     tasks: tuple[LearningTask, ...]
-    pricing: NetworkPricing
+    pricer: Pricer
     epochs: int = 30
     """Epochs that a supernet is trained for."""
     seed: int = 0
@@ -74,7 +68,7 @@ class NetworkFamily:
         cls,
         space: SearchSpace,
         tasks: Sequence[LearningTask],
-        pricing: NetworkPricing,
+        pricer: Pricer,
         *,
         epochs: int = 30,
         seed: int = 0,
@@ -86,7 +80,7 @@ class NetworkFamily:
         space = replace(space, preprocess=tuple(task.front_end for task in tasks) if len(tasks) > 1 else "")
         if not tasks[0].resizable:
             space = replace(space, resolution=None)
-        return cls(space.name, space, tuple(tasks), pricing, epochs, seed, augment, device)
+        return cls(space.name, space, tuple(tasks), pricer, epochs, seed, augment, device)
 
     @property
     def shared(self) -> bool:
@@ -99,7 +93,7 @@ class NetworkFamily:
             for task in self.tasks
             for part in (task.train, task.validation)
         ]
-        return digest(self.space, data, self.pricing.key, self.epochs, self.seed, self.augment, self.device)
+        return digest(self.space, data, self._target, self.epochs, self.seed, self.augment, self.device)
 
     def first(self) -> Sequence[Choice]:
         return [self.space.smallest(), self.space.largest()]
@@ -128,7 +122,24 @@ class NetworkFamily:
         return next((task for task in self.tasks if task.front_end == wanted), self.tasks[0])
 
     def costs(self, choice: Choice) -> NetworkCosts | DoesNotFit:
-        return self.pricing.costs(self.network(choice))
+        try:
+            network = self.network(choice)
+        except MoteError as error:  # a window that does not fit into so few rows
+            return DoesNotFit(str(error))
+        return self.pricer.costs(network)
+
+    @property
+    def _target(self) -> tuple[object, ...]:
+        """All that costs depend on but the network."""
+        given = self.pricer.settings
+        return (
+            given.target.name,
+            given.optimize,
+            given.input,
+            given.place_code,
+            given.place_constants,
+            self.pricer.limits,
+        )
 
     def prepared(self, checkpoint: str, say: Say) -> Self:
         """The family with a trained supernet."""
@@ -143,7 +154,7 @@ class NetworkFamily:
             supernet,
             _examples(supernet.largest, self.tasks[0], self.tasks[0].train),
             self.network(self.space.smallest()),
-            lambda rng: self.network(self.space.random(rng)),
+            self._sampled,
             recipe,
             device=self.device,
             progress=lambda epoch, epochs, loss: say(f"supernet of {self.name}: {epoch} of {epochs} epochs"),
@@ -182,6 +193,13 @@ class NetworkFamily:
         recipe = training.NetworkRecipe(epochs, _batch(task), seed=self.seed, augment=self.augment)
         training.train_network(module, _examples(network, task, task.train), recipe, device=self.device)
         return module
+
+    def _sampled(self, rng: Random) -> Network:
+        """A random network; of those that cannot be, another."""
+        for _ in range(TRIES):
+            with suppress(MoteError):
+                return self.network(self.space.random(rng))
+        return self.network(self.space.largest())
 
     def _new_supernet(self) -> Any:
         return import_module(SUPERNET).Supernet(self.network(self.space.largest()), self.seed)

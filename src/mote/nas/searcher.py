@@ -23,8 +23,8 @@ from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, Searc
 from mote.nas.classical.classical_family import ClassicalFamily, suits
 from mote.nas.classical.classical_space import CLASSICAL
 from mote.nas.costs.compiled_costs import costs_of, limited
-from mote.nas.costs.compiled_pricing import CompiledPricing
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.nas.costs.pricer import Pricer
 from mote.nas.evolution import evolve
 from mote.nas.family import Choice, FinishedMember, ModelFamily
 from mote.nas.halving import halve
@@ -113,7 +113,7 @@ def search(
     images: "flip,shift=4"."""
     plan = SearchPlan(epochs, trials, finalists, minutes, seed)
     chosen = chosen_settings(settings, options)
-    limits = CostLimits(chosen.ram_limit, chosen.flash_limit, chosen.cycles, chosen.latency)
+    limits = CostLimits(chosen.ram, chosen.flash, chosen.cycles, chosen.latency)
     shipped = replace(chosen, latency=None, cycles=None)
     train, tested = (dataset(given, labelled=True) for given in (data, test))
     held = None if validate is None else dataset(validate, labelled=True)
@@ -134,7 +134,7 @@ def search(
         result = search_families(near, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
         return replace(_with_given(result, near, family), around=model.where)
     tasks = learning_tasks(train, held, kind=task, seed=seed)
-    pricing = CompiledPricing(shipped, limits)
+    pricer = Pricer(shipped, limits)
     given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
     families: list[ModelFamily] = []
     if CLASSICAL in given or (not given and suits(tasks[0])):
@@ -143,9 +143,7 @@ def search(
         ahead = one.preprocess
         ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
         behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
-        families.append(
-            NetworkFamily.of(one, behind, pricing, epochs=epochs, seed=seed, augment=augment, device=device)
-        )
+        families.append(NetworkFamily.of(one, behind, pricer, epochs=epochs, seed=seed, augment=augment, device=device))
     subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
     return search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
 
