@@ -59,6 +59,7 @@ OPTION_GROUPS = {
     "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),
     "search": (
         *(
+            "around",
             "space",
             "task",
             "epochs",
