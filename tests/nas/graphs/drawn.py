@@ -32,13 +32,10 @@ CHANNELS = st.integers(1, 6)
 SHAPES = st.one_of(
     st.tuples(SIZES, SIZES, CHANNELS), st.tuples(SIZES, st.just(1), CHANNELS), st.tuples(st.integers(1, 12))
 )
-QUICK = (ConvLayer, DenseLayer, PoolLayer, MeanLayer, AddLayer)
+QUICK = (ConvLayer, DenseLayer, PoolLayer, MeanLayer, AddLayer, LastLayer, MulLayer, ActivationLayer)
 """Layers of convolutional networks."""
 ALL = (
     *QUICK,
-    LastLayer,
-    MulLayer,
-    ActivationLayer,
     ConcatLayer,
     GruLayer,
     NormLayer,

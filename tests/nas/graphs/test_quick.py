@@ -41,7 +41,7 @@ def test_families_are_written_as_the_quantizer_writes_them(name: str) -> None:
 
 
 def test_swish_and_precisions_are_written_as_the_quantizer_writes_them() -> None:
-    network = mobile(32, "hardswish")
+    network = mobile(32, "hardswish", gate=True)
     network = replace(network, precisions={"block1.expand": "int4", "logits": "int4", "block2.sum": "int4"})
     assert _seen(quick_graph(network, 0)) == _seen(thorough_graph(network, 0))
     with pytest.raises(NotQuickError):

@@ -22,20 +22,24 @@ from mote.nas.graphs.ranges import GIVEN, range_after
 from mote.nas.graphs.weights import LayerKey, layer_keys, layer_weights
 from mote.nas.spaces.layers import (
     INPUT,
+    ActivationLayer,
     AddLayer,
     ConvLayer,
     DenseLayer,
+    LastLayer,
     MeanLayer,
+    MulLayer,
     NetworkLayer,
     PoolLayer,
     Shape,
 )
 from mote.nas.spaces.network import Network
 from mote.ops.common import Axis
-from mote.ops.elementwise.activations import HardSwish
-from mote.ops.elementwise.arithmetic import Add
+from mote.ops.elementwise.activations import HardSwish, Logistic, Tanh
+from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
 from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.softmax import Softmax
 from mote.ops.windows.conv import Conv2D
@@ -48,6 +52,11 @@ KEPT = 2048
 """Layers whose constants are kept."""
 PROBABILITIES = one_scale(1 / 256, -128)
 """The scale of SOFTMAX."""
+FUNCTIONS: Mapping[str, tuple[type[Op], Quantization]] = {
+    "sigmoid": (Logistic, PROBABILITIES),
+    "tanh": (Tanh, one_scale(1 / 128, 0)),
+}
+"""Activations that are always operators of their own, with the scale that they prescribe."""
 
 
 class NotQuickError(Exception):
@@ -98,7 +107,7 @@ class _Writer:
     def __init__(self, network: Network, seed: int) -> None:
         self.network, self.seed = network, seed
         self.keys = layer_keys(network)
-        self.seconds = {layer.inputs[1] for layer in network.layers if isinstance(layer, AddLayer)}
+        self.seconds = {layer.inputs[1] for layer in network.layers if isinstance(layer, AddLayer | MulLayer)}
         self.tensors: dict[int, Tensor] = {}
         self.ranges: dict[int, Range] = {}
         self.vectors: dict[int, int] = {}
@@ -212,12 +221,38 @@ def _mean(w: _Writer, layer: MeanLayer, given: int) -> int:
     return w.op(Mean, [given], shape, axes=axes, keep_dims=True)
 
 
+def _last(w: _Writer, layer: LastLayer, given: int) -> int:
+    _, time, width, channels = w.tensors[given].shape
+    if width > 1 or time == 1:
+        raise NotQuickError
+    size = (1, 1, 1, channels)
+    return w.same(Slice, given, size, begin=(0, time - 1, 0, 0), size=size, strides=(1, 1, 1, 1), shape=size)
+
+
 def _add(w: _Writer, layer: AddLayer, first: int, second: int) -> int:
+    if layer.activation == "hardswish":
+        raise NotQuickError
+    return _pair(w, Add, first, second, activation=FUSED[layer.activation])
+
+
+def _mul(w: _Writer, layer: MulLayer, first: int, second: int) -> int:
+    return _pair(w, Mul, first, second)
+
+
+def _pair(w: _Writer, kind: type[Op], first: int, second: int, **attributes: Any) -> int:
+    """A sum or a product, one of whose operands may broadcast."""
     one, other = w.tensors[first].shape, w.tensors[second].shape
     shape = tuple(map(max, one, other))
-    if len(one) != len(other) or shape not in (one, other) or layer.activation == "hardswish":
+    if len(one) != len(other) or shape not in (one, other):
         raise NotQuickError
-    return w.op(Add, [first, second], shape, activation=FUSED[layer.activation], infinite=True)
+    return w.op(kind, [first, second], shape, infinite=True, **attributes)
+
+
+def _activation(w: _Writer, layer: ActivationLayer, given: int) -> int:
+    if layer.activation not in FUNCTIONS:
+        raise NotQuickError
+    kind, quant = FUNCTIONS[layer.activation]
+    return w.op(kind, [given], w.tensors[given].shape, quant=quant)
 
 
 _WRITERS: Mapping[type[NetworkLayer], Callable[..., int]] = {
@@ -225,5 +260,8 @@ _WRITERS: Mapping[type[NetworkLayer], Callable[..., int]] = {
     DenseLayer: _dense,
     PoolLayer: _pool,
     MeanLayer: _mean,
+    LastLayer: _last,
     AddLayer: _add,
+    MulLayer: _mul,
+    ActivationLayer: _activation,
 }
