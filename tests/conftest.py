@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads of BLAS wait for one another for longer than they compute
 
@@ -64,10 +65,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _wide_terminal() -> Iterator[None]:
     """Lines are not folded where tests look for sentences; those of the width of lines set their own."""
-    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("COLUMNS", "1000")
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -120,10 +123,40 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+class ForgettingPatch(pytest.MonkeyPatch):  # type: ignore[misc]
+    """Forgets the models that were read and the kernels that were packed before the first change, whatever it is of."""
+
+    changed = False
+
+    def _changes(self) -> None:
+        if not self.changed:
+            self.changed = True
+            forget()
+
+    def setattr(self, *arguments: Any, **options: Any) -> None:
+        self._changes()
+        super().setattr(*arguments, **options)
+
+    def delattr(self, *arguments: Any, **options: Any) -> None:
+        self._changes()
+        super().delattr(*arguments, **options)
+
+    def setitem(self, *arguments: Any, **options: Any) -> None:
+        """Variables of the environment are set by it too."""
+        self._changes()
+        super().setitem(*arguments, **options)
+
+    def delitem(self, *arguments: Any, **options: Any) -> None:
+        self._changes()
+        super().delitem(*arguments, **options)
+
+
 @pytest.fixture
-def monkeypatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def monkeypatch() -> Iterator[pytest.MonkeyPatch]:
     """A test that changes the compiler sees no model that was read, nor kernels that were packed, without the change;
     and no other test sees those of the changed one."""
-    forget()
-    yield monkeypatch
-    forget()
+    patched = ForgettingPatch()
+    yield patched
+    patched.undo()
+    if patched.changed:
+        forget()
