@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from mote.cli import COMMANDS
 from tests.helpers.browser import Browser, executable
 from tests.helpers.support import emulated, needs_litert
 
-pytest.importorskip("mkdocs", reason="mkdocs builds the site: pip install '.[docs]'")
+load_config = pytest.importorskip("mkdocs.config", reason="mkdocs builds the site: pip install '.[docs]'").load_config
+Markdown = pytest.importorskip("markdown").Markdown
 MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +70,14 @@ def test_the_site_of_make_docs(tmp_path: Path) -> None:
     emulated("cortex-m4")
     text = (build(tmp_path) / "measure" / "digits-report.html").read_text(encoding="utf-8")
     assert "cortex-m4" in text and "confusion" in text
+
+
+def test_pages_are_read_as_on_github() -> None:
+    """Without the theme, and without what hooks and plug-ins generate."""
+    config = load_config(str(ROOT / "mkdocs.yml"))
+    markdown = Markdown(extensions=config.markdown_extensions, extension_configs=config.mdx_configs)
+    texts = {place(page): markdown.reset().convert(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert_as_on_github({name: Elements(f"<article>{text}</article>") for name, text in texts.items()}, longer=())
 
 
 def test_site(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -132,14 +142,14 @@ def assert_search(site: Path) -> None:
     assert "assets/iframe-worker.js" in (site / "index.html").read_text(encoding="utf-8")
 
 
-def assert_as_on_github(pages: dict[str, Elements]) -> None:
+def assert_as_on_github(pages: dict[str, Elements], longer: Collection[str] = LONGER) -> None:
     """Python's Markdown reads pages as CommonMark does: the site has as many lists, tables and blocks of code."""
     markdown = MarkdownIt("commonmark").enable("table")
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         expected = Elements(f"<article>{markdown.render(text)}</article>").counts
         counts = pages[place(page)].counts
-        if place(page) in LONGER:
+        if place(page) in longer:
             assert counts > Counter({tag: expected[tag] for tag in BLOCKS})
             continue
         told = {tag: (counts[tag], expected[tag]) for tag in BLOCKS if counts[tag] != expected[tag]}
