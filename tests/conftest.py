@@ -17,6 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads of BLAS wait for on
 
 import pytest
 from hypothesis import Phase, settings
+from hypothesis.internal.conjecture import providers
 
 from mote.cli import GARBAGE
 from mote.compiler.line import forget
@@ -57,6 +58,10 @@ UNTIMED = settings(deadline=None, report_multiple_bugs=False)
 settings.register_profile("repeatable", UNTIMED, derandomize=True, phases=AS_FOUND)
 settings.register_profile("fuzz", UNTIMED, derandomize=False, print_blob=True)
 settings.load_profile("fuzz" if os.environ.get("MOTE_FUZZ") else "repeatable")
+if not os.environ.get("MOTE_FUZZ"):
+    # Examples would have constants of the modules that are loaded, and be others with every change of any of them. To
+    # look for these takes six seconds.
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_finish() -> None:
