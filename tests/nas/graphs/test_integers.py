@@ -52,3 +52,12 @@ def test_equal_layers_of_a_network_have_different_weights_and_those_of_two_netwo
     three = pointwise(3)
     assert len(set(three)) == 3
     assert pointwise(2) == three[:2]
+
+
+def test_constants_are_the_same_objects_each_time_and_stay_so_through_the_passes() -> None:
+    """Caches by layer tell them by their identity."""
+    one, other = (optimize(integer_graph(separable(16, 2, 25)), shrinking=True)[0] for _ in range(2))
+    for t in one.tensors.values():
+        if t.data is not None:
+            assert t.data is other.tensors[t.id].data
+            assert t.quant is other.tensors[t.id].quant
