@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from mote.graph import Graph, Op
+from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.kernels.contract import View
 
@@ -36,7 +37,7 @@ class ResultStore:
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key][1]
-        nbytes = sum(view.graph.tensors[t].nbytes for op in view.ops for t in op.inputs)
+        nbytes = sum(view.graph.tensors[t].nbytes for op in view.ops for t in op.inputs if t != ABSENT)
         self._known[key] = nbytes, {}
         self._nbytes += nbytes
         while self._nbytes > self.most and len(self._known) > 1:

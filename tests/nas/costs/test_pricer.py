@@ -15,7 +15,7 @@ from mote.compiler.settings import Settings, make_settings
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.costs.pricer import NEAR, Pricer, constants_of
 from mote.nas.graphs.integers import integer_graph
-from mote.nas.spaces.layers import INPUT, ConvLayer
+from mote.nas.spaces.layers import INPUT, ConvLayer, GruLayer, LastLayer
 from mote.nas.spaces.network import Network
 from tests.nas.costs.drawn_networks import drawn_network
 
@@ -39,6 +39,15 @@ def test_costs_are_those_of_the_compiled_model(seed: int, limits: CostLimits) ->
     assert costs.ram == compiled.plan.ram
     assert costs.cycles == compiled.cost
     assert constants_of(compiled.plan, compiled.settings) == compiled.project.constants
+
+
+def test_recurrent_networks_have_costs() -> None:
+    """Operators with absent inputs, which cannot be estimated one by one."""
+    network = Network((8, 1, 3), (GruLayer("gru", (INPUT,), units=4), LastLayer("last", ("gru",))), classes=False)
+    pricer = Pricer(_settings(), FITS)
+    costs = pricer.costs(network)
+    assert isinstance(costs, NetworkCosts)
+    assert costs.cycles == compile_graph(integer_graph(network), pricer.compiled_with(network)).cost
 
 
 def test_flash_is_near_that_of_the_linked_model() -> None:

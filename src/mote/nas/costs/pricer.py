@@ -70,8 +70,8 @@ class Pricer:
         settings = self.compiled_with(network)
         try:
             ram, nbytes, cycles = estimated(integer_graph(network), settings)
-        except MoteError as error:
-            return DoesNotFit(str(error))
+        except MoteError:  # an operator that cannot run by itself, as a loop over time: only a plan tells
+            return self._planned(network)
         ram = ram if settings.ram_limit is None else min(ram, settings.ram_limit)
         costs = self._timed(NetworkCosts(ram, nbytes, cycles))
         return self._exceeded(replace(costs, cycles=int(cycles / NEAR)), ram_and_flash=False) or costs
