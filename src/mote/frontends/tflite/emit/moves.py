@@ -167,7 +167,9 @@ def _own(picked: Sequence[int], axis: int, shape: Shape) -> Shape | None:
 
 
 def reduction(e: Emitter, op: Reduction) -> None:
-    _with(e, op, op.kind, e.ints(op.axes), keep_dims=op.keep_dims)
+    """A reduction of nothing is written as one of an axis of one, since a file names at least one axis."""
+    single = [axis for axis, size in enumerate(op.input(e.graph).shape) if size == 1][:1]
+    _with(e, op, op.kind, e.ints(op.axes or single), keep_dims=op.keep_dims or not op.axes)
 
 
 def arg_extreme(e: Emitter, op: ArgExtreme) -> None:
