@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from mote.graph.region import Numbers
@@ -96,13 +98,18 @@ def smallest(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone = constan
     """Chooses a kernel per operator to minimize total flash and time, heuristically. Each has the best one where
     nothing is shared at first; then one piece of code after another is left out, or added, if that saves something, and
     each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
-    market = _Market.of(offered, alone)
-    chosen = market.improved(market.settled(market.begun()))
-    return {ops: kernels[chosen.kernels[i]] for i, (ops, kernels) in enumerate(offered.items())}
+    chosen = _traded(_Market.of(offered, alone))
+    return {ops: kernels[chosen[i]] for i, (ops, kernels) in enumerate(offered.items())}
 
 
-@dataclass(frozen=True)
-class _Offer:
+@lru_cache(maxsize=64)
+def _traded(market: _Market) -> list[int]:
+    """The numbers of the chosen kernels; memoized, since selections that differ in layouts or rows often offer the
+    same."""
+    return market.improved(market.settled(market.begun())).kernels
+
+
+class _Offer(NamedTuple):
     """A kernel by what it takes alone, in bytes, and the numbers of the pieces of code that it needs."""
 
     alone: float
@@ -124,10 +131,10 @@ class _Chosen:
 class _Market:
     """Local search among the kernels of operators that share pieces of code."""
 
-    offers: list[list[_Offer]]
-    sizes: list[float]
+    offers: tuple[tuple[_Offer, ...], ...]
+    sizes: tuple[float, ...]
     """Bytes of each piece of code."""
-    users: list[list[int]]
+    users: tuple[tuple[int, ...], ...]
     """The operators that have kernels with it."""
 
     @staticmethod
@@ -147,7 +154,7 @@ class _Market:
         for op, kernels_of in enumerate(offers):
             for piece in sorted({piece for offer in kernels_of for piece in offer.pieces}):
                 users[piece].append(op)
-        return _Market(offers, sizes, users)
+        return _Market(tuple(map(tuple, offers)), tuple(sizes), tuple(map(tuple, users)))
 
     def begun(self) -> _Chosen:
         """Each operator with the kernel that takes the least where nothing is shared."""
@@ -207,13 +214,13 @@ class _Market:
 
     def _best(self, op: int, needed: Sequence[int], without: int = -1, free: int = -1) -> int:
         offers = self.offers[op]
-        able = [n for n, offer in enumerate(offers) if without not in offer.pieces]
+        able = range(len(offers)) if without < 0 else [n for n, o in enumerate(offers) if without not in o.pieces]
         return min(able or range(len(offers)), key=lambda n: self._more(op, n, needed, free))
 
     def _more(self, op: int, kernel: int, needed: Sequence[int], free: int = -1) -> float:
         """Bytes that a kernel adds to already present pieces of code, and its time."""
-        offer = self.offers[op][kernel]
-        return offer.alone + sum(self.sizes[piece] for piece in offer.pieces if not needed[piece] and piece != free)
+        (alone, pieces), sizes = self.offers[op][kernel], self.sizes
+        return alone + sum([sizes[piece] for piece in pieces if not needed[piece] and piece != free])
 
 
 def missing(kernel: Packed, shared: Container[str]) -> float:
