@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mote.compiler.line import lowering, optimized
 from mote.compiler.settings import Settings
 from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels.contract import Packed, aligned
+from mote.nas.costs.shape_offers import ShapeOffers
 from mote.plan.goal import Goal
 from mote.plan.scheduling.rows import roots
 from mote.plan.selection.code_size_model import flash
-from mote.plan.selection.select import ROOMY, Selection, offers, ordered
+from mote.plan.selection.select import ROOMY, Selection, ordered
 
 CODE = 600
 """Bytes of a model's code beside its kernels."""
@@ -20,9 +22,9 @@ CODE = 600
 
 def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
     """RAM, flash and cycles of a graph whose operators run whole, each with the kernel that is best by itself."""
-    made = ordered(optimized(graph, settings)[0])
+    made = ordered(optimized(graph, replace(settings, shrink=False))[0])
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
-    selection = Selection(offers(made), lowering(settings), goal, ROOMY)
+    selection = Selection(ShapeOffers(made), lowering(settings), goal, ROOMY)
     kernels = {ops: selection.best(ops, True) for ops in selection.ops}
     cycles = sum(selection.cost(ops, kernel, True) for ops, kernel in kernels.items())
     return _peak(made, selection, kernels), round(flash(kernels.values())) + CODE, round(cycles)
