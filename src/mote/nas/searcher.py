@@ -78,6 +78,7 @@ def search(
     *,
     test: Any,
     around: Any = None,
+    example_inputs: Any = None,
     space: str | Path | SearchSpace | Sequence[str | Path | SearchSpace] = (),
     task: str = "",
     validate: Any = None,
@@ -103,9 +104,9 @@ def search(
     scikit-learn, if that is installed: `classical`. Candidates are compared by a part of the data that is held out, or
     by data to `validate` with; the test data is used once, for the models of the result.
 
-    With a float model to search `around`, of any format that `mote.compile` reads, candidates are this model with fewer
-    channels, blocks and taps, sparse weights and other precisions, distilled from it; the result has the model itself
-    as `given`.
+    With a float model to search `around`, of any format that `mote.compile` reads (a module of PyTorch with
+    `example_inputs`), candidates are this model with fewer channels, blocks and taps, sparse weights and other
+    precisions, distilled from it; the first member of the result is the model itself, `given`.
 
     So many `trials` are scored, on a supernet where the space allows it, else by training them for a part of the
     `epochs`; so many `finalists` are trained for all of them and quantized. After so many `minutes` nothing new is
@@ -125,7 +126,7 @@ def search(
         if space or task:
             option = "space" if space else "task"
             raise MoteError("the model says that already", where=f"option {option}", remedy="omit it, or the model")
-        model = given_model(around)
+        model = given_model(around, example_inputs=example_inputs)
         say("judging layers...")
         own = model.task(train, held, seed)
         family = AroundFamily.of(model, own, shipped, GraphPricing(shipped, limits), augment=augment, device=device)

@@ -14,9 +14,11 @@ import pytest
 from mote.compiler.settings import make_settings
 from mote.data.dataset import dataset
 from mote.errors import MoteError
+from mote.execute.batch import evaluate
 from mote.frontends import load
-from mote.nas.around.family import FLOAT, AroundFamily
+from mote.nas.around.family import FLOAT, AroundFamily, confidence
 from mote.nas.around.given import given_model
+from mote.nas.around.neighbourhood import Neighbourhood
 from mote.nas.around.pricing import GraphPricing
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.family import MODEL, ModelFamily
@@ -81,7 +83,8 @@ def test_a_candidate_is_scored_and_finished(digits: AroundFamily) -> None:
     costs, given = digits.costs(choice), digits.costs({})
     assert isinstance(costs, NetworkCosts) and isinstance(given, NetworkCosts)
     assert costs.flash < given.flash and costs.cycles < given.cycles
-    assert digits.score(choice, 0) == digits.score(choice, 0) > 0.9
+    score = digits.score(choice, 0)
+    assert 0.9 < score < 1 and digits.score({}, 0) > score
     made = digits.finish(choice, 3)
     assert made.validation == digits.task.accuracy(made.files[MODEL], digits.task.validation) > 0.9
     assert "a layer of int4" in digits.described(choice)
@@ -89,6 +92,15 @@ def test_a_candidate_is_scored_and_finished(digits: AroundFamily) -> None:
     assert isinstance(priced, NetworkCosts)
     assert (priced.ram, priced.cycles) == (costs.ram, costs.cycles)
     assert abs(priced.flash - costs.flash) < 0.03 * costs.flash
+
+
+def test_surer_networks_score_more_by_less_than_a_sample() -> None:
+    labels = np.array([0, 1])
+    sure, unsure = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.6, 0.4], [0.4, 0.6]])
+    assert confidence(sure, labels) == pytest.approx(0.85)
+    assert confidence(unsure, labels) == pytest.approx(0.6)
+    assert confidence(np.log(sure), labels) == pytest.approx(0.85), "logits"
+    assert confidence(np.array([[0.1], [0.8]]), labels) == pytest.approx(0.85), "one score for class 1"
 
 
 def test_channels_of_onnx_are_first_in_the_data_and_last_in_the_files() -> None:
@@ -99,6 +111,33 @@ def test_channels_of_onnx_are_first_in_the_data_and_last_in_the_files() -> None:
     assert all(x.shape == (300, 8, 8, 1) for x in taken.inputs.values())
     (cases,) = {case[given.graph.inputs[0]].shape for case in taken.cases(given.graph)}
     assert cases == (1, 8, 8, 1)
+
+
+def test_modules_of_pytorch_are_models() -> None:
+    torch.manual_seed(0)
+    layers = [
+        torch.nn.Conv2d(3, 8, 5, padding=2),
+        torch.nn.ReLU(),
+        torch.nn.Conv2d(8, 8, 3, padding=1),
+        torch.nn.ReLU(),
+    ]
+    head = [torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 4)]
+    module = torch.nn.Sequential(*layers, *head).eval()
+    images = np.random.default_rng(0).normal(size=(20, 3, 6, 6)).astype(np.float32)
+    given = given_model(module, example_inputs=torch.zeros(1, 3, 6, 6))
+    data = given.taken(dataset((images, np.arange(20) % 4)))
+    task = given.task(dataset((images, np.arange(20) % 4)), None, 0)
+    assert (task.kind, task.input, task.outputs, task.classes) == ("image", (6, 6, 3), 4, True)
+    kinds = [
+        decision.kind for decision in Neighbourhood.of(given.graph, data.cases(given.graph), {}).decisions.values()
+    ]
+    assert {"width", "depth", "kernel", "precision"} <= set(kinds)
+    wanted = module(torch.from_numpy(images)).detach().numpy()
+    (got,) = [
+        np.concatenate(list(values.values()))
+        for values in evaluate(given.graph, data.cases(given.graph), given.graph.outputs)
+    ]
+    assert np.allclose(got.reshape(wanted.shape), wanted, atol=1e-4)
 
 
 def test_a_quantized_model_is_refused() -> None:

@@ -23,6 +23,7 @@ from mote.data.dataset_type import Dataset
 from mote.evaluation.score import outputs, real
 from mote.frontends.tflite.export import export
 from mote.graph import Graph
+from mote.graph.tensor import Array
 from mote.nas.around.given import GivenModel
 from mote.nas.around.neighbourhood import Neighbourhood, numbered
 from mote.nas.around.pricing import GraphPricing
@@ -42,6 +43,8 @@ PRUNED = 8
 """Pruned models among the choices that a search begins with."""
 AWARE = 3
 """Quantization-aware training takes one of so many epochs."""
+SUM = 0.1
+"""The most that quantized probabilities differ from 1 in sum; scores that differ more are logits."""
 FLOAT = "float.tflite"
 """The name of a member's float model."""
 TUNING, TRAINING = "mote.train.tuning", "mote.nas.around.training"
@@ -114,12 +117,17 @@ class AroundFamily:
         return self
 
     def score(self, choice: Choice, epochs: int) -> float:
-        """Held-out accuracy of the quantized network after one short epoch."""
+        """Held-out accuracy of the quantized network after one short epoch. Of networks that are right as often, those
+        that are surer of it have more, by less than a sample's worth."""
         few = spread_samples(self.task.train, SCORED)
         graph, layers = numbered(self._trained(choice, 1, few), self.near.layers_of(choice))
         cases = spread(self.task.train.cases(graph), SAMPLES)
         made = finished(prepared(graph, cases, PLAIN), Scheme(layers=layers)).integers.graph
-        return accuracy(made, self.task.validation, self.task.classes)
+        held = self.task.validation
+        assert held.labels is not None
+        answers = answered(made, held)
+        doubt = (1 - confidence(answers, held.labels)) / len(held) if self.task.classes else 0.0
+        return agreement(answers, held.labels, self.task.classes) - doubt
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
         """The network after distillation and quantization-aware training; the model as it is only quantized."""
@@ -138,7 +146,7 @@ class AroundFamily:
         file = export(made, self.name, preprocess=self.preprocess).data
         return FinishedMember(
             files={MODEL: file, FLOAT: export(graph, self.name, preprocess=self.preprocess).data},
-            validation=accuracy(made, self.task.validation, self.task.classes),
+            validation=self.task.accuracy(file, self.task.validation),
         )
 
     def _trained(self, choice: Choice, epochs: int, data: Dataset) -> Graph:
@@ -159,8 +167,18 @@ def spread_samples(data: Dataset, most: int) -> Dataset:
     return data if len(data) <= most else data.take(np.linspace(0, len(data) - 1, most).round().astype(int))
 
 
-def accuracy(graph: Graph, data: Dataset, classes: bool) -> float:
-    """The accuracy of a quantized graph; of a regression the coefficient of determination."""
-    assert data.labels is not None
+def answered(graph: Graph, data: Dataset) -> Array:
+    """The first output of a quantized graph, [samples, scores]."""
     answers = real(graph.tensors[graph.outputs[0]], outputs(graph, data.cases(graph))[0])
-    return agreement(answers.reshape(len(answers), -1), data.labels, classes)
+    return answers.reshape(len(answers), -1)
+
+
+def confidence(answers: Array, labels: Array) -> float:
+    """The mean probability of the right classes, from probabilities or logits."""
+    scores = answers.astype(np.float64)
+    if scores.shape[1] == 1:
+        scores = np.column_stack([1 - scores, scores])
+    if scores.min() < 0 or np.abs(scores.sum(axis=1) - 1).max() > SUM:
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        scores /= scores.sum(axis=1, keepdims=True)
+    return float(np.clip(scores[np.arange(len(scores)), labels.astype(np.int64)], 0.0, 1.0).mean())
