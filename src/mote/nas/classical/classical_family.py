@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
@@ -102,13 +102,22 @@ class ClassicalFamily:
 
     def validated(self, choice: Choice, x: Array, y: Array) -> float:
         """The cross-validated accuracy of a choice on rows."""
+        return cross_validated(self._score(choice), x, y, self.task.classes, self.seed)
+
+    def held_out(self, choice: Choice, x: Array, y: Array) -> float:
+        """The accuracy of a choice on every third row, fitted to the others: a quick one, for a first selection."""
+        held = np.arange(len(y)) % 3 == 2
+        return self._score(choice)(x[~held], y[~held], x[held], y[held])
+
+    def _score(self, choice: Choice) -> Callable[[Array, Array, Array, Array], float]:
+        """The accuracy on held-out rows of a choice that is fitted to others."""
 
         def score(rows: Array, labels: Array, held: Array, wanted: Array) -> float:
             scale = feature_scale(choice, rows)
             made = fit(choice, stored_rows(rows, scale), labels, self.task.classes, self.seed)
-            return _agreement(made, stored_rows(held, scale), wanted, self.task.classes)
+            return _agreement(choice, made, stored_rows(held, scale), wanted, self.task.classes)
 
-        return cross_validated(score, x, y, self.task.classes, self.seed)
+        return score
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
         file = self.file(choice, *_rows(self.task.train))
@@ -134,11 +143,16 @@ def _rows(data: Dataset) -> tuple[Array, Array]:
     return values.reshape(len(values), -1).astype(np.float32), np.asarray(data.labels)
 
 
-def _agreement(estimator: Estimator, x: Array, y: Array, classes: bool) -> float:
-    """The accuracy of an estimator before it is written to a file."""
-    if classes and hasattr(estimator, "coefs_"):
-        scores = np.maximum(x @ estimator.coefs_[0] + estimator.intercepts_[0], 0)
-        answers: Array = scores @ estimator.coefs_[1] + estimator.intercepts_[1]
-        return float((answers.argmax(1) == y).mean())
-    answers = np.asarray(estimator.predict(x))
-    return float((answers == y).mean()) if classes else agreement(answers.reshape(len(x), -1), y, classes=False)
+def _agreement(choice: Choice, estimator: Estimator, x: Array, y: Array, classes: bool) -> float:
+    """The accuracy of an estimator as its file answers."""
+    if not classes:
+        return agreement(np.asarray(estimator.predict(x)).reshape(len(x), -1), y, classes=False)
+    if hasattr(estimator, "coefs_"):
+        hidden = np.maximum(x @ estimator.coefs_[0] + estimator.intercepts_[0], 0)
+        answers = (hidden @ estimator.coefs_[1] + estimator.intercepts_[1]).argmax(1)
+    elif choice.get("votes") == "hard":
+        votes = np.stack([tree.predict(x) for tree in estimator.estimators_])
+        answers = np.stack([(votes == one).sum(0) for one in range(len(estimator.classes_))]).argmax(0)
+    else:
+        answers = np.asarray(estimator.predict(x))
+    return float((answers == y).mean())

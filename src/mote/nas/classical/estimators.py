@@ -17,6 +17,8 @@ Estimator = Any
 """A fitted estimator of scikit-learn."""
 Choice = Mapping[str, Any]
 FOLDS = 5
+FEW, REPEATS = 1000, 3
+"""Cross-validation of fewer samples than these is repeated so often, with other folds."""
 
 
 def fit(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimator:
@@ -30,11 +32,13 @@ def fit(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimat
 def cross_validated(
     score: Callable[[Array, Array, Array, Array], float], x: Array, y: Array, classes: bool, seed: int
 ) -> float:
-    """The mean over folds of `score(rows, labels, held-out rows, held-out labels)`; folds of classes are stratified."""
+    """The mean over folds of `score(rows, labels, held-out rows, held-out labels)`; folds of classes are stratified,
+    and chosen several times where there are few samples."""
     selection = import_module("sklearn.model_selection")
     fewest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
     folds = max(2, min(FOLDS, fewest))
-    splitter = (selection.StratifiedKFold if classes else selection.KFold)(folds, shuffle=True, random_state=seed)
+    repeated = selection.RepeatedStratifiedKFold if classes else selection.RepeatedKFold
+    splitter = repeated(n_splits=folds, n_repeats=REPEATS if len(y) < FEW else 1, random_state=seed)
     return float(np.mean([score(x[part], y[part], x[held], y[held]) for part, held in splitter.split(x, y)]))
 
 
