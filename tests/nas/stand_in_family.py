@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from mote.errors import MoteError
 from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
 from mote.nas.family import Choice, FinishedMember
 from mote.progress import Say
@@ -24,6 +25,8 @@ class StandInFamily:
     ram: int = 1000
     log: str = ""
     """A file that gets a line for each score."""
+    broken: int = 0
+    """The width from which on training fails."""
 
     @property
     def key(self) -> str:
@@ -59,6 +62,8 @@ class StandInFamily:
 
     def score(self, choice: Choice, epochs: int) -> float:
         assert isinstance(self.costs(choice), NetworkCosts), "what does not fit is never trained"
+        if self.broken and choice["width"] >= self.broken:
+            raise MoteError("training did not converge")
         if self.log:
             with Path(self.log).open("a") as file:
                 file.write(f"{self.described(choice)}, {epochs} epochs\n")
@@ -66,4 +71,6 @@ class StandInFamily:
         return long * (1 - 1 / (1 + choice["width"] + 0.3 * choice["depth"]))
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
+        if self.broken and choice["width"] % 2:
+            raise MoteError("odd widths cannot be written")
         return FinishedMember({"model.tflite": DIGITS.read_bytes()}, self.score(choice, epochs))

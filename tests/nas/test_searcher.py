@@ -83,6 +83,17 @@ def test_a_finalist_that_does_not_fit_is_left_out() -> None:
         search_families(subject(StandInFamily(), cost=lambda _: DoesNotFit("takes too much")), PLAN)
 
 
+def test_what_cannot_be_trained_is_left_out() -> None:
+    """A failure of one candidate is a note, and no end of the search."""
+    plan = SearchPlan(epochs=9, trials=40, finalists=8)
+    result = search_families(subject(StandInFamily(broken=8)), plan)
+    assert all(m.choice["width"] in (2, 4, 6) for m in (*result.members, *result.dominated))
+    assert any("could not be finished: odd widths cannot be written" in note for note in result.notes)
+    for shared in (True, False):
+        with pytest.raises(MoteError, match="no candidate could be trained"):
+            search_families(subject(StandInFamily(broken=1, shared=shared)), plan)
+
+
 def test_both_kinds_of_families() -> None:
     result = search_families(subject(StandInFamily("one", shared=True), StandInFamily("two")), PLAN)
     assert result.families == ("one", "two")

@@ -9,7 +9,8 @@ from math import inf, log
 from time import monotonic
 from typing import Any
 
-from mote.nas.costs.network_costs import NetworkCosts
+from mote.errors import MoteError
+from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
 from mote.nas.family import Choice, FinishedMember, ModelFamily
 from mote.progress import Say, silent
 from mote.search import Runner, digest, front
@@ -87,6 +88,8 @@ class CandidateEvaluator:
         wanted = list(candidates)
         items = [(c.family, c.choice, epochs) for c in wanted]
         for candidate, (_, accuracy) in zip(wanted, self._run(_score, items), strict=False):
+            if accuracy is None:
+                continue
             done = SearchCandidate(candidate.family, candidate.choice, candidate.costs, accuracy, epochs)
             self.effort.trials += 1
             self.best = front((c for c in (*self.best, done) if c.epochs == epochs), *AXES)
@@ -97,11 +100,14 @@ class CandidateEvaluator:
 
     def finished(
         self, candidates: Sequence[SearchCandidate], epochs: int
-    ) -> Iterator[tuple[SearchCandidate, FinishedMember]]:
-        """Candidates trained to the end, as files, until the time is spent; at least one."""
+    ) -> Iterator[tuple[SearchCandidate, FinishedMember | DoesNotFit]]:
+        """Candidates trained to the end, as files, or why that failed, until the time is spent; at least one."""
         items = [(c.family, c.choice, epochs) for c in candidates]
         results = self._run(_finish, items)
         for number, (candidate, (_, result)) in enumerate(zip(candidates, results, strict=False), 1):
+            if "error" in result:
+                yield candidate, DoesNotFit(result["error"])
+                continue
             self.say(f"finished {number} of {len(candidates)} networks: {result['validation']:.2%}")
             files = {name: b64decode(data) for name, data in result["files"].items()}
             yield candidate, FinishedMember(**{**result, "files": files})
@@ -119,14 +125,21 @@ class CandidateEvaluator:
         )
 
 
-def _score(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> float:
+def _score(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> float | None:
+    """The accuracy of a candidate; None for one that cannot be trained."""
     family, choice, epochs = item
-    return families[family].score(choice, epochs)
+    try:
+        return families[family].score(choice, epochs)
+    except MoteError:
+        return None
 
 
 def _finish(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> dict[str, Any]:
     family, choice, epochs = item
-    made = families[family].finish(choice, epochs)
+    try:
+        made = families[family].finish(choice, epochs)
+    except MoteError as error:
+        return {"error": str(error)}
     return {
         "files": {name: b64encode(data).decode() for name, data in made.files.items()},
         "validation": made.validation,

@@ -6,7 +6,7 @@ front is kept apart. The generation's size does not depend on the number of work
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from random import Random
 
 from mote.errors import MoteError
@@ -28,23 +28,24 @@ def evolve(
 ) -> list[SearchCandidate]:
     """All candidates of so many trials, or of a share of the time."""
     rng = Random(seed)
-    known: dict[str, SearchCandidate] = {}
-    population = beginning(evaluator, families, min(POPULATION, trials), rng)
-    population = list(evaluator.scored(population, 0, share=share))
-    known |= {c.key: c for c in population}
-    while len(known) < trials and not evaluator.effort.over(share):
+    first = beginning(evaluator, families, min(POPULATION, trials), rng)
+    tried = {c.key for c in first}
+    population = list(evaluator.scored(first, 0, share=share))
+    scored = list(population)
+    while population and len(tried) < trials and not evaluator.effort.over(share):
         order = {c.key: rank for rank, c in enumerate(ranked(population))}
         children: dict[str, SearchCandidate] = {}
-        for _ in range(min(GENERATION, trials - len(known))):
-            child = _child(evaluator, population, order, {**known, **children}, rng)
+        for _ in range(min(GENERATION, trials - len(tried))):
+            child = _child(evaluator, population, order, {*tried, *children}, rng)
             if child is not None:
                 children[child.key] = child
         if not children:
             break
-        scored = list(evaluator.scored(children.values(), 0, share=share))
-        known |= {c.key: c for c in scored}
-        population = [*population, *scored][-POPULATION:]
-    return list(known.values())
+        tried |= children.keys()
+        good = list(evaluator.scored(children.values(), 0, share=share))
+        scored += good
+        population = [*population, *good][-POPULATION:]
+    return scored
 
 
 def beginning(evaluator: CandidateEvaluator, families: Sequence[int], count: int, rng: Random) -> list[SearchCandidate]:
@@ -77,7 +78,7 @@ def _child(
     evaluator: CandidateEvaluator,
     population: Sequence[SearchCandidate],
     order: dict[str, int],
-    known: dict[str, SearchCandidate],
+    known: Set[str],
     rng: Random,
 ) -> SearchCandidate | None:
     """A new choice that fits; None where many tries gave none."""

@@ -259,7 +259,12 @@ def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCa
         else:
             trials = plan.trials or TRAINED
             scored = halve(evaluator, numbers, trials, plan.epochs, count, plan.seed, CHOOSING)
-        finalists += spread(_worthy(front(scored, *AXES), count), count)
+        if scored:
+            finalists += spread(_worthy(front(scored, *AXES), count), count)
+    if not finalists:
+        raise MoteError(
+            "no candidate could be trained", where="option data", remedy="look at the data: are its values finite?"
+        )
     return sorted(finalists, key=lambda c: -c.accuracy)
 
 
@@ -273,13 +278,18 @@ def _worthy(best: Sequence[SearchCandidate], count: int) -> list[SearchCandidate
 def _members(
     subject: SearchSubject,
     families: Sequence[ModelFamily],
-    finished: Sequence[tuple[SearchCandidate, FinishedMember]],
+    finished: Sequence[tuple[SearchCandidate, FinishedMember | DoesNotFit]],
     say: Say,
 ) -> tuple[list[SearchMember], list[str]]:
     """Finished models that fit, tested, by falling accuracy on held-out data; and why others do not fit."""
     members, notes = [], []
     counts: dict[str, int] = {}
-    for candidate, made in sorted(finished, key=lambda pair: (-pair[1].validation, pair[0].costs.cycles)):
+    for candidate, failed in finished:
+        if isinstance(failed, DoesNotFit):
+            family = families[candidate.family]
+            notes.append(f"{family.name} {family.described(candidate.choice)} could not be finished: {failed.reason}")
+    ready = [(candidate, made) for candidate, made in finished if isinstance(made, FinishedMember)]
+    for candidate, made in sorted(ready, key=lambda pair: (-pair[1].validation, pair[0].costs.cycles)):
         family = families[candidate.family]
         described = family.described(candidate.choice)
         costs = subject.costs(made)
