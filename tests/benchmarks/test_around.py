@@ -23,7 +23,7 @@ def rows() -> list[dict[str, float]]:
 def test_the_page_begins_with_the_model_and_has_cheaper_ones() -> None:
     given, *others = rows()
     assert len(others) >= 3
-    assert all(row["cycles"] < given["cycles"] and row["test"] <= given["test"] for row in others)
+    assert all(row["cycles"] < given["cycles"] for row in others)
 
 
 @pytest.mark.soak
@@ -35,5 +35,5 @@ def test_networks_around_digits_are_as_good_and_cheaper() -> None:
     assert (given.costs.ram, given.costs.cycles) == (told["ram"], told["cycles"])
     assert 100 * given.test == pytest.approx(told["test"], abs=0.3)
     assert any(
-        m.test > given.test - 0.04 and m.costs.cycles < 0.85 * given.costs.cycles for m in (*others, *result.dominated)
+        m.test > given.test - 0.03 and m.costs.cycles < 0.85 * given.costs.cycles for m in (*others, *result.dominated)
     )

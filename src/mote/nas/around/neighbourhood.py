@@ -60,7 +60,7 @@ class Neighbourhood:
     """The pruning schedule: channels in the order of their importance for what they cost."""
     energies: Energies
     """Mean squares of the inputs of layers, by which blocks of weights are zero."""
-    precisions: tuple[Precision, ...] = (Precision.INT4, Precision.INT8)
+    precisions: tuple[Precision, ...] = (Precision.INT4, Precision.INT16, Precision.INT8)
     """Precisions that layers may have; int8 is the usual one."""
 
     @classmethod
