@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -56,6 +57,16 @@ def test_search(shared: bool, tmp_path: Path) -> None:
         assert (tmp_path / "best" / member.name / "c" / "Makefile").is_file()
     page = (tmp_path / "best" / "report.html").read_text()
     assert "mote evaluate" in page and "data:image/svg+xml" in page and result.best.name in page
+
+
+def test_steps_of_data_are_in_the_commands() -> None:
+    """Those that data was read with come before those of a model."""
+    given = subject(StandInFamily())
+    given = replace(given, test=mote.dataset(MODELS / "digits_test.npz", preprocess="scale=1"))
+    result = search_families(given, PLAN)
+    assert result.preprocess == "scale=1" and "--preprocess scale=1" in result.command()
+    page = replace(result, members=(replace(result.best, steps="offset=0"),)).report()
+    assert "--preprocess scale=1,offset=0" in page
 
 
 def test_the_most_accurate_is_reached() -> None:

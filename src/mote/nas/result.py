@@ -56,6 +56,8 @@ class SearchResult:
     """The settings that members are compiled with."""
     around: str = ""
     """The float model that was searched around; empty: none."""
+    preprocess: str = ""
+    """The steps that data was read with, which come before those of a member."""
     notes: tuple[str, ...] = ()
     """Remarks, such as finalists that did not fit in the end."""
 
@@ -88,6 +90,7 @@ class SearchResult:
             "epochs": self.epochs,
             "seed": self.seed,
             "seconds": self.seconds,
+            "preprocess": self.preprocess or None,
             "members": [m.json() for m in self.members],
             "dominated": [m.json() for m in self.dominated],
             "notes": list(self.notes),
@@ -146,7 +149,7 @@ class SearchResult:
         ]
         commands = [self.command(folder)]
         for member in self.members:
-            commands += member_commands(member, self.target, self.test, folder)
+            commands += member_commands(member, self.target, self.test, folder, self.preprocess)
         rows = [row(member) for member in (*self.members, *self.dominated)]
         beside = f"The first {len(self.members)} are the front; the others are worse in all respects."
         return report_page(
@@ -162,6 +165,7 @@ class SearchResult:
         """The command that searches so again."""
         words = ["mote", "search", *(["--from", self.around] if self.around else [])]
         words += ["--data", self.data, "--test", self.test, "--target", self.target]
+        words += ["--preprocess", self.preprocess] if self.preprocess else []
         for name, value in self.json()["limits"].items():
             words += [f"--{name}", f"{value * 1e6:g}us" if name == "latency" else str(value)]
         return join([*words, "--seed", str(self.seed), "--epochs", str(self.epochs), "-o", folder])

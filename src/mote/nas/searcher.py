@@ -227,6 +227,7 @@ def search_families(
         seed=plan.seed,
         seconds=effort.spent,
         settings=subject.settings,
+        preprocess=str(subject.test.preprocessing),
         notes=tuple(notes),
     )
 

@@ -36,10 +36,11 @@ def member_files(member: SearchMember, settings: Settings) -> dict[str, str | by
     return {**models, **{f"{member.name}/{PROJECT}/{name}": text for name, text in project.files.items()}}
 
 
-def member_commands(member: SearchMember, target: str, test: str, folder: str) -> list[str]:
-    """Commands that test a member and compile it again."""
+def member_commands(member: SearchMember, target: str, test: str, folder: str, before: str = "") -> list[str]:
+    """Commands that test a member and compile it again; `before` are steps that data was read with."""
     model = str(Path(folder) / member.name / member.model)
-    steps = ["--preprocess", member.steps] if member.steps else []
+    stated = ",".join(filter(None, (before, member.steps)))
+    steps = ["--preprocess", stated] if stated else []
     options = [word for name, value in member.options.items() for word in (f"--{name}", str(value))]
     return [
         join(["mote", "evaluate", model, "--data", test, *steps]),
