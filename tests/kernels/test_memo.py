@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from mote.compiler.line import forget
 from mote.kernels.contract import View
-from mote.kernels.memo import ResultStore
+from mote.kernels.memo import SHARED, ResultStore
 from mote.nas.graphs.integers import integer_graph
 from mote.nas.spaces.layers import INPUT, ConvLayer, MeanLayer
 from mote.nas.spaces.network import Network
@@ -53,3 +54,11 @@ def test_those_used_last_are_kept() -> None:
     store.of(views[2])
     assert store.of(views[0]) is first
     assert store.of(views[1]) is not second
+
+
+def test_what_was_compiled_can_be_forgotten() -> None:
+    view = _view()
+    known = SHARED.of(view)
+    assert SHARED.of(view) is known
+    forget()
+    assert SHARED.of(view) is not known

@@ -41,6 +41,7 @@ from mote.graph import Graph
 from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
 from mote.kernels.catalogue import instruction_sets
+from mote.kernels.memo import SHARED
 from mote.offload.backends import offload
 from mote.offload.contract import Offload
 from mote.offload.streams import stream_backends
@@ -327,13 +328,14 @@ def _optimized(
 
 
 def forget() -> None:
-    """Clears the caches of compiled models."""
+    """Clears the caches of compiled models, and of what was packed for them."""
     _read.cache_clear()
     _optimized.cache_clear()
     _streamed.cache_clear()
     _attached.cache_clear()
     _behind.cache_clear()
     golden.cache_clear()
+    SHARED.clear()
 
 
 @lru_cache(maxsize=4)

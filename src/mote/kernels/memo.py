@@ -44,6 +44,11 @@ class ResultStore:
             self._nbytes -= self._known.popitem(last=False)[1][0]
         return self._known[key][1]
 
+    def clear(self) -> None:
+        """Forgets all results."""
+        self._known.clear()
+        self._nbytes = 0
+
 
 SHARED = ResultStore()
 
