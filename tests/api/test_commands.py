@@ -28,6 +28,7 @@ RENAMED = {
     "no-verify": "verify",
     "no-restart": "restart",
     "from": "sources",
+    "search from": "around",
     "for": "purposes",
     "outputs": "outputs",
 }
@@ -79,6 +80,11 @@ def parameters(command: str) -> set[str]:
     return names
 
 
+def renamed(command: str, name: str) -> str:
+    """The parameter of an option, by its name or by that of a command and its own."""
+    return RENAMED.get(f"{command} {name}", RENAMED.get(name, name))
+
+
 def parameters_of(function: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(function).parameters)
 
@@ -100,7 +106,7 @@ def test_options_are_parameters(command: str) -> None:
     missing = {
         name
         for name in options(command)
-        if not {RENAMED.get(name, name).replace("-", "_"), name, f"{name}s"} & known and name not in allowed
+        if not {renamed(command, name).replace("-", "_"), name, f"{name}s"} & known and name not in allowed
     }
     assert not missing, f"mote.{command.replace('-', '_')} has no parameters for the options {sorted(missing)}"
 
