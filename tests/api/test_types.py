@@ -20,7 +20,7 @@ from mote.compiler.given import CompileOptions
 ROOT = Path(__file__).parents[2]
 USER = Path(__file__).with_name("typed_user.py")
 OPEN = {
-    *("model", "models", "example_inputs", "data", "test", "validate", "against", "source"),
+    *("model", "models", "example_inputs", "data", "test", "validate", "against", "around", "source"),
     *("settings", "options", "constants", "parameters", "targets"),
 }
 """Parameters that take objects of other packages: models, arrays, data sets, values of options."""
