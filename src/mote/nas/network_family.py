@@ -197,15 +197,28 @@ class NetworkFamily:
         training: Any = import_module(TRAINING)
         module = self._subnet(network) if self.state else import_module(MODULE).NetworkModule(network, self.seed)
         recipe = training.NetworkRecipe(epochs, _batch(task), seed=self.seed, augment=self.augment)
-        training.train_network(module, _examples(network, task, task.train), recipe, device=self.device)
+        teacher = self._teacher(network) if self.state else None
+        recipe = recipe if teacher is None else training.distilling(recipe)
+        data = _examples(network, task, task.train)
+        training.train_network(module, data, recipe, teacher=teacher, device=self.device)
         return module
 
+    def _teacher(self, network: Network) -> Any:
+        """The largest network of the supernet, from which others learn; None for itself, or where it takes inputs of
+        another scale."""
+        largest = self.network(self.space.largest())
+        if network == largest or _scale(network, self.tasks[0]) != _scale(largest, self.tasks[0]):
+            return None
+        return import_module(SUPERNET).ResizingTeacher(self._subnet(largest))
+
     def _sampled(self, rng: Random) -> Network:
-        """A random network; of those that cannot be, another."""
+        """A random network; of those that cannot be, or that exceed a limit for sure, another."""
         for _ in range(TRIES):
             with suppress(MoteError):
-                return self.network(self.space.random(rng))
-        return self.network(self.space.largest())
+                network = self.network(self.space.random(rng))
+                if self.pricer.may_fit(network):
+                    return network
+        return self.network(self.space.smallest())
 
     def _new_supernet(self) -> Any:
         return import_module(SUPERNET).Supernet(self.network(self.space.largest()), self.seed)

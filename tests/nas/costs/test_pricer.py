@@ -118,3 +118,12 @@ def test_equal_networks_are_costed_once(monkeypatch: pytest.MonkeyPatch) -> None
     costs = pricer.costs(drawn_network(Random(1)))
     monkeypatch.setattr("mote.nas.costs.pricer.planned", None)
     assert pricer.costs(drawn_network(Random(1))) is costs
+
+
+def test_networks_whose_bounds_exceed_a_limit_do_not_fit() -> None:
+    network = drawn_network(Random(0))
+    costs = Pricer(_settings(), FITS).costs(network)
+    assert isinstance(costs, NetworkCosts)
+    pricer = Pricer(_settings(), CostLimits(cycles=costs.cycles))
+    assert pricer.may_fit(network)
+    assert not Pricer(_settings(), CostLimits(cycles=pricer.bound(network).cycles - 1)).may_fit(network)

@@ -12,9 +12,16 @@ from mote.errors import MoteError
 from mote.nas.spaces.layers import WindowLayer
 from mote.nas.spaces.network import Network
 from mote.nas.spaces.space_file import builtin
-from mote.nas.training.fit import Examples, evaluate
+from mote.nas.training.fit import Examples, NetworkRecipe, distilling, evaluate, train_network
 from mote.nas.training.module import NetworkModule
-from mote.nas.training.supernet import Supernet, SupernetRecipe, calibrate, resized, train_supernet
+from mote.nas.training.supernet import (
+    ResizingTeacher,
+    Supernet,
+    SupernetRecipe,
+    calibrate,
+    resized,
+    train_supernet,
+)
 from tests.helpers.digits import digits
 from tests.nas.training import networks
 
@@ -112,3 +119,16 @@ def test_mistakes_are_named() -> None:
     recurrent = networks.sequence_network("gru")
     with pytest.raises(MoteError, match="weights of a GruLayer cannot be shared"):
         Supernet(recurrent).subnet(recurrent)
+
+
+def test_a_network_learns_from_a_teacher_what_labels_do_not_tell(data: tuple[Examples, Examples]) -> None:
+    module = NetworkModule(LARGEST)
+    train_network(module, data[0], NetworkRecipe(epochs=4, batch=32))
+    teacher, recipe = ResizingTeacher(module), NetworkRecipe(epochs=4, batch=32)
+    wrong = Examples(data[0].inputs, np.random.default_rng(0).permutation(data[0].labels))
+    taught, alone = NetworkModule(SMALLEST), NetworkModule(SMALLEST)
+    train_network(taught, wrong, distilling(recipe), teacher=teacher)
+    train_network(alone, wrong, recipe)
+    assert evaluate(taught, data[1]) > 0.5 > 0.2 > evaluate(alone, data[1])
+    small = torch.from_numpy(data[1].inputs[:8, 1:7, 1:7])
+    assert torch.equal(teacher.scores(small), module(resized(small, LARGEST.input)))

@@ -49,6 +49,10 @@ class Pricer:
         """Lower bounds of the costs, from the shapes of layers; no plan goes below them."""
         return self._timed(bounds(network, self.compiled_with(network)))
 
+    def may_fit(self, network: Network) -> bool:
+        """Whether the lower bounds of the costs are within the limits."""
+        return self._exceeded(self.bound(network)) is None
+
     def estimate(self, network: Network) -> Verdict:
         """The costs by a quick estimate, to order networks by; or the limit that the network exceeds for sure. RAM is
         that of layers that run whole, or the limit where that is less: rows take less RAM and a little more time."""

@@ -85,6 +85,24 @@ def resized(x: Value, shape: Shape) -> Value:
     return smaller.permute(0, 2, 3, 1)
 
 
+class ResizingTeacher(Learner):
+    """A trained network as the teacher of networks that may take smaller images."""
+
+    def __init__(self, module: NetworkModule) -> None:
+        super().__init__()
+        self.module = module
+
+    def scores(self, *inputs: Value) -> Value:
+        return self.outcome(*inputs)
+
+    def outcome(self, *inputs: Value) -> Value:
+        outputs: Value = self.module(resized(inputs[0], self.module.network.input))
+        return outputs
+
+    def confident(self) -> bool:
+        return self.module.network.classes
+
+
 def calibrate(module: NetworkModule, inputs: Array, batch: int = CHUNK, threads: int = 1) -> NetworkModule:
     """Measures the statistics of batch normalization anew: the means of those of batches of samples. The state of the
     module is that of evaluation then."""
