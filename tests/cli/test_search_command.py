@@ -38,7 +38,7 @@ OPTIONS = (
     "--finalists",
     "2",
     "--epochs",
-    "12",
+    "8",
     "--device",
     "cpu",
 )

@@ -64,10 +64,11 @@ def test_the_table_of_options_is_that_of_the_code() -> None:
 
 def test_the_examples_are_one_space(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
-    path.write_text(PAGE.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    section = PAGE.split("\n## Spaces\n")[1]
+    path.write_text(section.split("```toml\n")[1].split("```")[0], encoding="utf-8")
     written = read_space(path)
     names: dict[str, object] = {}
-    exec(PAGE.split("```python\n")[1].split("```")[0], names)
+    exec(section.split("```python\n")[1].split("```")[0], names)
     made = names["space"]
     assert isinstance(made, SearchSpace)
     assert made.stem is not None
