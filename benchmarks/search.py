@@ -155,9 +155,9 @@ TASKS = (
         "keywords",
         keywords,
         (DS_CNN,),
-        ("temporal", "tenet", "ds-cnn"),
+        ("temporal", "tenet"),
         {},
-        60,
+        40,
         "shift=4",
         {"stream": 1, "causal": True},
     ),
@@ -174,9 +174,23 @@ def row(task: str, member: SearchMember, kind: str) -> dict[str, Any]:
         "validation": round(100 * member.validation, 2),
         "ram": member.costs.ram,
         "flash": member.costs.flash,
-        "cycles": member.costs.cycles,
+        "cycles": round(member.costs.cycles),
         "choice": dict(member.choice),
     }
+
+
+def printed(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints a table of networks."""
+    print(f"{'task':9} {'network':18} {'test %':>7} {'RAM':>8} {'flash':>8} {'cycles':>12}")
+    for r in rows:
+        print(f"{r['task']:9} {r['network']:18} {r['test']:7.2f} {r['ram']:8,} {r['flash']:8,} {r['cycles']:12,}")
+
+
+def recorded(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Writes the networks of some tasks in place of those that are recorded."""
+    kept = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else []
+    done = {r["task"] for r in rows}
+    RECORD.write_text(json.dumps([r for r in kept if r["task"] not in done] + [*rows], indent=1) + "\n", "utf-8")
 
 
 def main() -> int:
@@ -226,15 +240,9 @@ def main() -> int:
             if given.output is not None:
                 result.write(given.output / task.name, force=True)
             rows += [row(task.name, member, "searched") for member in (*result.members, *result.dominated)]
-    print(f"{'task':9} {'network':18} {'test %':>7} {'RAM':>8} {'flash':>8} {'cycles':>12}")
-    for r in rows:
-        print(
-            f"{r['task']:9} {r['network']:18} {r['test']:7.2f} {r['ram']:8,} {r['flash']:8,} {round(r['cycles']):12,}"
-        )
+    printed(rows)
     if given.record:
-        kept = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else []
-        done = {r["task"] for r in rows}
-        RECORD.write_text(json.dumps([r for r in kept if r["task"] not in done] + rows, indent=1) + "\n", "utf-8")
+        recorded(rows)
     return 0
 
 
