@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mote
@@ -20,6 +21,8 @@ from mote.nas.family import FinishedMember
 from mote.nas.halving import halve, rungs
 from mote.nas.result import SearchResult
 from mote.nas.searcher import SearchPlan, SearchSubject, search_families
+from mote.nas.spaces.space import SearchSpace
+from mote.nas.spaces.stage import SpaceStage
 from mote.nas.tasks import learning_tasks
 from mote.search import front, running
 from tests.nas.stand_in_family import StandInFamily
@@ -179,3 +182,15 @@ def test_ranks() -> None:
     assert {c.key for c in order[: len(best)]} == {c.key for c in best}
     chosen = spread(best, 5)
     assert len({c.key for c in chosen}) == 5 and chosen[0].accuracy == max(c.accuracy for c in best)
+
+
+def test_bytes_of_images_are_trained_and_tested_as_floats() -> None:
+    pytest.importorskip("torch", reason="networks are trained in PyTorch")
+    train, test = (mote.dataset(MODELS / f"digits_{part}.npz", labelled=True) for part in ("train", "test"))
+    few, other = ((np.rint(255 * data.inputs["x"][:60]).astype(np.uint8), data.labels[:60]) for data in (train, test))
+    space = SearchSpace("one", (SpaceStage("separable", width=8),), stem=SpaceStage("conv", width=4, stride=2))
+    result = mote.search(
+        few, test=other, target="cortex-m4", space=space, trials=1, finalists=1, epochs=1, device="cpu"
+    )
+    assert result.best.test == mote.score(result.best.data, mote.dataset(other, preprocess="float")).value
+    assert "--preprocess float" in result.report()

@@ -33,7 +33,7 @@ from mote.nas.network_family import NetworkFamily
 from mote.nas.result import SearchResult
 from mote.nas.spaces.space import SearchSpace
 from mote.nas.spaces.space_file import builtin, builtin_names, read_space, spaces_for
-from mote.nas.tasks import LearningTask, learning_tasks
+from mote.nas.tasks import SOUND, LearningTask, kind_of, learning_tasks
 from mote.progress import Say, silent
 from mote.search import digest, front
 from mote.search.session import searching
@@ -134,6 +134,9 @@ def search(
         plan = replace(plan, trials=trials or AROUND)
         result = search_families(near, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
         return replace(_with_given(result, near, family), around=model.where)
+    if (task or kind_of(train)) != SOUND:
+        train, tested = _floats(train), _floats(tested)
+        held = None if held is None else _floats(held)
     tasks = learning_tasks(train, held, kind=task, seed=seed)
     pricer = Pricer(shipped, limits)
     given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
@@ -154,6 +157,12 @@ def _spaces(given: Sequence[str | Path | SearchSpace], kind: str) -> tuple[Searc
     if not given:
         return spaces_for(kind)[:1]
     return tuple(one if isinstance(one, SearchSpace) else named_space(one) for one in given if one != CLASSICAL)
+
+
+def _floats(data: Dataset) -> Dataset:
+    """Whole numbers, such as the bytes of images, as floats, which is what models of a search are trained with."""
+    whole = any(values.dtype.kind in "iu" for values in data.inputs.values())
+    return dataset(data, preprocess="float", labelled=True) if whole else data
 
 
 def named_space(name: str | Path) -> SearchSpace:
