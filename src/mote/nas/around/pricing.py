@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from mote.compiler.line import planned
 from mote.compiler.settings import Settings
 from mote.errors import BudgetError
 from mote.graph import Graph
-from mote.nas.costs.compiled_costs import limited, timed
+from mote.nas.costs.compiled_costs import limited
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
-from mote.nas.costs.pricer import flash_of
-from mote.plan.selection.estimate import estimate
+from mote.nas.costs.pricer import planned_costs
 from mote.search import digest
 
 
@@ -30,10 +28,7 @@ class GraphPricing:
 
     def costs(self, graph: Graph) -> NetworkCosts | DoesNotFit:
         """The costs of a graph, or the limit that it exceeds."""
-        settings = self.settings
         try:
-            plan = planned(graph, settings)
+            return limited(planned_costs(graph, self.settings), self.limits)
         except BudgetError as error:
             return DoesNotFit(error.reason)
-        cycles = round(estimate(settings.costs, plan))
-        return limited(timed(settings.target, plan.ram, flash_of(plan, settings), cycles), self.limits)

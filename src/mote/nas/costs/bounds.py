@@ -6,7 +6,6 @@ from math import prod
 
 from mote.compiler.settings import Settings
 from mote.compress.quantize.types.precision import Precision
-from mote.nas.costs.network_costs import NetworkCosts
 from mote.nas.spaces.layers import INPUT, ConvLayer, NetworkLayer, WindowLayer
 from mote.nas.spaces.network import Network
 
@@ -16,9 +15,9 @@ BITS = {Precision.INT4: 4, Precision.INT8: 8, Precision.INT16: 8, Precision.FLOA
 """Bits of a weight."""
 
 
-def bounds(network: Network, settings: Settings) -> NetworkCosts:
-    """Costs that no plan of a network goes below; 0 where settings leave none."""
-    return NetworkCosts(_ram(network, settings), _flash(network, settings), _cycles(network, settings))
+def bounds(network: Network, settings: Settings) -> tuple[int, int, int]:
+    """RAM, flash and cycles that no plan of a network goes below; 0 where settings leave none."""
+    return _ram(network, settings), _flash(network, settings), _cycles(network, settings)
 
 
 def _ram(network: Network, settings: Settings) -> int:

@@ -9,8 +9,10 @@ from mote.compiler.settings import Settings
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.project import Job, constant_bytes
 from mote.errors import BudgetError, MoteError
+from mote.graph import Graph
 from mote.kernels.catalogue import instruction_sets
 from mote.nas.costs.bounds import bounds
+from mote.nas.costs.compiled_costs import timed
 from mote.nas.costs.estimates import CODE, estimated
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.graphs.integers import integer_graph
@@ -47,7 +49,7 @@ class Pricer:
 
     def bound(self, network: Network) -> NetworkCosts:
         """Lower bounds of the costs, from the shapes of layers; no plan goes below them."""
-        return self._timed(bounds(network, self.compiled_with(network)))
+        return timed(self.settings.target, *bounds(network, self.compiled_with(network)))
 
     def may_fit(self, network: Network) -> bool:
         """Whether the lower bounds of the costs are within the limits."""
@@ -77,28 +79,17 @@ class Pricer:
         except MoteError:  # an operator that cannot run by itself, as a loop over time: only a plan tells
             return self._planned(network)
         ram = ram if settings.ram_limit is None else min(ram, settings.ram_limit)
-        costs = self._timed(NetworkCosts(ram, nbytes, cycles))
+        costs = timed(settings.target, ram, nbytes, cycles)
         return self._exceeded(replace(costs, cycles=int(cycles / NEAR)), ram_and_flash=False) or costs
 
     def _planned(self, network: Network) -> Verdict:
-        settings = self.compiled_with(network)
         try:
-            plan = planned(integer_graph(network), settings)
+            costs = planned_costs(integer_graph(network), self.compiled_with(network))
         except BudgetError as error:
             return DoesNotFit(error.reason)
         except MoteError as error:
             return DoesNotFit(str(error))
-        costs = self._timed(NetworkCosts(plan.ram, flash_of(plan, settings), round(estimate(settings.costs, plan))))
         return self._exceeded(costs) or costs
-
-    def _timed(self, costs: NetworkCosts) -> NetworkCosts:
-        """The costs with time and energy, where the target states its clock and current."""
-        target = self.settings.target
-        latency = costs.cycles / target.clock_hz if target.clock_hz else None
-        energy = None
-        if target.ua_per_mhz and target.volts and target.energy is None:
-            energy = target.volts * target.ua_per_mhz * costs.cycles / 1e12
-        return replace(costs, latency=latency, energy=energy)
 
     def _exceeded(self, costs: NetworkCosts, *, ram_and_flash: bool = True) -> DoesNotFit | None:
         """The first limit that costs exceed."""
@@ -114,6 +105,12 @@ class Pricer:
             if limit is not None and taken > limit:
                 return DoesNotFit(f"takes {taken:,} {what} at least, {taken - limit:,} more than it may")
         return None
+
+
+def planned_costs(graph: Graph, settings: Settings) -> NetworkCosts:
+    """The costs of an integer graph by the plan that would be shipped, with code by the model of its size."""
+    plan = planned(graph, settings)
+    return timed(settings.target, plan.ram, flash_of(plan, settings), round(estimate(settings.costs, plan)))
 
 
 def flash_of(plan: Plan, settings: Settings) -> int:
