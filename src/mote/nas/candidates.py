@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, log
 from time import monotonic
 from typing import Any
@@ -90,7 +90,7 @@ class CandidateEvaluator:
         for candidate, (_, accuracy) in zip(wanted, self._run(_score, items), strict=False):
             if accuracy is None:
                 continue
-            done = SearchCandidate(candidate.family, candidate.choice, candidate.costs, accuracy, epochs)
+            done = replace(candidate, accuracy=accuracy, epochs=epochs)
             self.effort.trials += 1
             self.best = front((c for c in (*self.best, done) if c.epochs == epochs), *AXES)
             self.say(f"{what}{self.effort.trials:,} trials; front so far: {shown(self.best)}")

@@ -26,6 +26,11 @@ class Tuning:
     device: str = "auto"
 
 
+def batch_size(samples: int) -> int:
+    """The batch size for so many samples, of which little data has small batches."""
+    return min(max(samples // BATCHES, FEWEST), MOST)
+
+
 def taught(teacher: Graph, data: Samples, tuning: Tuning, *, progress: Progress | None = None) -> Graph:
     """The teacher: the unpruned graph, itself fine-tuned on the labels, if there are any. It may have been trained on
     other data."""
@@ -47,8 +52,7 @@ def fine_tuned(
     for y, mask in kept.items():
         weights = graph.producers[y].input(graph, 1)
         module.mask(weights.id, mask[:, :-1].reshape(weights.shape))
-    batch = min(max(len(data.cases(graph)) // BATCHES, FEWEST), MOST)
-    recipe = Recipe(epochs=tuning.epochs, batch=batch, rate=RATE, relative=True)
+    recipe = Recipe(epochs=tuning.epochs, batch=batch_size(len(data.cases(graph))), rate=RATE, relative=True)
     train(
         module,
         data,

@@ -14,7 +14,7 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.train.augment import augmentation
 from mote.train.training import Recipe, train
-from mote.train.tuning import BATCHES, FEWEST, MOST
+from mote.train.tuning import batch_size
 
 
 def trained_aware(
@@ -30,11 +30,10 @@ def trained_aware(
     """The integer graph after so many epochs that begin with the integers of post-training quantization. Weights that
     are zero stay zero."""
     prepared = prepare_graph(graph, cases, Source(graph.name, Format.TFLITE, b""), scheme, Methods())
-    batch = min(max(len(data) // BATCHES, FEWEST), MOST)
     train(
         prepared.aware,
         data,
-        Recipe(epochs=epochs, batch=batch, rate=RATE, relative=True),
+        Recipe(epochs=epochs, batch=batch_size(len(data)), rate=RATE, relative=True),
         teacher=GraphModule(teacher),
         augment=augmentation(augment, graph),
         device=device,
