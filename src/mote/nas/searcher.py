@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import compile
-from mote.compiler.options import parsed
 from mote.compiler.settings import Settings, chosen_settings
 from mote.data.dataset import dataset, prepared
 from mote.data.dataset_type import Dataset
@@ -22,7 +20,7 @@ from mote.nas.around.pricing import GraphPricing
 from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, spread
 from mote.nas.classical.classical_family import ClassicalFamily, suits
 from mote.nas.classical.classical_space import CLASSICAL
-from mote.nas.costs.compiled_costs import costs_of, limited
+from mote.nas.costs.compiled_costs import compiled_model, costs_of, limited
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.costs.pricer import Pricer
 from mote.nas.evolution import evolve
@@ -173,7 +171,7 @@ def named_space(name: str | Path) -> SearchSpace:
 def _shipped_costs(made: FinishedMember, settings: Settings, limits: CostLimits) -> NetworkCosts | DoesNotFit:
     """The costs of a finished model as it is compiled."""
     try:
-        compiled = compile(made.files[made.model], replace(settings, name="model", **parsed(dict(made.options))))
+        compiled = compiled_model(made.files[made.model], settings, made.options)
     except BudgetError as error:
         return DoesNotFit(error.reason)
     return limited(costs_of(compiled), limits)

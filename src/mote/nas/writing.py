@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from shlex import join
 
-from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile
-from mote.compiler.options import parsed
 from mote.compiler.settings import Settings
+from mote.nas.costs.compiled_costs import compiled_model
 from mote.nas.member import SearchMember
 from mote.version import __version__
 
@@ -23,15 +20,9 @@ _STYLE = (
 )
 
 
-def compiled_member(member: SearchMember, settings: Settings) -> Compiled:
-    """A member as it is shipped for the target of a search."""
-    options = parsed(dict(member.options)) if member.options else {}
-    return compile(member.data, replace(settings, name=settings.name or "model", **options))
-
-
 def member_files(member: SearchMember, settings: Settings) -> dict[str, str | bytes]:
     """All files of a member by their paths below the folder of a search."""
-    project = compiled_member(member, settings).project
+    project = compiled_model(member.data, settings, member.options).project
     models = {f"{member.name}/{name}": data for name, data in member.files.items()}
     return {**models, **{f"{member.name}/{PROJECT}/{name}": text for name, text in project.files.items()}}
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 from typing import Self
 
 import numpy as np
 
-from mote.compiler.line import compile
-from mote.compiler.options import parsed
 from mote.compiler.settings import Settings
 from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
@@ -20,7 +18,7 @@ from mote.graph.tensor import Array
 from mote.nas.classical.classical_space import ClassicalSpace, described
 from mote.nas.classical.estimators import Estimator, cross_validated, fit
 from mote.nas.classical.model_files import ModelFile, feature_scale, model_file, stored_rows
-from mote.nas.costs.compiled_costs import costs_of, limited
+from mote.nas.costs.compiled_costs import compiled_model, costs_of, limited
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.family import Choice, FinishedMember
 from mote.nas.tasks import TABLE, LearningTask, agreement
@@ -85,8 +83,7 @@ class ClassicalFamily:
     def costed(self, file: ModelFile) -> NetworkCosts | DoesNotFit:
         """The costs of a file on the target."""
         try:
-            settings = replace(self.settings, name="model", **parsed(dict(file.options)))
-            compiled = compile(file.data, settings)
+            compiled = compiled_model(file.data, self.settings, file.options)
         except MoteError as error:
             return DoesNotFit(error.reason)
         return limited(costs_of(compiled), self.limits)

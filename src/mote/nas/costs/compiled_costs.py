@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from mote.compiler.code_size import code_size
 from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
+from mote.compiler.options import parsed
+from mote.compiler.settings import Settings
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.targets import Target
+
+
+def compiled_model(model: bytes, settings: Settings, options: Mapping[str, Any]) -> Compiled:
+    """A model as it is shipped: compiled with the settings of a search, and with options of its own."""
+    return compile(model, replace(settings, name=settings.name or "model", **parsed(options)))
 
 
 def costs_of(compiled: Compiled) -> NetworkCosts:
