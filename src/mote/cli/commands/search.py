@@ -13,6 +13,7 @@ from mote.cli.common import (
     add_picture,
     add_workers,
     bold,
+    data_of,
     print_json,
     progress,
     show,
@@ -21,8 +22,9 @@ from mote.cli.common import (
 )
 from mote.cli.table import drop, shorten
 from mote.compiler.settings import OPTIMIZE, make_settings
-from mote.data.dataset import Dataset, dataset
+from mote.data.dataset import Dataset
 from mote.errors import MoteError
+from mote.features.pipeline import Preprocessing
 from mote.nas.member import HEAD, row
 from mote.nas.result import SearchResult
 from mote.nas.searcher import EPOCHS, FINALISTS, search
@@ -147,13 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _data(arguments: argparse.Namespace, path: str) -> Dataset:
     """Data that is read as the options say."""
-    return dataset(
-        path,
-        inputs=arguments.input_names,
-        labels=arguments.label_name,
-        preprocess=arguments.data_steps,
-        labelled=True,
-    )
+    return data_of(arguments, path, steps=arguments.data_steps or Preprocessing(), labelled=True)
 
 
 def _journal(arguments: argparse.Namespace) -> str | None:
