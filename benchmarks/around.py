@@ -29,7 +29,7 @@ def main() -> None:
     update = p.parse_args().update
     result = found()
     print(table(result))
-    print(f"{result.costed} planned, {result.trials} scored, {result.seconds:.0f} s")
+    print(f"{result.costed} planned, {result.trials} scored, {result.spent}")
     if update:
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
         after = rest.split(END, 1)[1]

@@ -24,6 +24,7 @@ from mote.deploy.update.session import Device, UpdateOutcome
 from mote.evaluation.result import Against, ByReference, OnCore, SampleAnswer
 from mote.measure.run import Flash, LayerCost, Ram
 from mote.nas.costs.network_costs import CostLimits, NetworkCosts
+from mote.nas.spending import Spending
 from mote.npu.stream import made
 from mote.plan.selection.external_report import ExternalRegion
 from mote.targets import Reads
@@ -127,7 +128,7 @@ def _searched() -> mote.SearchResult:
         costed=300,
         epochs=30,
         seed=0,
-        seconds=60.0,
+        spent=Spending(60.0, 90.0, 900.0),
         settings=compiled().settings,
     )
 

@@ -42,7 +42,7 @@ def subject(*families: StandInFamily, cost: Any = costs) -> SearchSubject:
 
 
 def facts(result: SearchResult) -> dict[str, Any]:
-    return {name: value for name, value in result.json().items() if name != "seconds"}
+    return {name: value for name, value in result.json().items() if name != "spent"}
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["evolution", "halving"])
@@ -54,7 +54,8 @@ def test_search(shared: bool, tmp_path: Path) -> None:
     assert result[result.best.name] is result.best
     result.write(tmp_path / "best")
     written = json.loads((tmp_path / "best" / "search.json").read_text())
-    assert written == json.loads(json.dumps(result.json()))
+    assert written == {**json.loads(json.dumps(result.json())), "command": result.command(str(tmp_path / "best"))}
+    assert written["spent"]["seconds"] > 0 and written["spent"]["cpu_seconds"] > 0
     for member in result.members:
         assert (tmp_path / "best" / member.name / "model.tflite").read_bytes() == member.data
         assert (tmp_path / "best" / member.name / "c" / "Makefile").is_file()
@@ -68,8 +69,11 @@ def test_steps_of_data_are_in_the_commands() -> None:
     given = replace(given, test=mote.dataset(MODELS / "digits_test.npz", preprocess="scale=1"))
     result = search_families(given, PLAN)
     assert result.preprocess == "scale=1" and "--preprocess scale=1" in result.command()
-    page = replace(result, members=(replace(result.best, steps="offset=0"),)).report()
-    assert "--preprocess scale=1,offset=0" in page
+    told = {"target": "mine.toml", "trust-target": True, "labels": "kind", "space": ["one.toml", "two"]}
+    page = replace(result, members=(replace(result.best, steps="offset=0"),), options=told).report()
+    assert "--labels kind --preprocess scale=1,offset=0" in page
+    assert "mote compile best/stand-in-1/model.tflite --target mine.toml --trust-target --ram 1000 -o" in page
+    assert "--space one.toml --space two" in page
 
 
 def test_the_most_accurate_is_reached() -> None:
@@ -190,7 +194,21 @@ def test_bytes_of_images_are_trained_and_tested_as_floats() -> None:
     few, other = ((np.rint(255 * data.inputs["x"][:60]).astype(np.uint8), data.labels[:60]) for data in (train, test))
     space = SearchSpace("one", (SpaceStage("separable", width=8),), stem=SpaceStage("conv", width=4, stride=2))
     result = mote.search(
-        few, test=other, target="cortex-m4", space=space, trials=1, finalists=1, epochs=1, device="cpu"
+        few,
+        test=other,
+        space=space,
+        validate=other,
+        trials=1,
+        finalists=1,
+        epochs=1,
+        device="cpu",
+        seed=3,
+        augment="shift=1",
+        target="cortex-m4",
+        optimize="size",
+        cycles=9_000_000,
     )
     assert result.best.test == mote.score(result.best.data, mote.dataset(other, preprocess="float")).value
     assert "--preprocess float" in result.report()
+    told = "--space one --trials 1 --finalists 1 --augment shift=1 --device cpu --optimize size -o best"
+    assert result.command().endswith(f"--cycles 9000000 --seed 3 --epochs 1 --validate 'option data' {told}")

@@ -6,12 +6,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, log
-from time import monotonic
 from typing import Any
 
 from mote.errors import MoteError
 from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
 from mote.nas.family import Choice, FinishedMember, ModelFamily
+from mote.nas.spending import SpendingMeter
 from mote.progress import Say, silent
 from mote.search import Runner, digest, front
 
@@ -48,20 +48,15 @@ class SearchEffort:
     """The time and the trials of a search."""
 
     seconds: float = inf
-    began: float = field(default_factory=monotonic)
+    meter: SpendingMeter = field(default_factory=SpendingMeter)
     trials: int = 0
     """Candidates that were scored."""
     costed: int = 0
     """Choices whose costs were computed."""
 
-    @property
-    def spent(self) -> float:
-        """Seconds since the search began."""
-        return monotonic() - self.began
-
     def over(self, share: float = 1.0) -> bool:
         """Whether a share of the time is spent."""
-        return self.spent >= share * self.seconds
+        return self.meter.seconds >= share * self.seconds
 
 
 class CandidateEvaluator:

@@ -13,10 +13,10 @@ from mote.compiler.settings import Settings
 from mote.files import write_folder
 from mote.nas.costs.network_costs import CostLimits
 from mote.nas.member import HEAD, SearchMember, row
-from mote.nas.writing import member_commands, member_files, report_page
+from mote.nas.spending import Spending
+from mote.nas.writing import member_commands, member_files, option_words, report_page
 from mote.notebook import card, picture, table
 from mote.pictures.trade import Panel, TradeDot, trade
-from mote.progress import duration
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,16 @@ class SearchResult:
     """Epochs that members were trained for."""
     seed: int
     """The seed of data splits, choices and weights."""
-    seconds: float
-    """Time that the search took."""
+    spent: Spending
+    """Time, processor seconds and energy that the search took; of one that was resumed, since then."""
     settings: Settings = field(repr=False)
     """The settings that members are compiled with."""
     around: str = ""
     """The float model that was searched around; empty: none."""
     preprocess: str = ""
     """The steps that data was read with, which come before those of a member."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further options that the search was given, by the names that `mote search` has for them."""
     notes: tuple[str, ...] = ()
     """Remarks, such as finalists that did not fit in the end."""
 
@@ -89,8 +91,10 @@ class SearchResult:
             "costed": self.costed,
             "epochs": self.epochs,
             "seed": self.seed,
-            "seconds": self.seconds,
+            "spent": dict(vars(self.spent)),
             "preprocess": self.preprocess or None,
+            "options": dict(self.options),
+            "command": self.command(),
             "members": [m.json() for m in self.members],
             "dominated": [m.json() for m in self.dominated],
             "notes": list(self.notes),
@@ -122,7 +126,7 @@ class SearchResult:
 
     def _repr_html_(self) -> str:
         title = f"{self.data} for {self.target}"
-        facts = {"models": len(self.members), "trials": self.trials, "seconds": round(self.seconds)}
+        facts = {"models": len(self.members), "trials": self.trials, "seconds": round(self.spent.seconds)}
         drawn = picture(self.svg(), f"{title}: test {self.metric} against costs")
         return card(title, facts, drawn, table(HEAD, [row(m) for m in self.members], left=1), notes=self.notes)
 
@@ -133,7 +137,8 @@ class SearchResult:
         files: dict[str, str | bytes] = {}
         for member in self.members:
             files |= member_files(member, self.settings)
-        files["search.json"] = json.dumps(self.json(), indent=2) + "\n"
+        facts = {**self.json(), "command": self.command(str(folder))}
+        files["search.json"] = json.dumps(facts, indent=2) + "\n"
         files["report.html"] = self.report(str(folder))
         return write_folder(str(folder), files, force=force)
 
@@ -144,12 +149,12 @@ class SearchResult:
             f"{self.task} task, {self.metric} on {self.test}, which nothing was chosen by: held-out data chose.",
             f"Limits: {limits or 'those of the target'}. Spaces: {', '.join(self.families)}.",
             f"{self.costed:,} choices were planned for the target, {self.trials:,} of those that fit were scored;"
-            f" models were trained for {self.epochs} epochs, seed {self.seed}, in {duration(self.seconds)}.",
+            f" models were trained for {self.epochs} epochs, seed {self.seed}, in {self.spent}.",
             *self.notes,
         ]
         commands = [self.command(folder)]
         for member in self.members:
-            commands += member_commands(member, self.target, self.test, folder, self.preprocess)
+            commands += member_commands(member, folder, self._told)
         rows = [row(member) for member in (*self.members, *self.dominated)]
         beside = f"The first {len(self.members)} are the front; the others are worse in all respects."
         return report_page(
@@ -163,9 +168,22 @@ class SearchResult:
 
     def command(self, folder: str = "best") -> str:
         """The command that searches so again."""
-        words = ["mote", "search", *(["--from", self.around] if self.around else [])]
-        words += ["--data", self.data, "--test", self.test, "--target", self.target]
-        words += ["--preprocess", self.preprocess] if self.preprocess else []
-        for name, value in self.json()["limits"].items():
-            words += [f"--{name}", f"{value * 1e6:g}us" if name == "latency" else str(value)]
-        return join([*words, "--seed", str(self.seed), "--epochs", str(self.epochs), "-o", folder])
+        return join(["mote", "search", *option_words(self._told), "-o", folder])
+
+    @property
+    def _told(self) -> dict[str, Any]:
+        """Options of the command: data and target, limits, and all else that is not the default."""
+        limits = {name: value for name, value in vars(self.limits).items() if value is not None}
+        if self.limits.latency is not None:
+            limits["latency"] = f"{self.limits.latency * 1e6:g}us"
+        return {
+            "from": self.around,
+            "data": self.data,
+            "test": self.test,
+            "target": self.target,
+            "preprocess": self.preprocess,
+            **limits,
+            "seed": self.seed,
+            "epochs": self.epochs,
+            **self.options,
+        }

@@ -45,6 +45,8 @@ FINALISTS = 6
 """Candidates that are trained to the end."""
 WORTH = 0.7
 """The share of the best accuracy that a finalist has, where there are enough of them."""
+DEFAULTS = {"finalists": FINALISTS, "device": "auto", "optimize": "balanced"}
+"""Options that the command of a result leaves out."""
 CHOOSING = 0.5
 """The share of the time after which finalists are trained."""
 
@@ -120,6 +122,20 @@ def search(
     def cost(made: FinishedMember) -> NetworkCosts | DoesNotFit:
         return _shipped_costs(made, shipped, limits)
 
+    given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
+    told = _told(
+        validate="" if held is None else held.where,
+        space=[one.name if isinstance(one, SearchSpace) else str(one) for one in given],
+        task=task,
+        trials=trials,
+        finalists=finalists,
+        minutes=minutes,
+        augment=augment,
+        device=device,
+        optimize=chosen.optimize,
+        workers=workers,
+        scheduler=scheduler,
+    )
     if around is not None:
         if space or task:
             option = "space" if space else "task"
@@ -131,13 +147,12 @@ def search(
         near = SearchSubject(own, (family,), model.taken(tested), shipped, limits, cost)
         plan = replace(plan, trials=trials or AROUND)
         result = search_families(near, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
-        return replace(_with_given(result, near, family), around=model.where)
+        return replace(_with_given(result, near, family), around=model.where, options=told)
     if (task or kind_of(train)) != SOUND:
         train, tested = _floats(train), _floats(tested)
         held = None if held is None else _floats(held)
     tasks = learning_tasks(train, held, kind=task, seed=seed)
     pricer = Pricer(shipped, limits)
-    given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
     families: list[ModelFamily] = []
     if CLASSICAL in given or (not given and suits(tasks[0])):
         families.append(ClassicalFamily(tasks[0], shipped, limits, seed=seed))
@@ -147,7 +162,13 @@ def search(
         behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
         families.append(NetworkFamily.of(one, behind, pricer, epochs=epochs, seed=seed, augment=augment, device=device))
     subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
-    return search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
+    result = search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
+    return replace(result, options=told)
+
+
+def _told(**options: Any) -> dict[str, Any]:
+    """Options that are neither left out nor the default, for the command of a result."""
+    return {name: value for name, value in options.items() if value and value != DEFAULTS.get(name)}
 
 
 def _spaces(given: Sequence[str | Path | SearchSpace], kind: str) -> tuple[SearchSpace, ...]:
@@ -204,6 +225,7 @@ def search_families(
     """Searches families of candidates: choices on supernets by evolution, others by successive halving; then trains
     finalists to the end, and tests them once."""
     effort = SearchEffort(inf if plan.minutes is None else 60 * plan.minutes)
+    say = effort.meter.metered(say)
     families = tuple(_prepared(subject.families, journal, say))
     with searching(families, scheduler=scheduler, workers=workers, journal=journal) as runner:
         evaluator = CandidateEvaluator(families, runner, effort, say)
@@ -232,7 +254,7 @@ def search_families(
         costed=effort.costed,
         epochs=plan.epochs,
         seed=plan.seed,
-        seconds=effort.spent,
+        spent=effort.meter.spent(),
         settings=subject.settings,
         preprocess=str(subject.test.preprocessing),
         notes=tuple(notes),

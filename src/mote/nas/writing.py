@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from shlex import join
+from typing import Any
 
 from mote.compiler.settings import Settings
 from mote.nas.costs.compiled_costs import compiled_model
@@ -27,15 +28,30 @@ def member_files(member: SearchMember, settings: Settings) -> dict[str, str | by
     return {**models, **{f"{member.name}/{PROJECT}/{name}": text for name, text in project.files.items()}}
 
 
-def member_commands(member: SearchMember, target: str, test: str, folder: str, before: str = "") -> list[str]:
-    """Commands that test a member and compile it again; `before` are steps that data was read with."""
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Options of a command as its words: empty ones are left out, True is a switch, and lists are repeated."""
+    words = []
+    for name, value in options.items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            words += (
+                []
+                if one is None or one == "" or one is False
+                else [f"--{name}"]
+                if one is True
+                else [f"--{name}", str(one)]
+            )
+    return words
+
+
+def member_commands(member: SearchMember, folder: str, told: Mapping[str, Any]) -> list[str]:
+    """Commands that test a member and compile it again, by the options that the search was told."""
     model = str(Path(folder) / member.name / member.model)
-    stated = ",".join(filter(None, (before, member.steps)))
-    steps = ["--preprocess", stated] if stated else []
-    options = [word for name, value in member.options.items() for word in (f"--{name}", str(value))]
+    steps = ",".join(filter(None, (told.get("preprocess"), member.steps)))
+    data = {"data": told["test"], **{name: told.get(name) for name in ("inputs", "labels")}, "preprocess": steps}
+    parts = {name: told.get(name) for name in ("target", "trust-target", "ram", "flash", "optimize")}
     return [
-        join(["mote", "evaluate", model, "--data", test, *steps]),
-        join(["mote", "compile", model, "--target", target, *options, "-o", f"build/{member.name}"]),
+        join(["mote", "evaluate", model, *option_words(data)]),
+        join(["mote", "compile", model, *option_words({**parts, **member.options}), "-o", f"build/{member.name}"]),
     ]
 
 

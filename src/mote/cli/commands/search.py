@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from shlex import join
+from typing import Any
 
 from mote.cli.common import (
     add_data,
@@ -29,7 +31,6 @@ from mote.nas.member import HEAD, row
 from mote.nas.result import SearchResult
 from mote.nas.searcher import EPOCHS, FINALISTS, search
 from mote.nas.tasks import KINDS
-from mote.progress import duration
 from mote.stopping import StoppedError
 
 JOURNAL = "journal.jsonl"
@@ -140,6 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
         if journal and not arguments.json:
             show(f"stopped; `{_again(arguments)}` goes on where it was")
         raise
+    result = replace(result, options={**result.options, **_read(arguments)})
     if arguments.output:
         result.write(arguments.output, force=arguments.force)
     write_picture(arguments.picture, result.svg)
@@ -150,6 +152,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _data(arguments: argparse.Namespace, path: str) -> Dataset:
     """Data that is read as the options say."""
     return data_of(arguments, path, steps=arguments.data_steps or Preprocessing(), labelled=True)
+
+
+def _read(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Options that say how files are read, for the commands of the report."""
+    names = {"inputs": arguments.input_names, "labels": arguments.label_name, "trust-target": arguments.trust_target}
+    return {"target": arguments.target, **{name: value for name, value in names.items() if value}}
 
 
 def _journal(arguments: argparse.Namespace) -> str | None:
@@ -177,7 +185,7 @@ def print_text(result: SearchResult, output: str | None) -> None:
     show(bold(f"{result.data} for {result.target}") + f" ({result.task}, test {result.metric} on {result.test})")
     print(table(HEAD, [row(member) for member in result.members], left=1, fit=FIT))
     show(f"searched: {', '.join(result.families)}: {result.costed:,} choices planned, {result.trials:,} scored")
-    show(f"spent:    {duration(result.seconds)}, {result.epochs} epochs, seed {result.seed}")
+    show(f"spent:    {result.spent}, {result.epochs} epochs, seed {result.seed}")
     for note in result.notes:
         show(f"note:     {note}")
     if output:
