@@ -21,6 +21,7 @@ from mote.execute.torch.float32.common import Value
 from mote.execute.torch.module import Learner, Trainable
 from mote.graph import Graph
 from mote.graph.tensor import Array
+from mote.train.captured import CapturedLosses
 
 Progress = Callable[[int, int, float], None]
 """Callback after each epoch: its number from 1 on, the number of epochs, and the mean loss."""
@@ -136,7 +137,8 @@ def fit(
     module.to(on).train()
     if teacher is not None:
         teacher.to(on).eval()
-    optimizer = _optimizer(recipe, [p for p in module.parameters() if p.requires_grad])
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    optimizer = _optimizer(recipe, parameters)
     count = len(inputs[0])
     batches = -(-count // recipe.batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_rate, recipe=recipe, batches=batches))
@@ -144,7 +146,10 @@ def fit(
     random = torch.Generator().manual_seed(recipe.seed)
     mixing = np.random.default_rng(recipe.seed)
     inputs = [resident(x, on) for x in inputs]
+    static = on.type == "cuda" and objective is None and all(part is None or part.static for part in (module, teacher))
     objective = objective or (lambda *batch: [supervised(module, *batch, teacher=teacher, recipe=recipe)])
+    plain = partial(_losses, objective)
+    captured = CapturedLosses(plain, parameters) if static and not recipe.mixup else None
     labels = None if labels is None else labels.to(on)
     with repeatable(recipe.threads):
         for epoch in range(1, recipe.epochs + 1):
@@ -157,9 +162,8 @@ def fit(
                 if share < 1:
                     given = [share * x + (1 - share) * x.flip(0) for x in given]
                 optimizer.zero_grad()
-                for loss in objective(given, wanted, share):
-                    torch.autograd.backward(loss)
-                    total += loss.detach() * len(numbers)
+                loss = captured(given, wanted) if captured is not None else plain(given, wanted, share)
+                total += loss * len(numbers)
                 optimizer.step()
                 schedule.step()
                 if average is not None:
@@ -170,6 +174,15 @@ def fit(
     if average is not None:
         module.load_state_dict(average.module.state_dict())
     module.to(home).eval()
+
+
+def _losses(objective: Objective, given: Sequence[Value], wanted: Value | None, share: float = 1.0) -> Value:
+    """The sum of a batch's losses, whose gradients are added up."""
+    total = torch.zeros((), device=given[0].device)
+    for loss in objective(given, wanted, share):
+        torch.autograd.backward(loss)
+        total = total + loss.detach()
+    return total
 
 
 def _batches(order: Value, size: int) -> list[Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 import torch
@@ -30,6 +30,10 @@ CONFIDENCES = (Softmax, EvenSoftmax, LogSoftmax, Logistic)
 
 class Learner(nn.Module):
     """A module that the training loop can train: it takes stacked samples."""
+
+    static: ClassVar[bool] = False
+    """Whether every batch of a size runs the same kernels on an accelerator, which never waits for the processor: its
+    steps can be captured as a CUDA graph."""
 
     def outcome(self, *inputs: Value) -> Value:
         """The first output."""

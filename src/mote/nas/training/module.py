@@ -26,6 +26,8 @@ class NetworkModule(Learner):
     """A trainable network: it takes samples [n, height, width, channels] or [n, features], and gives logits or the
     values of a regression. The same seed gives the same initial weights on every machine."""
 
+    static = True
+
     def __init__(self, network: Network, seed: int = 0) -> None:
         super().__init__()
         self.network = network

@@ -88,6 +88,8 @@ def resized(x: Value, shape: Shape) -> Value:
 class ResizingTeacher(Learner):
     """A trained network as the teacher of networks that may take smaller images."""
 
+    static = True
+
     def __init__(self, module: NetworkModule) -> None:
         super().__init__()
         self.module = module
