@@ -115,6 +115,8 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("--resume",), "there is nothing to go on with"),
         (("--space", "mobil"), "there is no space 'mobil'"),
         (("--task", "table", "--trials", "0"), "0 is less than 1"),
+        (("--precision", "int8,int5"), "'int5' is no precision of a network"),
+        (("--from", str(ROOT / "models" / "digits_float.tflite"), "--precision", "int4"), "add int8 to it"),
         (("--minutes", "0"), "there is nothing to spend"),
     ):
         assert main(["search", *DATA, "-t", "cortex-m4", *options]) == 1

@@ -14,6 +14,7 @@ import pytest
 import mote
 from mote.compiler.settings import make_settings
 from mote.errors import MoteError
+from mote.frontends import load
 from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, ranked, spread
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.evolution import evolve
@@ -204,11 +205,17 @@ def test_bytes_of_images_are_trained_and_tested_as_floats() -> None:
         device="cpu",
         seed=3,
         augment="shift=1",
+        precision="int4",
         target="cortex-m4",
         optimize="size",
         cycles=9_000_000,
     )
     assert result.best.test == mote.score(result.best.data, mote.dataset(other, preprocess="float")).value
     assert "--preprocess float" in result.report()
-    told = "--space one --trials 1 --finalists 1 --augment shift=1 --device cpu --optimize size -o best"
+    constants = [tensor.data for tensor in load(result.best.data).tensors.values() if tensor.data is not None]
+    weights = [values for values in constants if values.dtype == np.int8 and values.ndim > 1]
+    assert len(weights) == 4 and all(np.abs(values).max() == 7 for values in weights), "four bits"
+    told = (
+        "--space one --precision int4 --trials 1 --finalists 1 --augment shift=1 --device cpu --optimize size -o best"
+    )
     assert result.command().endswith(f"--cycles 9000000 --seed 3 --epochs 1 --validate 'option data' {told}")

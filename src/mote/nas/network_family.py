@@ -27,12 +27,13 @@ from mote.nas.graphs import onnx_file
 from mote.nas.spaces.layers import GruLayer
 from mote.nas.spaces.network import Network, Weights
 from mote.nas.spaces.space import SearchSpace
-from mote.nas.tasks import LearningTask
+from mote.nas.tasks import LearningTask, spread_samples
 from mote.progress import Say
 from mote.search import digest
 
 TRAINING, MODULE = "mote.nas.training.fit", "mote.nas.training.module"
 AWARE, SUPERNET = "mote.nas.training.quantized", "mote.nas.training.supernet"
+ROUNDING = "mote.nas.training.rounding"
 LOOP = "mote.train.training"
 """Loaded only for training, as they need PyTorch."""
 BATCHES, FEWEST, MOST = 40, 16, 128
@@ -174,6 +175,9 @@ class NetworkFamily:
         network, task = self.network(choice), self.task(choice)
         training: Any = import_module(TRAINING)
         module = self._subnet(network) if self.state else self._trained(network, task, epochs)
+        if import_module(ROUNDING).round_weights(module):
+            few = spread_samples(task.train, CALIBRATED)
+            import_module(SUPERNET).calibrate(module, _examples(network, task, few).inputs)
         return float(training.evaluate(module, _examples(network, task, task.validation)))
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
@@ -232,7 +236,7 @@ class NetworkFamily:
         """A network with its weights in the supernet, calibrated."""
         supernets: Any = import_module(SUPERNET)
         (task,) = self.tasks
-        few = task.train.take(np.linspace(0, len(task.train) - 1, min(CALIBRATED, len(task.train))).astype(int))
+        few = spread_samples(task.train, CALIBRATED)
         return supernets.calibrate(self._supernet.subnet(network), _examples(network, task, few).inputs)
 
     def _exported(self, network: Network, task: LearningTask, weights: Weights) -> Weights:

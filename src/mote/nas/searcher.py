@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from mote.compiler.given import CompileOptions
 from mote.compiler.settings import Settings, chosen_settings
+from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import dataset, prepared
 from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError, MoteError, explaining
@@ -29,12 +30,14 @@ from mote.nas.halving import halve
 from mote.nas.member import SearchMember
 from mote.nas.network_family import NetworkFamily
 from mote.nas.result import SearchResult
+from mote.nas.spaces.options import PRECISIONS
 from mote.nas.spaces.space import SearchSpace
 from mote.nas.spaces.space_file import builtin, builtin_names, read_space, spaces_for
 from mote.nas.tasks import SOUND, LearningTask, kind_of, learning_tasks
 from mote.progress import Say, silent
 from mote.search import digest, front
 from mote.search.session import searching
+from mote.text import did_you_mean, printable
 
 EPOCHS = 30
 TRIALS, TRAINED, AROUND = 300, 36, 100
@@ -81,6 +84,7 @@ def search(
     example_inputs: Any = None,
     space: str | Path | SearchSpace | Sequence[str | Path | SearchSpace] = (),
     task: str = "",
+    precision: str | Sequence[str] = (),
     validate: Any = None,
     epochs: int = EPOCHS,
     trials: int | None = None,
@@ -108,9 +112,10 @@ def search(
     `example_inputs`), candidates are this model with fewer channels, blocks and taps, sparse weights and other
     precisions, distilled from it; the first member of the result is the model itself, `given`.
 
-    So many `trials` are scored, on a supernet where the space allows it, else by training them for a part of the
-    `epochs`; so many `finalists` are trained for all of them and quantized. After so many `minutes` nothing new is
-    begun. `journal` is a file of results, from which an interrupted search continues. `augment` transforms training
+    Layers have this `precision`, or the best of several, instead of those that a space says: int8, int4 weights, int16
+    activations. So many `trials` are scored, on a supernet where the space allows it, else by training them for a part
+    of the `epochs`; so many `finalists` are trained for all of them and quantized. After so many `minutes` nothing new
+    is begun. `journal` is a file of results, from which an interrupted search continues. `augment` transforms training
     images: "flip,shift=4"."""
     plan = SearchPlan(epochs, trials, finalists, minutes, seed)
     chosen = chosen_settings(settings, options)
@@ -122,11 +127,13 @@ def search(
     def cost(made: FinishedMember) -> NetworkCosts | DoesNotFit:
         return _shipped_costs(made, shipped, limits)
 
+    precisions = chosen_precisions(precision)
     given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
     told = _told(
         validate="" if held is None else held.where,
         space=[one.name if isinstance(one, SearchSpace) else str(one) for one in given],
         task=task,
+        precision=",".join(precisions),
         trials=trials,
         finalists=finalists,
         minutes=minutes,
@@ -143,7 +150,17 @@ def search(
         model = given_model(around, example_inputs=example_inputs)
         say("judging layers...")
         own = model.task(train, held, seed)
-        family = AroundFamily.of(model, own, shipped, GraphPricing(shipped, limits), augment=augment, device=device)
+        if precisions and Precision.INT8 not in precisions:
+            raise MoteError("the model is int8, but for some layers", where="option precision", remedy="add int8 to it")
+        family = AroundFamily.of(
+            model,
+            own,
+            shipped,
+            GraphPricing(shipped, limits),
+            precisions=precisions or PRECISIONS,
+            augment=augment,
+            device=device,
+        )
         near = SearchSubject(own, (family,), model.taken(tested), shipped, limits, cost)
         plan = replace(plan, trials=trials or AROUND)
         result = search_families(near, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
@@ -156,7 +173,8 @@ def search(
     families: list[ModelFamily] = []
     if CLASSICAL in given or (not given and suits(tasks[0])):
         families.append(ClassicalFamily(tasks[0], shipped, limits, seed=seed))
-    for one in _spaces(given, tasks[0].kind):
+    for space in _spaces(given, tasks[0].kind):
+        one = space.with_precision(precisions) if precisions else space
         ahead = one.preprocess
         ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
         behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
@@ -164,6 +182,19 @@ def search(
     subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
     result = search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
     return replace(result, options=told)
+
+
+def chosen_precisions(given: str | Sequence[str]) -> tuple[Precision, ...]:
+    """The precisions that are named, with commas in between or one by one."""
+    names = given.split(",") if isinstance(given, str) and given else given
+    for name in names:
+        if name not in PRECISIONS:
+            known = [precision.value for precision in PRECISIONS]
+            remedy = f"{did_you_mean(name, known)}use {', '.join(known)}"
+            raise MoteError(
+                f"'{printable(name)}' is no precision of a network", where="option precision", remedy=remedy
+            )
+    return tuple(Precision(name) for name in names)
 
 
 def _told(**options: Any) -> dict[str, Any]:

@@ -202,6 +202,11 @@ def split(data: Dataset, classes: bool, seed: int) -> tuple[Dataset, Dataset]:
     return data.take(np.flatnonzero(~held)), data.take(np.flatnonzero(held))
 
 
+def spread_samples(data: Dataset, most: int) -> Dataset:
+    """A number of samples, evenly spread over the data."""
+    return data if len(data) <= most else data.take(np.linspace(0, len(data) - 1, most).round().astype(int))
+
+
 def _task(kind: str, train: Dataset, held: Dataset, classes: bool, front_end: str) -> LearningTask:
     """The task behind a front end; rows and series are standardized by channel, other data by its scale only, which
     a first layer takes over exactly, whatever its padding."""

@@ -194,6 +194,16 @@ def test_precision_of_a_stage_is_that_of_its_weights() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["mobile", "bc-resnet", "mlp"])
+def test_precisions_are_set_for_stages_and_head(name: str) -> None:
+    space = builtin(name)
+    several = space.with_precision(("int8", "int4"))
+    new = {decision.name: decision.values for decision in several.decisions if decision not in space.decisions}
+    stages = ["stem"] * (space.stem is not None) + [f"stage{n}" for n in range(1, len(space.stages) + 1)]
+    assert new == {f"{part}.precision": ("int4", "int8") for part in (*stages, "head")}
+    assert several.with_precision("int8").decisions == space.decisions
+
+
 def test_a_resolution_is_a_step_behind_those_on_pixels() -> None:
     space = SearchSpace("s", (SpaceStage("conv", width=4),), resolution=(16, 24), preprocess="gray,scale=1/255")
     network = space.network({"resolution": 16}, (32, 48, 1), 2)

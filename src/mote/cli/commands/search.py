@@ -83,6 +83,13 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--task", choices=KINDS, default="", help="kind of the data (default: by the shape of samples)")
     p.add_argument(
+        "--precision",
+        default="",
+        metavar="NAMES",
+        help="precision of layers, or several to choose from, such as int8,int4: int8, int4 weights, int16 activations"
+        " (default: as the space says; int8 where it says nothing)",
+    )
+    p.add_argument(
         "--epochs", type=int, default=EPOCHS, metavar="N", help=f"epochs that models are trained (default: {EPOCHS})"
     )
     p.add_argument("--trials", type=int, metavar="N", help="candidates to score (default: as the space needs)")
@@ -125,6 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
                 around=arguments.around,
                 space=arguments.space,
                 task=arguments.task,
+                precision=arguments.precision,
                 epochs=arguments.epochs,
                 trials=arguments.trials,
                 finalists=arguments.finalists,

@@ -18,7 +18,7 @@ from mote.compress.quantize.composites import COMPOSITES
 from mote.compress.quantize.pipeline import CalibratedModel, Methods, finished, prepared
 from mote.compress.quantize.post_training import spread
 from mote.compress.quantize.quantizer import integers
-from mote.compress.quantize.types.precision import Scheme
+from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.data.dataset_type import Dataset
 from mote.evaluation.score import outputs, real
 from mote.frontends.tflite.export import export
@@ -29,7 +29,8 @@ from mote.nas.around.neighbourhood import Neighbourhood, numbered
 from mote.nas.around.pricing import GraphPricing
 from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
 from mote.nas.family import MODEL, Choice, FinishedMember
-from mote.nas.tasks import LearningTask, agreement
+from mote.nas.spaces.options import PRECISIONS
+from mote.nas.tasks import LearningTask, agreement, spread_samples
 from mote.progress import Say
 from mote.search import digest
 
@@ -75,13 +76,14 @@ class AroundFamily:
         settings: Settings,
         pricing: GraphPricing,
         *,
+        precisions: Sequence[Precision] = PRECISIONS,
         augment: str = "",
         device: str = "auto",
     ) -> Self:
         """The family of a model for a task; its channels are ranked by what they save in cycles on the target."""
         cases = spread(task.train.cases(given.graph), SAMPLES)
         seen = prepared(given.graph, cases, PLAIN)
-        near = Neighbourhood.of(seen.exact, cases, prices(seen.exact, seen, settings, "cycles"))
+        near = Neighbourhood.of(seen.exact, cases, prices(seen.exact, seen, settings, "cycles"), precisions)
         return cls("around", near, seen, task, pricing, given.preprocess, augment, device)
 
     @cached_property
@@ -160,11 +162,6 @@ class AroundFamily:
         how = tuning.Tuning(epochs, self.augment, self.device)
         distilled: Graph = tuning.fine_tuned(refit, self.near.graph, data, kept, how)
         return distilled
-
-
-def spread_samples(data: Dataset, most: int) -> Dataset:
-    """A number of samples, evenly spread over the data."""
-    return data if len(data) <= most else data.take(np.linspace(0, len(data) - 1, most).round().astype(int))
 
 
 def answered(graph: Graph, data: Dataset) -> Array:

@@ -5,7 +5,7 @@ A choice names only what differs from the model, so that the empty one is the mo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
@@ -24,6 +24,7 @@ from mote.nas.around.kernels import kernel_sizes, with_kernels
 from mote.nas.around.sparsity import SHARES, Energies, energies, sparse, sparse_layers, zeros_kept
 from mote.nas.around.widths import Ranks, families, narrowed, ranks, width_values
 from mote.nas.family import Choice
+from mote.nas.spaces.options import PRECISIONS
 from mote.passes.shrinking.removable_channels import Mask
 
 WIDTH, DEPTH, KERNEL, PRECISION, SPARSITY = "width", "depth", "kernel", "precision", "sparsity"
@@ -60,16 +61,18 @@ class Neighbourhood:
     """The pruning schedule: channels in the order of their importance for what they cost."""
     energies: Energies
     """Mean squares of the inputs of layers, by which blocks of weights are zero."""
-    precisions: tuple[Precision, ...] = (Precision.INT4, Precision.INT16, Precision.INT8)
+    precisions: Sequence[Precision] = PRECISIONS
     """Precisions that layers may have; int8 is the usual one."""
 
     @classmethod
-    def of(cls, graph: Graph, cases: Cases, prices: Prices) -> Neighbourhood:
+    def of(
+        cls, graph: Graph, cases: Cases, prices: Prices, precisions: Sequence[Precision] = PRECISIONS
+    ) -> Neighbourhood:
         """The neighbourhood of a graph, with the importance of channels on calibration data; `prices` are costs of
         operators, by output."""
         tied, seen = groups(graph), grams(graph, cases)
         steps = order(graph, tied, seen, sensitivities(graph, seen, cases), prices) if tied.families else []
-        return cls(graph, tied, tuple(steps), energies(seen))
+        return cls(graph, tied, tuple(steps), energies(seen), precisions)
 
     @cached_property
     def importance(self) -> Ranks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -107,6 +107,12 @@ class SearchSpace:
             ways = [prod(len(d.values) for d in inside if d.block <= int(depth)) for depth in stage.values["depth"]]
             total *= sum(ways)
         return total
+
+    def with_precision(self, precision: Options) -> SearchSpace:
+        """The space with other precisions to choose from, for every stage and the head."""
+        stages = tuple(replace(stage, precision=precision) for stage in self.stages)
+        stem = None if self.stem is None else replace(self.stem, precision=precision)
+        return replace(self, stages=stages, stem=stem, head=replace(self.head, precision=precision))
 
     def random(self, rng: Random) -> Choice:
         """A random choice."""
