@@ -46,6 +46,22 @@ def test_spans_of_time_and_of_bins_are_masked(shape: tuple[int, ...], bins: int)
         assert set(lengths.tolist()) == {0, 1, 2, 3, 4}
 
 
+def test_time_and_bins_have_masks_of_their_own() -> None:
+    x = samples(*SHAPE)
+    changed = augmented("mask=6x2", x) != x
+    assert set(changed.all((2, 3)).sum(1).tolist()) == {0, 1, 2, 3, 4, 5, 6}
+    assert set(changed.all((1, 3)).sum(1).tolist()) == {0, 1, 2}
+
+
+def test_sequences_are_stretched_around_their_middle() -> None:
+    x = torch.arange(21.0).reshape(1, 21, 1, 1).expand(64, 21, 1, 1)
+    y = augmented("stretch=0.25", x)[..., 0, 0]
+    assert torch.allclose(y[:, 10], torch.full((64,), 10.0))
+    speeds = y[:, 11] - y[:, 10]
+    assert 0.8 <= float(speeds.min()) < 0.85 and 1.2 < float(speeds.max()) <= 1.25
+    assert float(y.min()) == 0 and float(y.max()) == 20
+
+
 def test_sequences_are_shifted_in_time() -> None:
     x = torch.arange(20.0).reshape(1, 20, 1, 1).expand(64, 20, 1, 1)
     first = augmented("time=3", x)[:, 10, 0, 0] - 10
@@ -59,7 +75,9 @@ def test_noise_and_gain_are_in_proportion() -> None:
     assert 0.8 <= float(factors.min()) < 0.85 and 1.15 < float(factors.max()) <= 1.2
 
 
-@pytest.mark.parametrize("text", ["cutout", "cutout=1.5", "flip=2", "noise=-1", "mask=few", "flip,"])
+@pytest.mark.parametrize(
+    "text", ["cutout", "cutout=1.5", "flip=2", "noise=-1", "mask=few", "mask=1x2x3", "time=2x2", "flip,"]
+)
 def test_steps_that_do_not_exist(text: str) -> None:
     with pytest.raises(MoteError, match=r"is unknown(.|\n)*use some of flip, shift=4, cutout=8, time=4, mask=4"):
         augmenting(text, [SHAPE])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import log1p
 
 import torch
 from torch.nn import functional
@@ -23,11 +24,13 @@ Step = Callable[[Value, torch.Generator], Value]
 class AugmentStep:
     """A step of data augmentation."""
 
-    make: Callable[[float], Step]
-    """The step with a number after its name."""
+    make: Callable[..., Step]
+    """The step with the numbers after its name."""
     rank: int
     """Axes of a sample that it needs."""
     example: str
+    numbers: int = 1
+    """Numbers that it takes at most, with an x between them."""
 
 
 def augmentation(text: str, graph: Graph, seed: int = 0) -> Augment | None:
@@ -40,9 +43,10 @@ def augmenting(text: str, shapes: Sequence[Sequence[int]], seed: int = 0) -> Aug
     empty. A seed gives the same samples on every machine, except noise on an accelerator.
 
     `flip` flips a random half of images horizontally, `shift=4` shifts images by up to that many pixels with edge
-    padding, `cutout=8` sets a square to their mean; `time=4` shifts along the first axis, which is time, `mask=4` sets
-    up to so many steps of time and so many bins or channels to the mean, `noise=0.1` adds noise of so many standard
-    deviations, `gain=0.2` multiplies by up to so much more or less than 1."""
+    padding, `cutout=8` sets a square to their mean; `time=4` shifts along the first axis, which is time, `stretch=0.1`
+    makes that up to so much longer or shorter, `mask=8x2` sets up to so many steps of time and so many bins or channels
+    to the mean (`mask=4`: four of each), `noise=0.1` adds noise of so many standard deviations, `gain=0.2` multiplies
+    by up to so much more or less than 1."""
     words = [word.strip() for word in text.split(",")] if text else []
     if not words:
         return None
@@ -53,7 +57,7 @@ def augmenting(text: str, shapes: Sequence[Sequence[int]], seed: int = 0) -> Aug
         kind = "image input" if rank == 3 else "input" if rank < 2 else "input of several steps of time"
         raise MoteError(f"is for models with one {kind}; this one takes {shown}", where=_WHERE)
     random = torch.Generator().manual_seed(seed)
-    made = [step.make(number) for step, number in steps]
+    made = [step.make(*numbers) for step, numbers in steps]
 
     def augment(inputs: Sequence[Value]) -> Sequence[Value]:
         samples = inputs[0]
@@ -64,16 +68,17 @@ def augmenting(text: str, shapes: Sequence[Sequence[int]], seed: int = 0) -> Aug
     return augment
 
 
-def _step(word: str) -> tuple[AugmentStep, float]:
-    name, equals, number = word.partition("=")
+def _step(word: str) -> tuple[AugmentStep, list[float]]:
+    name, equals, text = word.partition("=")
     step = STEPS.get(name)
     if step is not None and ("=" in step.example) == bool(equals):
         try:
-            value = float(number or 1)
+            numbers = [float(part) for part in text.split("x")] if equals else []
         except ValueError:
-            value = 0.0
-        if value > 0 and ("." in step.example or value == int(value)):
-            return step, value
+            numbers = [0.0]
+        whole = "." not in step.example
+        if len(numbers) <= step.numbers and all(n > 0 and (n == int(n) or not whole) for n in numbers):
+            return step, numbers
     usual = ", ".join(step.example for step in STEPS.values())
     raise MoteError(f"'{word}' is unknown", where=_WHERE, remedy=f"use some of {usual}, as in {FLIP},{SHIFT}=4")
 
@@ -103,10 +108,10 @@ def _cut_out(pictures: Value, size: int, random: torch.Generator) -> Value:
     return _blanked(pictures, (rows[:, :, None] & columns[:, None, :])[..., None])
 
 
-def _masked(samples: Value, most: int, random: torch.Generator) -> Value:
+def _masked(samples: Value, steps: int, bins: int, random: torch.Generator) -> Value:
     """Sets a span of time and a span of bins to the mean of each sample (SpecAugment)."""
-    count, bins = len(samples), 2 if samples.dim() > 3 and samples.shape[2] > 1 else samples.dim() - 1
-    for axis in (1, bins):
+    count, last = len(samples), 2 if samples.dim() > 3 and samples.shape[2] > 1 else samples.dim() - 1
+    for axis, most in ((1, steps), (last, bins)):
         size = samples.shape[axis]
         lengths = torch.randint(0, min(most, size - 1) + 1, (count, 1), generator=random)
         span = _span(count, size, lengths, random)
@@ -139,6 +144,19 @@ def _late(samples: Value, most: int, random: torch.Generator) -> Value:
     return samples[numbers[:, None], steps.clamp(0, size - 1).to(samples.device)]
 
 
+def _stretched(samples: Value, size: float, random: torch.Generator) -> Value:
+    """Makes each sample longer or shorter around its middle, with the first or last step repeated where it ends."""
+    count, steps = samples.shape[:2]
+    factors = torch.exp((2 * torch.rand(count, 1, generator=random) - 1) * log1p(size))
+    middle = (steps - 1) / 2
+    positions = ((torch.arange(steps) - middle) * factors + middle).clamp(0, steps - 1)
+    before = positions.floor().to(torch.int64)
+    share = (positions - before).reshape(count, steps, *(1,) * (samples.dim() - 2)).to(samples.device)
+    numbers = torch.arange(count, device=samples.device)[:, None]
+    earlier, later = (samples[numbers, n.to(samples.device)] for n in (before, (before + 1).clamp(max=steps - 1)))
+    return torch.lerp(earlier, later, share)
+
+
 def _noisy(samples: Value, size: float, random: torch.Generator) -> Value:
     own = torch.Generator(samples.device).manual_seed(int(torch.randint(1 << 62, (), generator=random)))
     noise = torch.randn(samples.shape, generator=own, device=samples.device)
@@ -150,12 +168,17 @@ def _louder(samples: Value, size: float, random: torch.Generator) -> Value:
     return samples * factors.to(samples.device)
 
 
+def _mask(steps: float, bins: float = 0) -> Step:
+    return lambda x, random: _masked(x, int(steps), int(bins or steps), random)
+
+
 STEPS = {
-    FLIP: AugmentStep(lambda _: _flipped, 3, FLIP),
+    FLIP: AugmentStep(lambda: _flipped, 3, FLIP),
     SHIFT: AugmentStep(lambda most: lambda x, random: _shifted(x, int(most), random), 3, f"{SHIFT}=4"),
     "cutout": AugmentStep(lambda size: lambda x, random: _cut_out(x, int(size), random), 3, "cutout=8"),
     "time": AugmentStep(lambda most: lambda x, random: _late(x, int(most), random), 2, "time=4"),
-    "mask": AugmentStep(lambda most: lambda x, random: _masked(x, int(most), random), 2, "mask=4"),
+    "mask": AugmentStep(_mask, 2, "mask=4", numbers=2),
+    "stretch": AugmentStep(lambda size: lambda x, random: _stretched(x, size, random), 2, "stretch=0.1"),
     "noise": AugmentStep(lambda size: lambda x, random: _noisy(x, size, random), 1, "noise=0.1"),
     "gain": AugmentStep(lambda size: lambda x, random: _louder(x, size, random), 1, "gain=0.2"),
 }

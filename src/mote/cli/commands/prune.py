@@ -61,7 +61,7 @@ def add(p: argparse.ArgumentParser) -> None:
         "--augment",
         default="",
         metavar="STEPS",
-        help="data augmentation: flip,shift=4,cutout=8 for images, time=4,mask=4,gain=0.2 for series, noise=0.1",
+        help="data augmentation: flip,shift=4,cutout=8 for images, time=4,stretch=0.1,mask=8x2 for series, noise=0.1",
     )
     p.add_argument(
         "--device", default="auto", help="PyTorch device to train on (default: an accelerator if there is one)"
