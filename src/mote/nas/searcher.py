@@ -20,7 +20,7 @@ from mote.nas.around.given import given_model
 from mote.nas.around.pricing import GraphPricing
 from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, spread
 from mote.nas.classical.classical_family import ClassicalFamily, suits
-from mote.nas.classical.classical_space import CLASSICAL
+from mote.nas.classical.classical_space import ClassicalSpace
 from mote.nas.costs.compiled_costs import compiled_model, costs_of, limited
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.costs.pricer import Pricer
@@ -28,11 +28,12 @@ from mote.nas.evolution import evolve
 from mote.nas.family import Choice, FinishedMember, ModelFamily
 from mote.nas.halving import halve
 from mote.nas.member import SearchMember
+from mote.nas.named_spaces import GivenSpace, named_space
 from mote.nas.network_family import NetworkFamily
 from mote.nas.result import SearchResult
 from mote.nas.spaces.options import PRECISIONS
 from mote.nas.spaces.space import SearchSpace
-from mote.nas.spaces.space_file import builtin, builtin_names, read_space, spaces_for
+from mote.nas.spaces.space_file import spaces_for
 from mote.nas.tasks import SOUND, LearningTask, kind_of, learning_tasks
 from mote.progress import Say, silent
 from mote.search import digest, front
@@ -82,7 +83,7 @@ def search(
     test: Any,
     around: Any = None,
     example_inputs: Any = None,
-    space: str | Path | SearchSpace | Sequence[str | Path | SearchSpace] = (),
+    space: GivenSpace | Sequence[GivenSpace] = (),
     task: str = "",
     precision: str | Sequence[str] = (),
     validate: Any = None,
@@ -103,10 +104,10 @@ def search(
     flash="128K", latency="20ms").write("best")`. Options are those of `mote.compile`.
 
     `data` and `test` are what `mote.dataset` takes, with labels: classes, or values of a regression. The `task` is
-    image, spectrogram, sound, series or table; without one the shape of samples tells. A `space` is a name, a TOML file
-    or a `SearchSpace`, or several; without one it is that for the task. For tables there are also the models of
-    scikit-learn, if that is installed: `classical`. Candidates are compared by a part of the data that is held out, or
-    by data to `validate` with; the test data is used once, for the models of the result.
+    image, spectrogram, sound, series or table; without one the shape of samples tells. A `space` is a name, a TOML
+    file, a `SearchSpace` or a `ClassicalSpace`, or several; without one it is that for the task. For tables there are
+    also the models of scikit-learn, if that is installed: `classical`. Candidates are compared by a part of the data
+    that is held out, or by data to `validate` with; the test data is used once, for the models of the result.
 
     With a float model to search `around`, of any format that `mote.compile` reads (a module of PyTorch with
     `example_inputs`), candidates are this model with fewer channels, blocks and taps, sparse weights and other
@@ -128,10 +129,10 @@ def search(
         return _shipped_costs(made, shipped, limits)
 
     precisions = chosen_precisions(precision)
-    given = [space] if isinstance(space, str | Path | SearchSpace) else list(space)
+    given = [space] if isinstance(space, GivenSpace) else list(space)
     told = _told(
         validate="" if held is None else held.where,
-        space=[one.name if isinstance(one, SearchSpace) else str(one) for one in given],
+        space=[str(one) if isinstance(one, str | Path) else one.name for one in given],
         task=task,
         precision=",".join(precisions),
         trials=trials,
@@ -171,9 +172,10 @@ def search(
     tasks = learning_tasks(train, held, kind=task, seed=seed)
     pricer = Pricer(shipped, limits)
     families: list[ModelFamily] = []
-    if CLASSICAL in given or (not given and suits(tasks[0])):
-        families.append(ClassicalFamily(tasks[0], shipped, limits, seed=seed))
-    for space in _spaces(given, tasks[0].kind):
+    for space in _spaces(given, tasks[0]):
+        if isinstance(space, ClassicalSpace):
+            families.append(ClassicalFamily(tasks[0], shipped, limits, space, seed))
+            continue
         one = space.with_precision(precisions) if precisions else space
         ahead = one.preprocess
         ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
@@ -202,22 +204,17 @@ def _told(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value and value != DEFAULTS.get(name)}
 
 
-def _spaces(given: Sequence[str | Path | SearchSpace], kind: str) -> tuple[SearchSpace, ...]:
-    """The spaces of networks that are given, or the first one for a kind of data."""
-    if not given:
-        return spaces_for(kind)[:1]
-    return tuple(one if isinstance(one, SearchSpace) else named_space(one) for one in given if one != CLASSICAL)
+def _spaces(given: Sequence[GivenSpace], task: LearningTask) -> list[SearchSpace | ClassicalSpace]:
+    """The spaces that are given, or those for a task: classical models for tables, and the first space of networks."""
+    if given:
+        return [named_space(one) for one in given]
+    return [*([ClassicalSpace()] if suits(task) else []), *spaces_for(task.kind)[:1]]
 
 
 def _floats(data: Dataset) -> Dataset:
     """Whole numbers, such as the bytes of images, as floats, which is what models of a search are trained with."""
     whole = any(values.dtype.kind in "iu" for values in data.inputs.values())
     return dataset(data, preprocess="float", labelled=True) if whole else data
-
-
-def named_space(name: str | Path) -> SearchSpace:
-    """A space by the name of one that comes with Mote, or from a file."""
-    return builtin(str(name)) if str(name) in builtin_names() or not Path(name).exists() else read_space(name)
 
 
 def _shipped_costs(made: FinishedMember, settings: Settings, limits: CostLimits) -> NetworkCosts | DoesNotFit:

@@ -36,6 +36,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 INEXACT = ("forest", "perceptron")
 """Kinds whose files vote or round where the estimator does not."""
+PAGE = Path(__file__).parents[3] / "docs" / "improve" / "architecture-search.md"
 
 
 def choice(kind: str, **options: Any) -> dict[str, Any]:
@@ -119,6 +120,18 @@ def test_a_search_of_a_table_chooses_among_them(tmp_path: Path) -> None:
     assert max(member.test for member in result.members) > 0.8
     result.write(tmp_path / "best")
     assert list((tmp_path / "best").glob("classical-*/model.*"))
+
+
+def test_a_search_takes_the_file_of_the_page(tmp_path: Path) -> None:
+    """Its space has forests and linear models only."""
+    section = PAGE.read_text(encoding="utf-8").split("\n## Tables\n")[1]
+    file = tmp_path / "own.toml"
+    file.write_text(section.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    x, y = rows(family(3))
+    result = mote.search((x, y), test=(x, y), space=file, target="host", trials=4, finalists=2)
+    every = (*result.members, *result.dominated)
+    assert {member.family for member in every} == {"few-trees"} and f"--space {file}" in result.command()
+    assert {member.choice["kind"] for member in every} <= {"forest", "linear"}
 
 
 def test_images_have_none() -> None:

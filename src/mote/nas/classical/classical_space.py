@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from mote.errors import MoteError
+from mote.nas.spaces.space_file import located, shown_value
+from mote.text import did_you_mean, printable
 
 CLASSICAL = "classical"
 """The name of the space of all classical models."""
@@ -18,6 +21,10 @@ OTHER_KIND = 0.15
 """How often a mutation changes the kind."""
 FEATURES = ("int8", "float32")
 """Types in which models take their features: int8 is a scale for all of them, as networks have it."""
+SHARE = ".share"
+"""The end of the name of an option that is a part of a whole."""
+TEXTS = ("name", "about")
+"""Keys of a file that are no kinds."""
 Values = tuple[Any, ...]
 
 KINDS: Mapping[str, Mapping[str, Values]] = {
@@ -79,16 +86,22 @@ class ClassicalSpace:
     kinds: Mapping[str, Mapping[str, Values]] = field(default_factory=lambda: KINDS)
 
     def __post_init__(self) -> None:
+        if not self.kinds:
+            raise MoteError("has no kind of model", where=self.name, remedy=f"name some of {', '.join(KINDS)}")
         for kind, options in self.kinds.items():
             if kind not in KINDS:
-                raise MoteError(f"there is no kind '{kind}'", where=self.name, remedy=f"use {', '.join(KINDS)}")
-            wrong = sorted(set(options) ^ set(KINDS[kind])) + [name for name, values in options.items() if not values]
-            if wrong:
-                raise MoteError(
-                    f"'{wrong[0]}' of '{kind}' is missing, empty or unknown",
-                    where=self.name,
-                    remedy=f"give values for {', '.join(KINDS[kind])}",
-                )
+                near = did_you_mean(kind, KINDS)
+                raise MoteError(f"there is no kind '{printable(kind)}'", remedy=f"{near}use {', '.join(KINDS)}")
+            for name in (*options, *KINDS[kind]):
+                if name not in KINDS[kind] or name not in options:
+                    near = did_you_mean(name, KINDS[kind])
+                    remedy = f"{near}the options of '{kind}' are {', '.join(KINDS[kind])}"
+                    raise MoteError(
+                        f"there is no option '{printable(name)}'" if name in options else f"'{name}' is missing",
+                        where=kind,
+                        remedy=remedy,
+                    )
+                _check(options[name], KINDS[kind][name], f"{kind}.{name}")
 
     def for_task(self, classes: bool) -> ClassicalSpace:
         """The space without kinds that a regression cannot have."""
@@ -133,16 +146,38 @@ def described(choice: Mapping[str, Any]) -> str:
     return f"{choice[KIND]}: " + ", ".join(f"{name} {value}" for name, value in choice.items() if name != KIND)
 
 
-def read_classical(text: str, where: str = "space") -> ClassicalSpace:
-    """A space from TOML: a table for each kind, and in it for each option a value or a list of values; options that are
-    not named keep their values."""
-    try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise MoteError(f"is no TOML: {error}", where=where) from None
-    name = given.pop("name", CLASSICAL)
-    kinds = {
-        kind: {**KINDS.get(kind, {}), **{key: tuple(v) if isinstance(v, list) else (v,) for key, v in options.items()}}
-        for kind, options in given.items()
-    }
-    return ClassicalSpace(name, kinds)
+def classical_of(table: Mapping[str, Any], where: str) -> ClassicalSpace:
+    """A space from the tables of a TOML file, one for each kind, and in it for each option a value or a list of values;
+    options that are not named keep their values. `where` is the file, for messages."""
+    kinds: dict[str, dict[str, Values]] = {}
+    with located(where):
+        for kind, options in table.items():
+            if kind in TEXTS:
+                if not isinstance(options, str):
+                    raise MoteError(f"{kind} is {shown_value(options)}", remedy="it takes a text")
+                continue
+            if kind in KINDS and not isinstance(options, Mapping):
+                raise MoteError(f"{kind} is {shown_value(options)}", remedy=f"write [{kind}], and its options below it")
+            given = options.items() if kind in KINDS else ()
+            named = {name: tuple(value) if isinstance(value, list) else (value,) for name, value in given}
+            kinds[kind] = {**KINDS.get(kind, {}), **named}
+        return ClassicalSpace(table.get("name", Path(where).stem), kinds)
+
+
+def _check(values: Values, known: Values, where: str) -> None:
+    """Refuses values of an option that are of another kind than those that are known."""
+    if not values:
+        raise MoteError("is an empty list", where=where, remedy="give a value, or a list of values to choose from")
+    for value in values:
+        least = min(known)
+        if isinstance(least, str):
+            fits, takes = value in known, f"one of {', '.join(known)}"
+        elif isinstance(least, int):
+            fits, takes = type(value) is int and value >= least, f"a whole number of at least {least}"
+        else:
+            most = 1.0 if where.endswith(SHARE) else inf
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            fits = number and (0 < value <= most or value == least)
+            takes = f"a number above 0{', at most 1' if most == 1 else ''}"
+        if not fits:
+            raise MoteError(f"is {shown_value(value)}", where=where, remedy=f"give {takes}, or a list of such")

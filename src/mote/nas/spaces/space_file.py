@@ -34,36 +34,40 @@ _FIRST = ("mobile", "conv1d", "temporal", "mlp")
 
 
 def read_space(path: str | Path) -> SearchSpace:
-    """The space that a TOML file describes."""
+    """The space of networks that a TOML file describes."""
+    return space_of(space_table(path), printable(str(path)))
+
+
+def space_table(path: str | Path) -> dict[str, Any]:
+    """The keys of a TOML file that describes a space."""
     file = printable(str(path))
     text = read_file(path)
     if len(text) > MOST_TEXT:
         raise MoteError(f"has {len(text)} bytes", where=file, remedy="a space is a small TOML file")
     try:
-        table = tomllib.loads(text.decode())
+        return tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MoteError(
             f"is no TOML: {error}", where=file, remedy="docs/improve/architecture-search.md has examples"
         ) from None
-    return space_of(table, file)
 
 
 def space_of(table: Mapping[str, Any], where: str) -> SearchSpace:
     """The space of a table as TOML has it; `where` is the file, for messages."""
-    with _in(where):
+    with located(where):
         _check_keys(table, tuple(_KEYS), "")
         for key, value in table.items():
             wanted, words = _KEYS[key]
             if not isinstance(value, wanted):
-                raise MoteError(f"{key} is {_shown(value)}", remedy=f"it takes {words}")
+                raise MoteError(f"{key} is {shown_value(value)}", remedy=f"it takes {words}")
         name = table.get("name", Path(where).stem)
     stem = table.get("stem")
     stages = [_stage(given, f"{where}: stage {n}") for n, given in enumerate(table.get("stage", ()), 1)]
-    with _in(f"{where}: head"):
+    with located(f"{where}: head"):
         _check_keys(table.get("head", {}), _HEAD_KEYS, "the head")
         head = SpaceHead(**table.get("head", {}))
     rest = {key: value for key, value in table.items() if key not in ("name", "stem", "stage", "head")}
-    with _in(where):
+    with located(where):
         return SearchSpace(
             name, tuple(stages), _stage(stem, f"{where}: stem") if stem is not None else None, head, **rest
         )
@@ -95,9 +99,9 @@ def spaces_for(kind: str) -> tuple[SearchSpace, ...]:
 
 
 def _stage(given: Any, where: str) -> SpaceStage:
-    with _in(where):
+    with located(where):
         if not isinstance(given, Mapping):
-            raise MoteError(f"is {_shown(given)}", remedy='write [[stage]] and block = "conv" below it')
+            raise MoteError(f"is {shown_value(given)}", remedy='write [[stage]] and block = "conv" below it')
         _check_keys(given, _STAGE_KEYS, "a stage")
         if "block" not in given:
             raise MoteError("names no block", remedy='add block = "conv", or another one')
@@ -112,12 +116,13 @@ def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], of: str) -> No
             raise MoteError(f"there is no key '{printable(key)}'", remedy=remedy)
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """A value as messages show it."""
     return printable(repr(value)[:60])
 
 
 @contextmanager
-def _in(where: str) -> Iterator[None]:
+def located(where: str) -> Iterator[None]:
     """Errors inside name the file and the part of it."""
     try:
         yield
