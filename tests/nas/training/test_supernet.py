@@ -75,6 +75,21 @@ def test_trained_subnets_rank_by_their_size(data: tuple[Examples, Examples]) -> 
     assert accuracies[1] > 0.85 and accuracies[1] + 0.02 > accuracies[0] > 0.5, accuracies
 
 
+def test_the_largest_network_does_not_imitate_itself(
+    data: tuple[Examples, Examples], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[Network | None] = []
+    forward = Supernet.forward
+
+    def counted(self: Supernet, x: torch.Tensor, network: Network | None = None) -> torch.Tensor:
+        computed.append(network)
+        return forward(self, x, network)
+
+    monkeypatch.setattr(Supernet, "forward", counted)
+    train_supernet(Supernet(LARGEST), data[0][:16], SMALLEST, lambda _: LARGEST, SupernetRecipe(epochs=1, batch=16))
+    assert computed == [None, SMALLEST]
+
+
 def test_the_same_seed_gives_the_same_supernet(data: tuple[Examples, Examples]) -> None:
     states = []
     for _ in range(2):

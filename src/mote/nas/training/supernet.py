@@ -153,7 +153,8 @@ def train_supernet(
         yield missed(outputs, labels, share, recipe)
         wanted = outputs.detach()
         for network in (smallest, *(sample(random) for _ in range(recipe.sampled))):
-            yield distance(supernet(x, network), wanted, classes, recipe)
+            if network != supernet.largest:  # which would learn nothing from itself
+                yield distance(supernet(x, network), wanted, classes, recipe)
 
     inputs = torch.from_numpy(np.ascontiguousarray(data.inputs, np.float32))
     labels = torch.from_numpy(np.asarray(data.labels, np.int64 if classes else np.float32))
