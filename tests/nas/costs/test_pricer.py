@@ -17,6 +17,8 @@ from mote.nas.costs.pricer import NEAR, Pricer, constants_of
 from mote.nas.graphs.integers import integer_graph
 from mote.nas.spaces.layers import INPUT, ConvLayer, GruLayer, LastLayer
 from mote.nas.spaces.network import Network
+from mote.nas.spaces.space import SearchSpace
+from mote.nas.spaces.stage import SpaceHead, SpaceStage
 from tests.nas.costs.drawn_networks import drawn_network
 
 TARGETS = ("cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc")
@@ -48,6 +50,16 @@ def test_recurrent_networks_have_costs() -> None:
     costs = pricer.costs(network)
     assert isinstance(costs, NetworkCosts)
     assert costs.cycles == compile_graph(integer_graph(network), pricer.compiled_with(network)).cost
+
+
+def test_networks_that_end_with_the_last_row_are_costed_as_streams() -> None:
+    stem = SpaceStage("conv", width=4, kernel="3x3", stride="1x2")
+    space = SearchSpace("last", (SpaceStage("separable"),), stem=stem, head=SpaceHead(pool="last"), causal=True)
+    network = space.network({}, (12, 6, 1), 3)
+    streamed = replace(_settings(), stream=1, causal=True)
+    whole, each = (Pricer(chosen).costs(network) for chosen in (_settings(), streamed))
+    assert isinstance(whole, NetworkCosts) and isinstance(each, NetworkCosts), each
+    assert each.cycles < whole.cycles / 6
 
 
 def test_flash_is_near_that_of_the_linked_model() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mote.compress.quantize.quantizer import quantized
 from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.graph import Graph
@@ -24,7 +26,10 @@ def integer_graph(network: Network, seed: int = 0) -> Graph:
 
 
 def thorough_graph(network: Network, seed: int = 0) -> Graph:
-    """The integer graph of any network, by the quantizer itself."""
-    graph = normal(float_graph(network, random_weights(network, seed)))
+    """The integer graph of any network, by the quantizer itself. Its edges are those of the file that is shipped, with
+    the channels last."""
+    made = normal(float_graph(network, random_weights(network, seed)))
+    edges = [replace(made.tensors[t], arrangement=None) for t in (*made.inputs, *made.outputs)]
+    graph = made.with_ops(made.ops, edges)
     scheme = Scheme(layers={i: Precision(text) for i, text in numbered(network, graph).items()})
     return quantized(graph, synthetic_ranges(graph), scheme, insides=synthetic_insides(graph))
