@@ -108,7 +108,14 @@ def on_boards() -> None:
 
 def searched() -> None:
     result = mote.search("train.npz", test="test.npz", target="stm32l4r5", ram="32K", latency="20ms", workers=2)
-    mote.search("train.npz", test="test.npz", target="stm32l4r5", precision=("int8", "int4"), space=["mobile"])
+    mote.search(
+        "train.npz",
+        test="test.npz",
+        target="stm32l4r5",
+        precision=("int8", "int4"),
+        space=["mobile"],
+        strategy="halving",
+    )
     assert_type(result, mote.SearchResult)
     assert_type(result.best, mote.SearchMember)
     result.write("best")

@@ -163,7 +163,7 @@ def test_plans() -> None:
             SearchPlan(**options)
 
 
-@pytest.mark.parametrize("trials", [1, 5, 6, 20, 100])
+@pytest.mark.parametrize("trials", [5, 6, 20, 100])
 @pytest.mark.parametrize("epochs", [1, 2, 9, 30])
 def test_rungs(trials: int, epochs: int) -> None:
     made = rungs(trials, epochs, 4)
@@ -173,6 +173,14 @@ def test_rungs(trials: int, epochs: int) -> None:
     with running((family,)) as runner:
         left = halve(CandidateEvaluator((family,), runner, SearchEffort()), [0], trials, epochs, 4, seed=0)
     assert len(left) == made[-1][0] and {c.epochs for c in left} == {made[-1][1]}
+
+
+def test_as_many_candidates_as_finalists_are_only_trained_to_the_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    plan = SearchPlan(epochs=9, trials=3, finalists=3)
+    result = search_families(subject(StandInFamily(log=str(log))), plan)
+    assert len(log.read_text().splitlines()) == 3 and log.read_text().count("9 epochs") == 3
+    assert result.trials == 0 and len((*result.members, *result.dominated)) == 3
 
 
 def test_ranks() -> None:

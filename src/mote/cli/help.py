@@ -62,6 +62,7 @@ OPTION_GROUPS = {
             "around",
             "space",
             "task",
+            "strategy",
             "epochs",
             "finalists",
             "resume",

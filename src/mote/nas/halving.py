@@ -32,8 +32,11 @@ def halve(
     seed: int,
     share: float = 1.0,
 ) -> list[SearchCandidate]:
-    """The candidates of the last rung, best first; fewer rungs where a share of the time is spent."""
+    """The candidates of the last rung, best first; fewer rungs where a share of the time is spent, and none where all
+    candidates can be finalists."""
     left = beginning(evaluator, families, trials, Random(seed))
+    if len(left) <= finalists:
+        return left
     for count, budget in rungs(len(left), epochs, finalists):
         left = ranked(list(evaluator.scored(left[:count], budget, share=share, what=f"{budget} epochs: ")))
         if evaluator.effort.over(share):

@@ -7,8 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +43,16 @@ BATCHES, FEWEST, MOST = 40, 16, 128
 PART = 4
 """Quantization-aware training takes one epoch for so many of float training."""
 FLOAT = "model.onnx"
+AUTO, SHARING, HALVING = "auto", "supernet", "halving"
+STRATEGIES = (AUTO, SHARING, HALVING)
+"""How candidates of a space are scored: with weights of a supernet, by training each of them, or as is better."""
+WIDE = 8
+"""Multiply-accumulate operations of a supernet's largest network for each one of the median network that fits, above
+which its ranking of small networks is not relied on."""
+POOL = 48
+"""Random networks that fit, by which a space is narrowed."""
+DRAWN = 500
+"""Random choices in a row that do not fit, before no more are drawn."""
 TRIES = 20
 """Random networks, one after another, that may be impossible."""
 LONGEST = 48
@@ -64,6 +76,13 @@ class NetworkFamily:
     seed: int = 0
     augment: str = ""
     device: str = "auto"
+    strategy: str = AUTO
+    seconds: float = inf
+    """The longest time that the supernet is trained for."""
+    count: int = POOL
+    """Random networks that fit, by which the space is narrowed."""
+    pool: tuple[Choice, ...] = ()
+    """These networks; a search begins with them."""
     state: bytes = b""
     """The weights of the trained supernet."""
 
@@ -78,17 +97,24 @@ class NetworkFamily:
         seed: int = 0,
         augment: str = "",
         device: str = "auto",
+        strategy: str = AUTO,
+        seconds: float = inf,
+        count: int = POOL,
     ) -> Self:
         """The family of a space; training needs PyTorch. Resolutions are for images of bytes, which `resize` takes."""
         require("torch", extra="torch", what="mote.search")
         space = replace(space, preprocess=tuple(task.front_end for task in tasks) if len(tasks) > 1 else "")
         if not tasks[0].resizable:
             space = replace(space, resolution=None)
-        return cls(space.name, space, tuple(tasks), pricer, epochs, seed, augment, device)
+        made = cls(space.name, space, tuple(tasks), pricer, epochs, seed, augment, device, strategy, seconds, count)
+        if strategy == SHARING and space.decisions and not made.shared:
+            reason = f"networks of the space '{space.name}' cannot share their weights"
+            raise MoteError(reason, where="option strategy", remedy=f"use {HALVING}, or omit it")
+        return made
 
     @property
     def shared(self) -> bool:
-        return self.space.shared and len(self.tasks) == 1
+        return self.strategy != HALVING and bool(self.space.decisions) and self.space.shared and len(self.tasks) == 1
 
     @cached_property
     def key(self) -> str:
@@ -100,7 +126,7 @@ class NetworkFamily:
         return digest(self.space, data, self._target, self.epochs, self.seed, self.augment, self.device)
 
     def first(self) -> Sequence[Choice]:
-        return [self.space.smallest(), self.space.largest()]
+        return [self.space.smallest(), self.space.largest(), *self.pool]
 
     def random(self, rng: Random) -> Choice:
         return self.space.random(rng)
@@ -149,27 +175,56 @@ class NetworkFamily:
         )
 
     def prepared(self, checkpoint: str, say: Say) -> Self:
-        """The family with a trained supernet."""
+        """The family of the values that occur in networks that fit, with a trained supernet; without one where its
+        ranking would not be relied on."""
         if not self.shared:
             return self
+        near = self._narrowed(say)
+        if not near.pool or (self.strategy == AUTO and near.width > WIDE):
+            return replace(near, strategy=HALVING)
         if checkpoint and Path(checkpoint).is_file():
-            return replace(self, state=read_file(checkpoint))
+            return replace(near, state=read_file(checkpoint))
+        state = near._trained_supernet(say)
+        if checkpoint:
+            replace_file(Path(checkpoint), state)
+        return replace(near, state=state)
+
+    def _narrowed(self, say: Say) -> Self:
+        """The family of the values that occur in random networks that fit."""
+        rng, pool, tries = Random(self.seed), list[Choice](), 0
+        while len(pool) < min(self.count, self.space.size) and tries < DRAWN:
+            choice = self.space.random(rng)
+            new = choice not in pool and isinstance(self.costs(choice), NetworkCosts)
+            tries = 0 if new else tries + 1
+            if new:
+                pool.append(choice)
+                say(f"{self.name}: {len(pool)} of {self.count} networks that fit")
+        return replace(self, space=self.space.narrowed(pool), pool=tuple(pool)) if pool else self
+
+    @property
+    def width(self) -> float:
+        """How many times more operations the largest network takes than the median one that fits."""
+        return self.network(self.space.largest()).macs / median(self.network(choice).macs for choice in self.pool)
+
+    def _trained_supernet(self, say: Say) -> bytes:
         supernets: Any = import_module(SUPERNET)
-        supernet = self._new_supernet()
-        recipe = supernets.SupernetRecipe(self.epochs, _batch(self.tasks[0]), seed=self.seed, augment=self.augment)
+        supernet, (task,) = self._new_supernet(), self.tasks
+        data, smallest = _examples(supernet.largest, task, task.train), self.network(self.space.smallest())
+        recipe = supernets.SupernetRecipe(self.epochs, _batch(task), seed=self.seed, augment=self.augment)
+        if self.seconds < inf:
+            probe = self._new_supernet()
+            taken = supernets.epoch_seconds(probe, data, smallest, self._sampled, recipe, device=self.device)
+            recipe = replace(recipe, epochs=min(self.epochs, max(1, int(self.seconds / taken))))
         supernets.train_supernet(
             supernet,
-            _examples(supernet.largest, self.tasks[0], self.tasks[0].train),
-            self.network(self.space.smallest()),
+            data,
+            smallest,
             self._sampled,
             recipe,
             device=self.device,
             progress=lambda epoch, epochs, loss: say(f"supernet of {self.name}: {epoch} of {epochs} epochs"),
         )
-        state = supernet.state()
-        if checkpoint:
-            replace_file(Path(checkpoint), state)
-        return replace(self, state=state)
+        return bytes(supernet.state())
 
     def score(self, choice: Choice, epochs: int) -> float:
         network, task = self.network(choice), self.task(choice)
@@ -216,13 +271,13 @@ class NetworkFamily:
         return import_module(SUPERNET).ResizingTeacher(self._subnet(largest))
 
     def _sampled(self, rng: Random) -> Network:
-        """A random network; of those that cannot be, or that exceed a limit for sure, another."""
+        """A network between two that fit; of those that cannot be, or that exceed a limit for sure, another."""
         for _ in range(TRIES):
             with suppress(MoteError):
-                network = self.network(self.space.random(rng))
+                network = self.network(self.space.crossed(rng.choice(self.pool), rng.choice(self.pool), rng))
                 if self.pricer.may_fit(network):
                     return network
-        return self.network(self.space.smallest())
+        return self.network(rng.choice(self.pool))
 
     def _new_supernet(self) -> Any:
         return import_module(SUPERNET).Supernet(self.network(self.space.largest()), self.seed)

@@ -29,7 +29,7 @@ from mote.nas.family import Choice, FinishedMember, ModelFamily
 from mote.nas.halving import halve
 from mote.nas.member import SearchMember
 from mote.nas.named_spaces import GivenSpace, named_space
-from mote.nas.network_family import NetworkFamily
+from mote.nas.network_family import AUTO, POOL, STRATEGIES, NetworkFamily
 from mote.nas.result import SearchResult
 from mote.nas.spaces.options import PRECISIONS
 from mote.nas.spaces.space import SearchSpace
@@ -49,8 +49,10 @@ FINALISTS = 6
 """Candidates that are trained to the end."""
 WORTH = 0.7
 """The share of the best accuracy that a finalist has, where there are enough of them."""
-DEFAULTS = {"finalists": FINALISTS, "device": "auto", "optimize": "balanced"}
+DEFAULTS = {"finalists": FINALISTS, "device": "auto", "optimize": "balanced", "strategy": AUTO}
 """Options that the command of a result leaves out."""
+SHARING_TIME = 1 / 3
+"""The share of the time that supernets are trained for at most."""
 CHOOSING = 0.5
 """The share of the time after which finalists are trained."""
 
@@ -86,6 +88,7 @@ def search(
     space: GivenSpace | Sequence[GivenSpace] = (),
     task: str = "",
     precision: str | Sequence[str] = (),
+    strategy: str = AUTO,
     validate: Any = None,
     epochs: int = EPOCHS,
     trials: int | None = None,
@@ -114,11 +117,14 @@ def search(
     precisions, distilled from it; the first member of the result is the model itself, `given`.
 
     Layers have this `precision`, or the best of several, instead of those that a space says: int8, int4 weights, int16
-    activations. So many `trials` are scored, on a supernet where the space allows it, else by training them for a part
-    of the `epochs`; so many `finalists` are trained for all of them and quantized. After so many `minutes` nothing new
-    is begun. `journal` is a file of results, from which an interrupted search continues. `augment` transforms training
-    images: "flip,shift=4"."""
+    activations. So many `trials` are scored, by the `strategy` supernet with its weights, by that of halving by
+    training them for a part of the `epochs`; without one, as suits the space. So many `finalists` are trained for all
+    of them and quantized. After so many `minutes` nothing new is begun. `journal` is a file of results, from which an
+    interrupted search continues. `augment` transforms training images: "flip,shift=4"."""
     plan = SearchPlan(epochs, trials, finalists, minutes, seed)
+    if strategy not in STRATEGIES:
+        remedy = f"{did_you_mean(strategy, STRATEGIES)}use {', '.join(STRATEGIES)}"
+        raise MoteError(f"'{printable(strategy)}' is no strategy", where="option strategy", remedy=remedy)
     chosen = chosen_settings(settings, options)
     limits = CostLimits(chosen.ram, chosen.flash, chosen.cycles, chosen.latency)
     shipped = replace(chosen, latency=None, cycles=None)
@@ -135,6 +141,7 @@ def search(
         space=[str(one) if isinstance(one, str | Path) else one.name for one in given],
         task=task,
         precision=",".join(precisions),
+        strategy=strategy,
         trials=trials,
         finalists=finalists,
         minutes=minutes,
@@ -145,8 +152,8 @@ def search(
         scheduler=scheduler,
     )
     if around is not None:
-        if space or task:
-            option = "space" if space else "task"
+        if space or task or strategy != AUTO:
+            option = "space" if space else "task" if task else "strategy"
             raise MoteError("the model says that already", where=f"option {option}", remedy="omit it, or the model")
         model = given_model(around, example_inputs=example_inputs)
         say("judging layers...")
@@ -172,7 +179,9 @@ def search(
     tasks = learning_tasks(train, held, kind=task, seed=seed)
     pricer = Pricer(shipped, limits)
     families: list[ModelFamily] = []
-    for space in _spaces(given, tasks[0]):
+    spaces = _spaces(given, tasks[0])
+    seconds = inf if minutes is None else 60 * minutes * SHARING_TIME / len(spaces)
+    for space in spaces:
         if isinstance(space, ClassicalSpace):
             families.append(ClassicalFamily(tasks[0], shipped, limits, space, seed))
             continue
@@ -180,7 +189,20 @@ def search(
         ahead = one.preprocess
         ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
         behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
-        families.append(NetworkFamily.of(one, behind, pricer, epochs=epochs, seed=seed, augment=augment, device=device))
+        families.append(
+            NetworkFamily.of(
+                one,
+                behind,
+                pricer,
+                epochs=epochs,
+                seed=seed,
+                augment=augment,
+                device=device,
+                strategy=strategy,
+                seconds=seconds,
+                count=min(trials or POOL, POOL),
+            )
+        )
     subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
     result = search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
     return replace(result, options=told)
@@ -318,7 +340,7 @@ def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCa
             trials = plan.trials or TRAINED
             scored = halve(evaluator, numbers, trials, plan.epochs, count, plan.seed, CHOOSING)
         if scored:
-            finalists += spread(_worthy(front(scored, *AXES), count), count)
+            finalists += scored if len(scored) <= count else spread(_worthy(front(scored, *AXES), count), count)
     if not finalists:
         raise MoteError(
             "no candidate could be trained", where="option data", remedy="look at the data: are its values finite?"

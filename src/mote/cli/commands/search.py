@@ -28,6 +28,7 @@ from mote.data.dataset import Dataset
 from mote.errors import MoteError
 from mote.features.pipeline import Preprocessing
 from mote.nas.member import HEAD, row
+from mote.nas.network_family import AUTO, STRATEGIES
 from mote.nas.result import SearchResult
 from mote.nas.searcher import EPOCHS, FINALISTS, search
 from mote.nas.tasks import KINDS
@@ -90,6 +91,13 @@ def add(p: argparse.ArgumentParser) -> None:
         " (default: as the space says; int8 where it says nothing)",
     )
     p.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        default=AUTO,
+        help="score candidates with weights of a supernet, or train each for some epochs and the better ones for more"
+        " (halving); auto: supernet where networks of the space are near one another in size (default)",
+    )
+    p.add_argument(
         "--epochs", type=int, default=EPOCHS, metavar="N", help=f"epochs that models are trained (default: {EPOCHS})"
     )
     p.add_argument("--trials", type=int, metavar="N", help="candidates to score (default: as the space needs)")
@@ -132,6 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
                 around=arguments.around,
                 space=arguments.space,
                 task=arguments.task,
+                strategy=arguments.strategy,
                 precision=arguments.precision,
                 epochs=arguments.epochs,
                 trials=arguments.trials,

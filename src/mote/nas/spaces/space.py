@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -65,6 +65,8 @@ class SearchSpace:
     kinds: Sequence[str] = ()
     """The kinds of data that it is made for; none for any."""
     about: str = ""
+    only: Mapping[str, Sequence[OptionValue]] = field(default_factory=dict)
+    """Values that are left of decisions, by their names; see `narrowed`."""
 
     def __post_init__(self) -> None:
         self._check()
@@ -82,7 +84,11 @@ class SearchSpace:
                 block = _block(name, number)
                 decisions += [SpaceDecision(f"{block}.{o}", stage.values[o], depth, number) for o in sorted(each)]
         decisions += [SpaceDecision(f"head.{option}", values) for option, values in self.head.values.items()]
-        return tuple(decision for decision in decisions if len(decision.values) > 1)
+        return tuple(
+            replace(decision, values=tuple(self.only.get(decision.name, decision.values)))
+            for decision in decisions
+            if len(decision.values) > 1
+        )
 
     @cached_property
     def shared(self) -> bool:
@@ -104,7 +110,8 @@ class SearchSpace:
         total = prod(len(decision.values) for decision in self.decisions if not self._inside(decision))
         for name, stage in self._named:
             inside = [d for d in self.decisions if d.block and d.name.startswith(f"{name}.")]
-            ways = [prod(len(d.values) for d in inside if d.block <= int(depth)) for depth in stage.values["depth"]]
+            depths = self.only.get(f"{name}.depth", stage.values["depth"])
+            ways = [prod(len(d.values) for d in inside if d.block <= int(depth)) for depth in depths]
             total *= sum(ways)
         return total
 
@@ -114,20 +121,30 @@ class SearchSpace:
         stem = None if self.stem is None else replace(self.stem, precision=precision)
         return replace(self, stages=stages, stem=stem, head=replace(self.head, precision=precision))
 
+    def narrowed(self, choices: Iterable[Choice]) -> SearchSpace:
+        """The space of the values that occur in some choices. Its choices are choices of this space, too."""
+        seen: dict[str, list[OptionValue]] = {}
+        for choice in choices:
+            for name, value in choice.items():
+                seen.setdefault(name, []).append(value)
+        return replace(
+            self, only={d.name: tuple(v for v in d.values if v in seen.get(d.name, d.values)) for d in self.decisions}
+        )
+
     def random(self, rng: Random) -> Choice:
         """A random choice."""
         return self._filled({}, rng)
 
     def mutated(self, choice: Choice, rng: Random) -> Choice:
         """A choice that differs in one decision at least, and on average in one more."""
-        counting = [decision for decision in self.decisions if decision.name in choice]
-        if not counting:
+        open_ones = [d for d in self.decisions if d.name in choice and any(v != choice[d.name] for v in d.values)]
+        if not open_ones:
             return choice
-        sure = rng.choice(counting)
-        changed = {d for d in counting if d is sure or rng.random() < 1 / len(counting)}
+        sure = rng.choice(open_ones)
+        changed = {d.name: d for d in open_ones if d is sure or rng.random() < 1 / len(open_ones)}
         values = {
-            d.name: rng.choice([v for v in d.values if v != choice[d.name]]) if d in changed else choice[d.name]
-            for d in counting
+            name: rng.choice([v for v in changed[name].values if v != value]) if name in changed else value
+            for name, value in choice.items()
         }
         return self._filled(values, rng)
 

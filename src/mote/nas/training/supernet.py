@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+from time import monotonic
 
 import numpy as np
 import torch
@@ -24,6 +25,8 @@ from mote.train.training import Progress, distance, fit, missed, repeatable
 
 Sampler = Callable[[Random], Network]
 """Gives a random network of the space."""
+TIMED = 4
+"""Batches whose time is taken."""
 
 
 class Supernet(Learner):
@@ -160,3 +163,27 @@ def train_supernet(
     labels = torch.from_numpy(np.asarray(data.labels, np.int64 if classes else np.float32))
     augment = augmenting(recipe.augment, [data.inputs.shape[1:]], recipe.seed)
     fit(supernet, [inputs], labels, recipe, augment=augment, device=device, progress=progress, objective=objective)
+
+
+def epoch_seconds(
+    supernet: Supernet,
+    data: Examples,
+    smallest: Network,
+    sample: Sampler,
+    recipe: SupernetRecipe,
+    *,
+    device: str = "auto",
+) -> float:
+    """The time of an epoch, by that of a few batches after as many others; the supernet is trained by these."""
+    times: list[float] = []
+    few = data[: min(TIMED * recipe.batch, len(data))]
+    train_supernet(
+        supernet,
+        few,
+        smallest,
+        sample,
+        replace(recipe, epochs=2),
+        device=device,
+        progress=lambda *_: times.append(monotonic()),
+    )
+    return (times[1] - times[0]) * len(data) / len(few)

@@ -1,0 +1,83 @@
+"""Families of networks: narrowed to what fits, with a supernet where its ranking is relied on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mote
+from mote.compiler.settings import make_settings
+from mote.errors import MoteError
+from mote.nas.costs.network_costs import CostLimits, NetworkCosts
+from mote.nas.costs.pricer import Pricer
+from mote.nas.network_family import HALVING, SHARING, NetworkFamily
+from mote.nas.spaces.space import SearchSpace
+from mote.nas.spaces.stage import SpaceStage
+from mote.nas.tasks import learning_tasks
+from mote.progress import silent
+
+pytest.importorskip("torch", reason="networks are trained in PyTorch")
+
+SPACE = SearchSpace("small", (SpaceStage("separable", width=(4, 8, 64), depth=(1, 2)),), SpaceStage("conv", width=4))
+LIMITS = CostLimits(cycles=40_000)
+
+
+def family(space: SearchSpace = SPACE, **options: Any) -> NetworkFamily:
+    rng = np.random.default_rng(0)
+    data = mote.dataset((rng.normal(size=(40, 6, 6, 1)).astype(np.float32), np.arange(40) % 2), labelled=True)
+    pricer = Pricer(make_settings(target="cortex-m4"), LIMITS)
+    given = {"epochs": 1, "device": "cpu", "count": 8} | options
+    return NetworkFamily.of(space, learning_tasks(data, kind="image"), pricer, **given)
+
+
+def test_a_space_is_narrowed_to_values_of_networks_that_fit() -> None:
+    made = family(strategy=SHARING).prepared("", silent)
+    assert made.state and made.shared
+    assert all(isinstance(made.costs(choice), NetworkCosts) for choice in made.pool)
+    assert made.space.largest()["stage1.width"] == 8 and SPACE.largest()["stage1.width"] == 64
+    SPACE.check(made.space.largest())
+    rng = Random(0)
+    assert {made.random(rng)["stage1.width"] for _ in range(20)} == {4, 8}
+    assert {made.mutated(made.space.smallest(), rng)["stage1.width"] for _ in range(20)} == {4, 8}
+    assert made.space.size == len(made.pool) == 4, "the search begins with all of them"
+    assert list(made.first())[2:] == list(made.pool)
+    assert 0 <= made.score(made.pool[0], 0) <= 1
+
+
+def test_networks_of_wide_spaces_are_trained_one_by_one() -> None:
+    assert family().prepared("", silent).shared
+    stages = (replace(SPACE.stages[0], width=(1, 2, 3, 48)),)
+    wide = replace(SPACE, stages=stages, stem=SpaceStage("conv", width=(1, 2, 3, 64)))
+    pricer = Pricer(make_settings(target="cortex-m4"))
+    made = replace(family(wide, count=6), pricer=pricer).prepared("", silent)
+    assert made.width > 8 and made.strategy == HALVING and not made.state and not made.shared
+
+
+def test_one_network_needs_no_supernet() -> None:
+    alone = SearchSpace("one", (SpaceStage("separable", width=4),))
+    assert not family(alone, strategy=SHARING).shared
+    assert family(alone).prepared("", silent).state == b""
+
+
+def test_nothing_that_fits_is_no_reason_to_train() -> None:
+    large = SearchSpace("large", (SpaceStage("conv", width=(500, 600)),))
+    made = family(large, strategy=SHARING).prepared("", silent)
+    assert not made.pool and not made.state
+
+
+def test_time_shortens_the_training_of_a_supernet() -> None:
+    said: list[str] = []
+    family(epochs=3, strategy=SHARING, seconds=1e-9).prepared("", said.append)
+    assert said[-1] == "supernet of small: 1 of 1 epochs"
+    family(epochs=2, strategy=SHARING, seconds=1e9).prepared("", said.append)
+    assert said[-1] == "supernet of small: 2 of 2 epochs"
+
+
+def test_spaces_that_share_nothing_have_no_supernet() -> None:
+    table = SearchSpace("rows", (SpaceStage("conv", width=4), SpaceStage("gru", width=(4, 8))))
+    with pytest.raises(MoteError, match="networks of the space 'rows' cannot share their weights"):
+        family(table, strategy=SHARING)
