@@ -20,6 +20,7 @@ from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.evolution import evolve
 from mote.nas.family import FinishedMember
 from mote.nas.halving import halve, rungs
+from mote.nas.network_family import NetworkFamily
 from mote.nas.result import SearchResult
 from mote.nas.searcher import SearchPlan, SearchSubject, search_families
 from mote.nas.spaces.space import SearchSpace
@@ -195,6 +196,22 @@ def test_ranks() -> None:
     assert {c.key for c in order[: len(best)]} == {c.key for c in best}
     chosen = spread(best, 5)
     assert len({c.key for c in chosen}) == 5 and chosen[0].accuracy == max(c.accuracy for c in best)
+
+
+def test_spectrograms_are_augmented_unless_nothing_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="networks are trained in PyTorch")
+    trained: list[str] = []
+
+    def stop(subject: SearchSubject, *_: object, **__: object) -> None:
+        trained.extend(family.augment for family in subject.families if isinstance(family, NetworkFamily))
+        raise MoteError("stopped")
+
+    monkeypatch.setattr("mote.nas.searcher.search_families", stop)
+    words = (np.random.default_rng(0).normal(size=(8, 49, 10, 1)).astype(np.float32), np.arange(8) % 2)
+    for given in ("", "none", "noise=0.1"):
+        with pytest.raises(MoteError, match="stopped"):
+            mote.search(words, test=words, space="temporal", augment=given, target="cortex-m4")
+    assert trained == ["time=5,stretch=0.15", "", "noise=0.1"]
 
 
 def test_bytes_of_images_are_trained_and_tested_as_floats() -> None:

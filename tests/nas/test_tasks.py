@@ -39,6 +39,11 @@ def test_kinds(shape: tuple[int, ...], dtype: Any, kind: str, taken: tuple[int, 
     assert x.shape == (len(task.train), *taken) and x.dtype == np.float32 and 0.5 < np.sqrt((x**2).mean()) < 4
 
 
+def test_only_spectrograms_have_a_usual_augmentation() -> None:
+    steps = {shape: learning_tasks(data(*shape))[0].augmentation for shape in ((49, 10), (4, 40), (32, 3), (9, 9, 3))}
+    assert steps == {(49, 10): "time=5,stretch=0.15", (4, 40): "time=1,stretch=0.15", (32, 3): "", (9, 9, 3): ""}
+
+
 def test_a_stated_kind() -> None:
     (task,) = learning_tasks(data(16, 16, labels=None), kind="image")
     assert task.kind == "image" and task.input == (16, 16, 1)

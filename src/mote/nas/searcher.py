@@ -43,6 +43,8 @@ from mote.text import did_you_mean, printable
 EPOCHS = 30
 TRIALS, TRAINED, AROUND = 300, 36, 100
 """Candidates that are scored on a supernet, candidates that are trained one by one, and candidates around a model."""
+NOTHING = "none"
+"""The augmentation that leaves samples as they are."""
 GIVEN = "given"
 """The name of the model that is searched around."""
 FINALISTS = 6
@@ -120,7 +122,8 @@ def search(
     activations. So many `trials` are scored, by the `strategy` supernet with its weights, by that of halving by
     training them for a part of the `epochs`; without one, as suits the space. So many `finalists` are trained for all
     of them and quantized. After so many `minutes` nothing new is begun. `journal` is a file of results, from which an
-    interrupted search continues. `augment` transforms training images: "flip,shift=4"."""
+    interrupted search continues. `augment` transforms samples in training: "flip,shift=4". Without it spectrograms are
+    shifted and stretched in time, unless it is "none"."""
     plan = SearchPlan(epochs, trials, finalists, minutes, seed)
     if strategy not in STRATEGIES:
         remedy = f"{did_you_mean(strategy, STRATEGIES)}use {', '.join(STRATEGIES)}"
@@ -166,7 +169,7 @@ def search(
             shipped,
             GraphPricing(shipped, limits),
             precisions=precisions or PRECISIONS,
-            augment=augment,
+            augment="" if augment == NOTHING else augment,
             device=device,
         )
         near = SearchSubject(own, (family,), model.taken(tested), shipped, limits, cost)
@@ -189,6 +192,7 @@ def search(
         ahead = one.preprocess
         ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
         behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
+        steps = "" if augment == NOTHING else augment or behind[0].augmentation
         families.append(
             NetworkFamily.of(
                 one,
@@ -196,7 +200,7 @@ def search(
                 pricer,
                 epochs=epochs,
                 seed=seed,
-                augment=augment,
+                augment=steps,
                 device=device,
                 strategy=strategy,
                 seconds=seconds,

@@ -73,6 +73,12 @@ class LearningTask:
         return prepared(data, preprocessing(self.steps)) if self.steps else data
 
     @property
+    def augmentation(self) -> str:
+        """The data augmentation that suits all samples of the kind: what is heard may come earlier or later, slower or
+        faster."""
+        return f"time={max(1, round(self.input[0] / 10))},stretch=0.15" if self.kind == SPECTROGRAM else ""
+
+    @property
     def resizable(self) -> bool:
         """Whether samples are images of bytes, which can be resized."""
         (values,) = self.train.inputs.values()

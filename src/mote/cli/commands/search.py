@@ -114,7 +114,8 @@ def add(p: argparse.ArgumentParser) -> None:
         "--augment",
         default="",
         metavar="STEPS",
-        help="data augmentation: flip,shift=4,cutout=8 for images, time=4,stretch=0.1,mask=8x2 for series, noise=0.1",
+        help="data augmentation: flip,shift=4,cutout=8 for images, time=4,stretch=0.1,mask=8x2 for series, noise=0.1;"
+        " none (default: in time for spectrograms)",
     )
     p.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device to train on")
     p.add_argument("-o", "--output", metavar="DIR", help="write models, C projects and the report to this folder")
