@@ -18,7 +18,9 @@ def test_captured_steps_give_the_weights_of_plain_ones(monkeypatch: pytest.Monke
     space = builtin("residual")
     rng = np.random.default_rng(0)
     data = Examples(rng.normal(size=(130, 16, 16, 1)).astype(np.float32), rng.integers(0, 3, 130))
-    small, large = (space.network(choice, (16, 16, 1), 3) for choice in (space.smallest(), space.largest()))
+    small, large = (
+        space.network({**choice, "resolution": 1.0}, (16, 16, 1), 3) for choice in (space.smallest(), space.largest())
+    )
     recipe = NetworkRecipe(epochs=3, batch=16)
     states = []
     for static in (True, False):
