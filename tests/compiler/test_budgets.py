@@ -10,7 +10,8 @@ import pytest
 import mote
 from mote import toolchain
 from mote.cli import main
-from mote.compiler.code_size import code_size
+from mote.compiler.code_size import CodeSize, code_size
+from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.errors import BudgetError, MoteError
 from tests.helpers.support import emulated
@@ -116,3 +117,24 @@ def test_time_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "budget: 320,000 cycles = 5 ms at 64 MHz, " in capsys.readouterr().out
     assert main([*given[:-3], "1us", "-o", str(tmp_path / "other")]) == 1
     assert "more than the 64 that it may take" in capsys.readouterr().err
+
+
+def test_a_flash_budget_that_is_just_enough_costs_nothing() -> None:
+    """The code is measured: nothing is held back for more than there is."""
+    plain = compile(DIGITS, target=CORE)
+    just = plain.project.constants + code_size(plain).nbytes
+    within = compile(DIGITS, target=CORE, flash=just)
+    assert [step.kernel.name for step in within.plan.steps] == [step.kernel.name for step in plain.plan.steps]
+
+
+def test_a_plan_whose_code_is_larger_than_expected_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = compile(DIGITS, target=CORE, optimize="speed")
+    just = plain.project.constants + code_size(plain).nbytes
+
+    def larger(compiled: Compiled) -> CodeSize:
+        return CodeSize(code_size(compiled).nbytes + 2000)
+
+    monkeypatch.setattr("mote.compiler.code_size.code_size", larger)
+    within = compile(DIGITS, target=CORE, optimize="speed", flash=just)
+    assert within.project.constants + larger(within).nbytes <= just
+    assert within.settings.other_code > plain.settings.other_code

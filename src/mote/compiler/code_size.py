@@ -25,7 +25,9 @@ CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
 ON_HOST = "the host's code is not a microcontroller's"
 REPLANNED = 6
-"""Most replanning rounds for code in RAM, as another plan has other code."""
+"""Most replanning rounds for code that exceeds a budget, as another plan has other code."""
+RESERVED = 512
+"""Bytes of flash at least that are kept for more code than was expected, as another plan may be the same else."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,19 @@ def checked_code(compiled: Compiled) -> CodeSize:
     code = code_size(compiled)
     check_budgets(compiled, code.nbytes, what=code.what)
     return code
+
+
+def within_flash(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
+    """Replans a model until constants and the code that was built fit the flash budget together: what exceeds it, and
+    at least RESERVED, is kept for the next plan."""
+    for rounds in range(REPLANNED, -1, -1):
+        settings, code = compiled.settings, code_size(compiled)
+        over = compiled.project.constants + code.nbytes - (settings.flash_limit or 0)
+        if over <= 0 or not rounds:
+            break
+        compiled = again(replace(settings, other_code=settings.other_code + max(over, RESERVED)))
+    check_budgets(compiled, code.nbytes, what=code.what)
+    return compiled
 
 
 def beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 from mote import frontends
 from mote.compiler.advice import advice
 from mote.compiler.budgets import check_apart, check_budgets, too_slow
-from mote.compiler.code_size import beside_code, checked_code
+from mote.compiler.code_size import beside_code, within_flash
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.pins_file import check_model
@@ -63,7 +63,7 @@ STACK = 4096
 """Bytes of a part's RAM that constants leave to the stack."""
 
 USUAL_CODE = 4 << 10
-"""Bytes of flash reserved for code other than kernels when these are chosen; the measured size is checked later."""
+"""Bytes of a part's flash reserved for code other than kernels when these are chosen; the size is checked later."""
 CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
 """Warning for a causal stream of a padded model."""
 RED_ZONE = 16
@@ -145,7 +145,7 @@ def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     if settings.place_code == "ram":
         compiled = beside_code(compiled, lambda changed: emitted(subject, changed, say))
     if settings.flash is not None:
-        checked_code(compiled)
+        compiled = within_flash(compiled, lambda changed: emitted(subject, changed, say))
     return compiled
 
 
@@ -371,10 +371,11 @@ def offload_of(graph: Graph, settings: PlanOptions) -> Offload:
 def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
     """Plans an optimized graph by settings."""
     flash = 0 if settings.least_flash else settings.flash_limit
+    others = settings.other_code if settings.flash is not None else USUAL_CODE
     goal = Goal(
         ram=settings.ram_limit,
         spend=settings.ram is not None,
-        flash=None if flash is None else max(flash - USUAL_CODE, 0),
+        flash=None if flash is None else max(flash - others, 0),
         most_cost=None if settings.cycle_limit is None else settings.cycle_limit / settings.low,
         least=settings.least_ram,
         pushed=settings.input == "rows" or bool(settings.preprocess),

@@ -131,6 +131,9 @@ class PlanOptions(TargetOptions):
     """ram: inner loops are executed from RAM, for parts with slow flash."""
     ram_code: int = 0
     """Bytes of RAM that code takes. Internal: determined by building it."""
+    other_code: int = 1 << 10
+    """Bytes of a flash budget for code beside that of kernels. Internal: grows where the code that was built exceeds
+    the budget."""
     place_constants: str = "flash"
     """ram: start-up code copies constants to RAM, as many as fit, for parts with slow flash and RAM to spare."""
     ram_constants: int = 0

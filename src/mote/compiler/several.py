@@ -12,7 +12,7 @@ from mote.compiler.budgets import check_flashes, over_budget
 from mote.compiler.code_size import CodeSize, code_size, several_code_size
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import emitted, given_model, golden, reading
+from mote.compiler.line import USUAL_CODE, emitted, given_model, golden, reading
 from mote.compiler.settings import Settings, chosen_settings
 from mote.emit.c.model.arenas import shared
 from mote.emit.c.model.together import frame_bytes
@@ -125,7 +125,7 @@ def compile_several(
 ) -> CompiledModels:
     """Compiles models into one project, in which they share kernels. Options as for `compile`; `running` says when the
     models run (`Running`), and so which memory they share."""
-    settings = chosen_settings(settings, options)
+    settings = replace(chosen_settings(settings, options), other_code=USUAL_CODE)
     if running not in tuple(Running):
         raise MoteError(f"'{running}' is not one of {', '.join(Running)}", where="option running")
     _check_settings(settings)

@@ -29,7 +29,7 @@ IMAGE = "image"
 """The kind of output that is an image for the runtime, and no C."""
 MOST_TEXT = 1 << 20
 INTERNAL = {
-    *("target", "fixed", "ram_code", "ram_constants", "all_in_ram", "low", "pinned_model"),
+    *("target", "fixed", "ram_code", "other_code", "ram_constants", "all_in_ram", "low", "pinned_model"),
     *("least_ram", "least_flash"),
 }
 """Settings that are no options of `mote compile`: determined by the compiler, or written as `ram = "min"`."""

@@ -12,7 +12,7 @@ from mote.compiler.settings import Settings
 
 PLANNED = {"target", "ram", "flash", "latency", "cycles", "least_ram", "least_flash", "constants"}
 """Settings that a point of the front stands for, the target, and values of constant inputs, which may be arrays."""
-INTERNAL = {"fixed", "ram_code", "ram_constants", "all_in_ram", "low"}
+INTERNAL = {"fixed", "ram_code", "other_code", "ram_constants", "all_in_ram", "low"}
 OPTIONS = {"shapes": "shape", "kernels": "kernel"}
 """Options that have other names than their settings."""
 
