@@ -178,6 +178,10 @@ class Instance:
         return _instructions(self.code)
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         given = ", ".join(map(str, self.arguments))
         lines = "".join(f'\n    "{line}\\n"' for line in self.code)
         return f"{self.macro}({given},{lines})" if self.code else f"{self.macro}({given})"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
@@ -25,7 +25,7 @@ from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.region import Region
 from mote.graph.rows import OUTSIDE, row_count
 from mote.kernels.contract import Call, Coding, Packed
-from mote.ops.common import WindowOp
+from mote.ops.common import Axis, WindowOp
 from mote.targets import WORD, Reads
 from mote.text import printable
 
@@ -301,14 +301,19 @@ def _rows_read(graph: Graph, op: Op, rows: int) -> int:
     """How many rows of the image the windows of all output rows have together."""
     if isinstance(op, WindowOp) and type(op).reads is WindowOp.reads:
         images, height = op.output(graph).shape[:2]
-        return images * int(op.vertical.inside(height, op.input(graph).shape[1]).sum())
+        return images * int(_inside(op.vertical, height, op.input(graph).shape[1]).sum())
     return sum(row != OUTSIDE for y in range(rows) for row in op.reads(graph, 0, y) or ())
 
 
 def _windows(graph: Graph, op: Op, width: int) -> Ints:
     """How many columns of the image are under each column of windows."""
     axis = (op.ops[0] if isinstance(op, Region) else op).attributes().get("horizontal")
-    return np.zeros(0, np.int64) if axis is None else axis.inside(width, op.input(graph).shape[-2])
+    return np.zeros(0, np.int64) if axis is None else _inside(axis, width, op.input(graph).shape[-2])
+
+
+@lru_cache(maxsize=1024)
+def _inside(axis: Axis, count: int, size: int) -> Ints:
+    return axis.inside(count, size)
 
 
 def _over(n: int, size: int) -> int:

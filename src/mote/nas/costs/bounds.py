@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 from mote.compiler.settings import Settings
 from mote.compress.quantize.types.precision import Precision
+from mote.graph.rows import OUTSIDE
 from mote.nas.spaces.layers import INPUT, ConvLayer, NetworkLayer, WindowLayer
 from mote.nas.spaces.network import Network
+from mote.ops.common import Axis
 
 WINOGRAD = 4
 """How many times fewer products a convolution of 3x3 may take."""
@@ -54,7 +57,22 @@ def _flash(network: Network, settings: Settings) -> int:
 
 def _weight_bits(network: Network, layer: NetworkLayer) -> int:
     bits = BITS[Precision(network.precisions.get(layer.name, Precision.INT8))]
-    return bits * sum(prod(s) for s in layer.parameters(*network.given(layer)).values() if len(s) > 1)
+    weights = sum(prod(s) for s in layer.parameters(*network.given(layer)).values() if len(s) > 1)
+    return bits * int(weights * _used(network, layer))
+
+
+def _used(network: Network, layer: NetworkLayer) -> float:
+    """The share of a kernel's taps that ever lie inside of the image: shrinking trims the others."""
+    if not isinstance(layer, ConvLayer):
+        return 1.0
+    (given,) = network.given(layer)
+    axes = zip(layer.axes(given), given[:2], strict=True)
+    return prod(_taps(axis, size) for axis, size in axes) / prod(layer.kernel)
+
+
+@lru_cache(maxsize=1024)
+def _taps(axis: Axis, size: int) -> int:
+    return int((axis.positions(size) != OUTSIDE).any(axis=0).sum())
 
 
 def _cycles(network: Network, settings: Settings) -> int:
@@ -65,5 +83,5 @@ def _cycles(network: Network, settings: Settings) -> int:
     macs = 0
     for layer in network.layers:
         fewer = WINOGRAD if isinstance(layer, ConvLayer) and layer.kernel == (3, 3) and not layer.depthwise else 1
-        macs += layer.macs(*network.given(layer)) // fewer
+        macs += int(layer.macs(*network.given(layer)) * _used(network, layer)) // fewer
     return macs // (peak * max(settings.cores, 1))

@@ -33,12 +33,13 @@ def timed(target: Target, ram: int, flash: int, cycles: int) -> NetworkCosts:
     return NetworkCosts(ram, flash, cycles, latency, energy)
 
 
-def limited(costs: NetworkCosts, limits: CostLimits) -> NetworkCosts | DoesNotFit:
-    """Costs within limits, or the limit that they exceed."""
+def limited(costs: NetworkCosts, limits: CostLimits, *, least: bool = False) -> NetworkCosts | DoesNotFit:
+    """Costs within limits, or the limit that they exceed; `least`: they are lower bounds."""
+    takes = "takes at least" if least else "takes"
     for name, unit in (("ram", "bytes of RAM"), ("flash", "bytes of flash"), ("cycles", "cycles")):
         cost, limit = getattr(costs, name), getattr(limits, name)
         if limit is not None and cost > limit:
-            return DoesNotFit(f"takes {cost:,} {unit}, {limit:,} are allowed")
+            return DoesNotFit(f"{takes} {cost:,} {unit}, {limit:,} are allowed")
     if limits.latency is not None and costs.latency is not None and costs.latency > limits.latency:
-        return DoesNotFit(f"takes {costs.latency * 1e3:.4g} ms, {limits.latency * 1e3:.4g} ms are allowed")
+        return DoesNotFit(f"{takes} {costs.latency * 1e3:.4g} ms, {limits.latency * 1e3:.4g} ms are allowed")
     return costs

@@ -11,23 +11,48 @@ from mote.graph import Graph
 from mote.graph.region import Numbers
 from mote.kernels.contract import Packed, aligned
 from mote.nas.costs.shape_offers import ShapeOffers
+from mote.passes.shrinking import trim_kernels
 from mote.plan.goal import Goal
 from mote.plan.scheduling.rows import roots
 from mote.plan.selection.code_size_model import flash
-from mote.plan.selection.select import ROOMY, Selection, ordered
+from mote.plan.selection.select import Linked, Selection, Way, ordered
 
+MOST_ROWS = 64
+"""Rows of a call, of kernels that prefer several."""
 CODE = 600
 """Bytes of a model's code beside its kernels."""
 
 
+class QuickSelection(Selection):
+    """A selection whose layers do not look for code that they could share."""
+
+    def _linked(self, rate: float) -> Linked:
+        return NOTHING
+
+
+NOTHING = Linked(0.0, frozenset())
+WAYS = (Way(group=MOST_ROWS), Way(layouts=False, room=0, group=MOST_ROWS))
+
+
 def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
     """RAM, flash and cycles of a graph whose operators run whole, each with the kernel that is best by itself."""
-    made = ordered(optimized(graph, replace(settings, shrink=False))[0])
+    made = ordered(_ready(graph, settings))
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
-    selection = Selection(ShapeOffers(made), lowering(settings), goal, ROOMY)
+    offers = ShapeOffers(made)
+    return min((_selected(QuickSelection(offers, lowering(settings), goal, way)) for way in WAYS), key=lambda c: c[2])
+
+
+def _selected(selection: Selection) -> tuple[int, int, int]:
     kernels = {ops: selection.best(ops, True) for ops in selection.ops}
     cycles = sum(selection.cost(ops, kernel, True) for ops, kernel in kernels.items())
-    return _peak(made, selection, kernels), round(flash(kernels.values())) + CODE, round(cycles)
+    return _peak(selection.graph, selection, kernels), round(flash(kernels.values())) + CODE, round(cycles)
+
+
+def _ready(graph: Graph, settings: Settings) -> Graph:
+    """A graph without passes over it, which find nothing to do in graphs of networks, unless there is more to add."""
+    if settings.stream is None and not settings.preprocess and not settings.postprocess:
+        return trim_kernels.run(graph)[0] if settings.shrink else graph
+    return optimized(graph, replace(settings, shrink=False))[0]
 
 
 def _peak(graph: Graph, selection: Selection, kernels: Mapping[Numbers, Packed]) -> int:

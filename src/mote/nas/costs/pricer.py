@@ -12,7 +12,7 @@ from mote.errors import BudgetError, MoteError
 from mote.graph import Graph
 from mote.kernels.catalogue import instruction_sets
 from mote.nas.costs.bounds import bounds
-from mote.nas.costs.compiled_costs import timed
+from mote.nas.costs.compiled_costs import limited, timed
 from mote.nas.costs.estimates import CODE, estimated
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.graphs.integers import integer_graph
@@ -21,7 +21,7 @@ from mote.plan.plan import Plan
 from mote.plan.selection.code_size_model import flash
 from mote.plan.selection.estimate import estimate
 
-NEAR = 1.1
+NEAR = 1.25
 """A quick estimate is this close to the cycles of the plan: one that exceeds a limit by more is above it."""
 
 Verdict = NetworkCosts | DoesNotFit
@@ -53,14 +53,15 @@ class Pricer:
 
     def may_fit(self, network: Network) -> bool:
         """Whether the lower bounds of the costs are within the limits."""
-        return self._exceeded(self.bound(network)) is None
+        return isinstance(self._bounded(network), NetworkCosts)
 
     def estimate(self, network: Network) -> Verdict:
         """The costs by a quick estimate, to order networks by; or the limit that the network exceeds for sure. RAM is
         that of layers that run whole, or the limit where that is less: rows take less RAM and a little more time."""
         key = _key(network)
         if key not in self._estimates:
-            self._estimates[key] = self._exceeded(self.bound(network)) or self._estimated(network)
+            bound = self._bounded(network)
+            self._estimates[key] = bound if isinstance(bound, DoesNotFit) else self._estimated(network)
         return self._estimates[key]
 
     def costs(self, network: Network) -> Verdict:
@@ -72,6 +73,9 @@ class Pricer:
             self._costs[key] = quick if isinstance(quick, DoesNotFit) else self._planned(network)
         return self._costs[key]
 
+    def _bounded(self, network: Network) -> Verdict:
+        return limited(self.bound(network), self.limits, least=True)
+
     def _estimated(self, network: Network) -> Verdict:
         settings = self.compiled_with(network)
         try:
@@ -79,8 +83,8 @@ class Pricer:
         except MoteError:  # an operator that cannot run by itself, as a loop over time: only a plan tells
             return self._planned(network)
         ram = ram if settings.ram_limit is None else min(ram, settings.ram_limit)
-        costs = timed(settings.target, ram, nbytes, cycles)
-        return self._exceeded(replace(costs, cycles=int(cycles / NEAR)), ram_and_flash=False) or costs
+        sure = limited(timed(settings.target, 0, 0, int(cycles / NEAR)), self.limits, least=True)
+        return sure if isinstance(sure, DoesNotFit) else timed(settings.target, ram, nbytes, cycles)
 
     def _planned(self, network: Network) -> Verdict:
         try:
@@ -89,22 +93,7 @@ class Pricer:
             return DoesNotFit(error.reason)
         except MoteError as error:
             return DoesNotFit(str(error))
-        return self._exceeded(costs) or costs
-
-    def _exceeded(self, costs: NetworkCosts, *, ram_and_flash: bool = True) -> DoesNotFit | None:
-        """The first limit that costs exceed."""
-        target, limits = self.settings.target, self.limits
-        latency = None if limits.latency is None or not target.clock_hz else int(limits.latency * target.clock_hz)
-        pairs = [
-            ("cycles", costs.cycles, limits.cycles),
-            ("cycles", costs.cycles, latency),
-            ("bytes of RAM", costs.ram, limits.ram if ram_and_flash else None),
-            ("bytes of flash", costs.flash, limits.flash if ram_and_flash else None),
-        ]
-        for what, taken, limit in pairs:
-            if limit is not None and taken > limit:
-                return DoesNotFit(f"takes {taken:,} {what} at least, {taken - limit:,} more than it may")
-        return None
+        return limited(costs, self.limits)
 
 
 def planned_costs(graph: Graph, settings: Settings) -> NetworkCosts:

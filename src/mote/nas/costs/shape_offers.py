@@ -7,35 +7,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 
 from mote.graph import Graph, Op, Tensor
 from mote.graph.region import Numbers
-from mote.graph.tensor import Array, Quantization, Shape
+from mote.graph.tensor import Array, Quantization
 from mote.graph.types import DType
 from mote.kernels import catalogue
-from mote.kernels.contract import Layout, Packed, View
+from mote.kernels.contract import NHWC, Layout, Packed, View
+from mote.nas.costs.layer_classes import Outlines, TensorOutline, class_of, for_layer, narrowed
 from mote.plan.selection.request import Lowering, Policy
 from mote.plan.selection.select import Offers
 
-SHAPES = 2048
+SHAPES = 8192
 """Shapes of layers whose kernels are kept."""
-GIVEN, WEIGHT = 0.02, 0.01
-"""Scales of inputs and of weights."""
+GIVEN = 0.02
+"""The scale of activations."""
 SPREAD = 40.0 / 3650
 """The deviation of an output in steps of its scale, by that of a product of input and weight."""
-
-
-@dataclass(frozen=True)
-class TensorOutline:
-    """A tensor without its values."""
-
-    shape: Shape
-    dtype: DType
-    zero_point: int | None
-    """Of activations; None for constants."""
 
 
 @dataclass(frozen=True)
@@ -62,42 +53,58 @@ class AskingLayouts:
 class ShapeOffers(Offers):
     """Candidate kernels of int8 layers by their shapes; those of other operators by all that they are."""
 
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self._outlines: dict[Numbers, Outlined | None] = {}
+
     def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
         if how.fixed is not None or how.sealed or how.copied:
             return super().everything(ops, how)
-        return self._view(ops, how).once(Asking(how.features, how.coded))
+        asking = Asking(how.features, how.coded)
+        outlined = self._outlined(ops)
+        if outlined is None:
+            return self._view(ops, how).once(asking)
+        small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
+        return _kernels(*outlined, (how.reads, how.writes), small, fast, asking)
 
     def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
         if how.fixed is not None:
             return super().wanted_layouts(ops, how)
-        return self._view(ops, how).once(AskingLayouts(how.features))
+        asking, outlined = AskingLayouts(how.features), self._outlined(ops)
+        return self._view(ops, how).once(asking) if outlined is None else _layouts(*outlined, asking)
 
     def _view(self, ops: Numbers, how: Lowering) -> View:
         key = ops, how.reads, how.writes, how.optimize
         if key not in self._views:
-            outlined = _outlined(self.graph, [self.graph.ops[n] for n in ops])
+            outlined = self._outlined(ops)
             if outlined is None:
                 return super()._view(ops, how)
             small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
             self._views[key] = _made_up(*outlined, (how.reads, how.writes), small, fast)
         return self._views[key]
 
+    def _outlined(self, ops: Numbers) -> Outlined | None:
+        if ops not in self._outlines:
+            self._outlines[ops] = _outlined(self.graph, [self.graph.ops[n] for n in ops])
+        return self._outlines[ops]
 
-Outlined = tuple[tuple[Op, ...], tuple[TensorOutline, ...]]
+
+Outlined = tuple[tuple[Op, ...], Outlines]
 
 
 def _outlined(graph: Graph, ops: list[Op]) -> Outlined | None:
-    """Operators on tensors that are numbered from 0, and outlines of these; None where an operator has no int8
-    weights, so that there is nothing to make up."""
+    """Operators on tensors that are numbered from 0, and outlines of these; None where a tensor is not of int8, so that
+    it is not made up."""
+    scaled = {t for op in ops if op.weights is None for t in (*op.inputs, *op.outputs)}
     numbers: dict[int, int] = {}
     outlines: list[TensorOutline] = []
     renamed = []
     for op in ops:
-        if op.weights is None or op.input(graph).dtype != DType.INT8:
+        if op.bodies or (op.weights is None and any(t >= 0 and graph.tensors[t].data is not None for t in op.inputs)):
             return None
         for t in (*op.inputs, *op.outputs):
             if t >= 0 and numbers.setdefault(t, len(numbers)) == len(outlines):
-                outline = _outline(graph.tensors[t])
+                outline = _outline(graph.tensors[t], t in scaled)
                 if outline is None:
                     return None
                 outlines.append(outline)
@@ -106,47 +113,79 @@ def _outlined(graph: Graph, ops: list[Op]) -> Outlined | None:
     return tuple(renamed), tuple(outlines)
 
 
-def _outline(t: Tensor) -> TensorOutline | None:
-    if t.quant is None or (t.data is None and t.quant.per_channel) or t.stored is not None:
+def _outline(t: Tensor, scaled: bool) -> TensorOutline | None:
+    if t.quant is None or t.stored is not None:
         return None
-    if t.data is not None and t.dtype not in (DType.INT8, DType.INT32):
+    if t.data is not None:
+        return TensorOutline(t.shape, t.dtype, None, None) if t.dtype in (DType.INT8, DType.INT32) else None
+    if t.dtype is not DType.INT8 or t.quant.per_channel:
         return None
-    return TensorOutline(t.shape, t.dtype, int(t.quant.zero_point.flat[0]) if t.data is None else None)
+    return TensorOutline(t.shape, t.dtype, int(t.quant.zero_point.flat[0]), t.scale if scaled else None)
 
 
 @lru_cache(maxsize=SHAPES)
-def _made_up(
-    ops: tuple[Op, ...], outlines: tuple[TensorOutline, ...], layouts: tuple[Layout, Layout], small: bool, fast: bool
-) -> View:
+def _kernels(
+    ops: tuple[Op, ...],
+    outlines: Outlines,
+    layouts: tuple[Layout, Layout],
+    small: bool,
+    fast: bool,
+    asking: Asking,
+) -> list[Packed]:
+    """The candidate kernels of a layer, packed for the small layer of its class."""
+    reduced = class_of(ops, outlines, layouts)
+    if reduced is None:
+        return _made_up(ops, outlines, layouts, small, fast).once(asking)
+    kernels = _made_up(ops, *reduced, small, fast).once(asking)
+    if any(k.price.cost is not None or k.price.work for k in kernels):
+        return _made_up(ops, outlines, layouts, small, fast).once(asking)
+    return [for_layer(kernel, ops, reduced[0], outlines) for kernel in kernels]
+
+
+@lru_cache(maxsize=SHAPES)
+def _layouts(ops: tuple[Op, ...], outlines: Outlines, asking: AskingLayouts) -> list[Layout]:
+    """The layouts that kernels of a layer would rather read, by those of the small layer of its class."""
+    reduced = class_of(ops, outlines, (NHWC, NHWC))
+    small = outlines if reduced is None else reduced[0]
+    columns = 0 if small is outlines else outlines[ops[0].inputs[0]].shape[2] - small[ops[0].inputs[0]].shape[2]
+    layouts = _made_up(ops, small, (NHWC, NHWC), False, False).once(asking)
+    return [made for layout in layouts if (made := narrowed(layout, -columns)) is not None]
+
+
+@lru_cache(maxsize=SHAPES)
+def _made_up(ops: tuple[Op, ...], outlines: Outlines, layouts: tuple[Layout, Layout], small: bool, fast: bool) -> View:
     """A view of operators with weights and scales that are made up."""
-    tensors = {i: Tensor(i, str(i), o.shape, o.dtype) for i, o in enumerate(outlines)}
-    scale = GIVEN
-    for op in ops:
-        given, weights = op.inputs[0], op.inputs[1]
-        channels = outlines[op.outputs[0]].shape[-1]
-        depth = np.prod(outlines[weights].shape) / channels
-        rng = np.random.default_rng([channels, *outlines[weights].shape])
-        axis = next(i for i, n in reversed(list(enumerate(outlines[weights].shape))) if n == channels)
-        axis = 0 if outlines[weights].shape[0] == channels else axis
-        scales = (WEIGHT * (1 + 0.3 * rng.random(channels))).astype(np.float32)
-        data = rng.integers(-127, 128, outlines[weights].shape).astype(np.int8)
-        tensors[given] = _activation(tensors[given], outlines[given], scale)
-        tensors[weights] = _constant(tensors[weights], data, scales, axis)
-        for bias in op.inputs[2:]:
-            if bias >= 0:
-                sums = rng.integers(-2000, 2000, outlines[bias].shape).astype(np.int32)
-                tensors[bias] = _constant(tensors[bias], sums, np.float32(scale) * scales, 0)
-        scale = scale * WEIGHT / (SPREAD / sqrt(depth))
-        out = op.outputs[0]
-        tensors[out] = _activation(tensors[out], outlines[out], scale)
-    graph = Graph("", tensors, ops, ops[0].inputs[:1], ops[-1].outputs)
+    scales = [GIVEN if o.scale is None else o.scale for o in outlines]
+    tensors = {i: _activation(i, o, scales[i]) for i, o in enumerate(outlines) if o.zero_point is not None}
+    for op in (op for op in ops if op.weights is not None):
+        tensors |= _constants(op, outlines, scales[op.outputs[0]] / scales[op.inputs[0]], scales[op.inputs[0]])
+    made = {t for op in ops for t in op.outputs}
+    given = [t for op in ops for t in op.inputs if t >= 0 and not outlines[t].constant and t not in made]
+    graph = Graph("", tensors, ops, tuple(dict.fromkeys(given)), ops[-1].outputs)
     return View(graph, ops, *layouts, small, fast)
 
 
-def _activation(t: Tensor, outline: TensorOutline, scale: float) -> Tensor:
-    zero_point = np.array([outline.zero_point], np.int64)
-    return replace(t, quant=Quantization(np.array([scale], np.float32), zero_point))
+def _constants(op: Op, outlines: Outlines, ratio: float, given: float) -> dict[int, Tensor]:
+    """Weights and bias of a layer whose output has so many times the scale of its input."""
+    number = op.inputs[1]
+    channels, shape = outlines[op.outputs[0]].shape[-1], outlines[number].shape
+    rng = np.random.default_rng([channels, *shape])
+    axis = next(i for i, n in reversed(list(enumerate(shape))) if n == channels)
+    axis = 0 if shape[0] == channels else axis
+    scales = np.full(channels, ratio * SPREAD / sqrt(prod(shape) / channels), np.float32)
+    made = {number: _constant(number, outlines[number], rng.integers(-127, 128, shape).astype(np.int8), scales, axis)}
+    for bias in op.inputs[2:]:
+        if bias >= 0:
+            sums = rng.integers(-2000, 2000, outlines[bias].shape).astype(np.int32)
+            made[bias] = _constant(bias, outlines[bias], sums, np.float32(given) * scales, 0)
+    return made
 
 
-def _constant(t: Tensor, data: Array, scales: Array, axis: int) -> Tensor:
-    return replace(t, data=data, quant=Quantization(scales, np.zeros(scales.size, np.int64), axis))
+def _activation(number: int, outline: TensorOutline, scale: float) -> Tensor:
+    quant = Quantization(np.array([scale], np.float32), np.array([outline.zero_point], np.int64))
+    return Tensor(number, str(number), outline.shape, outline.dtype, quant)
+
+
+def _constant(number: int, outline: TensorOutline, data: Array, scales: Array, axis: int) -> Tensor:
+    quant = Quantization(scales, np.zeros(scales.size, np.int64), axis)
+    return Tensor(number, str(number), outline.shape, outline.dtype, quant, data)
