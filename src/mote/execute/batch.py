@@ -18,6 +18,7 @@ from mote.execute import batch_float
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
+from mote.ops.control.control_flow import Control, While, present
 from mote.ops.elementwise.activations import Unary
 from mote.ops.elementwise.arithmetic import Binary
 from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
@@ -25,6 +26,7 @@ from mote.ops.matrix.blockwise import BlockwiseFullyConnected
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
 from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.slice import Slice
 from mote.ops.recurrent import lstm_operands
 from mote.ops.recurrent.lstm import Lstm, LstmLayer
 from mote.ops.recurrent.rnn import Rnn
@@ -99,10 +101,15 @@ def _batch(
     """Values of tensors for cases with the same states. Tensors that are not kept are dropped after their last
     reader."""
     n = len(cases)
-    last = {t: place for place, op in enumerate(graph.ops) for t in op.inputs}
     values = {t: _stack(graph, t, [case[t] for case in cases]) for t in graph.inputs}
     for t, state in states.items():
         values[t] = _stack(graph, t, [state] * n)
+    return _computed(graph, values, kept, n)
+
+
+def _computed(graph: Graph, values: dict[int, Array], kept: Collection[int], n: int) -> dict[int, Array]:
+    """Values of tensors for stacked values of the inputs."""
+    last = {t: place for place, op in enumerate(graph.ops) for t in op.inputs}
     for place, op in enumerate(graph.ops):
         args = [None if i == ABSENT else values.get(i, graph.tensors[i].data) for i in op.inputs]
         values |= dict(zip(op.outputs, _applied(graph, op, args, n), strict=True))
@@ -116,6 +123,8 @@ def _applied(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list
     with working_on(op):
         if isinstance(op, Recurrent | LstmLayer) and all(len(graph.tensors[t].shape) > 1 for t in op.outputs):
             return _sequences(graph, op, args, n)
+        if isinstance(op, While) and n > 1 and _is_simple(op):
+            return _looped(graph, op, args, n)
         return _at_once(graph, op, args, n) if _together(graph, op) else _one_by_one(graph, op, args, n)
 
 
@@ -132,6 +141,8 @@ def _at_once(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list
     alone = Graph(graph.name, many, (op,), (), ())
     if isinstance(op, Reshape):
         results = args[:1]
+    elif isinstance(op, Slice):
+        results = op.with_(size=(n, *op.size[1:]), shape=stacked(op.shape, n)).evaluate(alone, args)
     else:
         results = (
             [batch_float.evaluate(alone, op, args)] if batch_float.is_real(graph, op) else op.evaluate(alone, args)
@@ -169,6 +180,39 @@ def _shape_of_all(op: Recurrent | LstmLayer, t: Tensor, sequences: int) -> Shape
     if len(t.shape) == 3:
         return (t.shape[0], sequences, t.shape[2]) if op.time_major else (sequences, *t.shape[1:])
     return (sequences,) if len(t.shape) == 1 else (sequences, t.shape[-1])
+
+
+def _is_simple(op: While) -> bool:
+    """Whether a loop has neither states nor other loops and branches inside."""
+    bodies = (op.body,) if op.condition is None else (op.condition, op.body)
+    return not op.states and not any(isinstance(inner, Control) for body in bodies for inner in body.ops)
+
+
+def _looped(graph: Graph, op: While, args: Sequence[Array | None], n: int) -> list[Array]:
+    """Outputs of a loop, turn by turn for all samples, if it takes as many turns for each."""
+    _one_by_one(graph, op, args, 1)  # a loop that does not end is refused
+    computed = dict(op.computed(graph))
+    given = [
+        value if position in computed else _stack(graph, op.inputs[position], [value] * n)
+        for position, value in enumerate(present(args))
+    ]
+    turns = 0
+    while True:
+        on = [turns < (op.trips or 0)] if op.condition is None else _results(op.condition, given, n)[0]
+        if not np.any(on):
+            return given[: len(op.made)]
+        if not np.all(on):
+            return _one_by_one(graph, op, args, n)
+        given[: len(op.made)] = _results(op.body, given, n)
+        turns += 1
+
+
+def _results(body: Graph, given: Sequence[Array], n: int) -> list[Array]:
+    """The outputs of a body for stacked values of its inputs."""
+    constants = {t: data for t in body.outputs if (data := body.tensors[t].data) is not None}
+    values = {t: _stack(body, t, [data] * n) for t, data in constants.items()}
+    values |= _computed(body, dict(zip(body.inputs, given, strict=True)), body.outputs, n)
+    return [values[t] for t in body.outputs]
 
 
 def _one_by_one(graph: Graph, op: Op, args: Sequence[Array | None], n: int) -> list[Array]:
@@ -224,6 +268,7 @@ TOGETHER: tuple[tuple[type[Op], Callable[[Graph, Any], bool]], ...] = (
     (Dequantize, _always),
     (Rescale, _always),
     (Reshape, _always),
+    (Slice, lambda graph, op: len(op.shape) == len(op.size)),
     (Binary, _alike),
     (Softmax, lambda graph, op: len(op.input(graph).shape) > 1),
     (Normalization, lambda graph, op: len(op.input(graph).shape) > 1),
