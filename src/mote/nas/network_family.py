@@ -26,7 +26,6 @@ from mote.nas.costs.pricer import Pricer
 from mote.nas.family import MODEL, Choice, FinishedMember
 from mote.nas.folding import folded, takes_scale, with_outputs
 from mote.nas.graphs import onnx_file
-from mote.nas.spaces.layers import GruLayer
 from mote.nas.spaces.network import Network, Weights
 from mote.nas.spaces.space import SearchSpace
 from mote.nas.tasks import LearningTask, spread_samples
@@ -55,8 +54,6 @@ DRAWN = 500
 """Random choices in a row that do not fit, before no more are drawn."""
 TRIES = 20
 """Random networks, one after another, that may be impossible."""
-LONGEST = 48
-"""Rows that a gated recurrent unit may run over: a .tflite file has its operators for each of them."""
 CALIBRATED = 1024
 """Samples that the statistics of a subnet's batch normalization come from."""
 SAMPLES = 256
@@ -156,9 +153,6 @@ class NetworkFamily:
             network = self.network(choice)
         except MoteError as error:  # a window that does not fit into so few rows
             return DoesNotFit(str(error))
-        for layer in network.layers:
-            if isinstance(layer, GruLayer) and network.given(layer)[0][0] > LONGEST:
-                return DoesNotFit(f"{layer.name} runs over more than {LONGEST} rows, which a file has one by one")
         return self.pricer.costs(network)
 
     @property

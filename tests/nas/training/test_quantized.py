@@ -10,6 +10,8 @@ import pytest
 from mote.data.dataset import dataset
 from mote.evaluation.score import score
 from mote.frontends import load
+from mote.nas.graphs import integer_graph
+from mote.nas.spaces.space_file import builtin
 from mote.nas.training.fit import Examples, NetworkRecipe, evaluate, train_network
 from mote.nas.training.module import NetworkModule
 from mote.nas.training.quantized import QuantizedRecipe, quantize_aware
@@ -74,3 +76,16 @@ def test_without_epochs_it_is_quantized_after_training(trained: NetworkModule, d
     recipe = QuantizedRecipe(epochs=0, calibration=32)
     one, other = (quantize_aware(trained.network, trained.weights(), data[0][:64], recipe).data for _ in range(2))
     assert one == other
+
+
+@pytest.mark.parametrize("name", ["gru", "transformer"])
+def test_layers_of_several_operators_become_integers(name: str) -> None:
+    """They are a loop, or a norm, of as many operators as those that the network is priced with, however many rows."""
+    space = builtin(name)
+    network = space.network(space.smallest(), (130, 1, 2), 3)
+    rng = np.random.default_rng(0)
+    data = Examples(rng.normal(size=(6, 130, 1, 2)).astype(np.float32), np.arange(6) % 3)
+    made = quantize_aware(network, NetworkModule(network).weights(), data, QuantizedRecipe(epochs=1, calibration=2))
+    kinds = [op.kind for op in load(made.data).ops]
+    assert kinds == [op.kind for op in integer_graph(network).ops]
+    assert not any(tensor.dtype == "float32" for tensor in made.graph.tensors.values())

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from mote.compress.quantize.pipeline import Methods
-from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread
+from mote.compress.quantize.composites import COMPOSITES
+from mote.compress.quantize.pipeline import Methods, finished
+from mote.compress.quantize.pipeline import prepared as calibrated
+from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
 from mote.compress.quantize_aware.fine_tuner import convert, prepare_graph, recalibrating
 from mote.execute.torch.module import GraphModule, Learner
 from mote.frontends import Format, Source
-from mote.frontends.tflite.export import export
 from mote.nas.graphs import float_graph, quantizer_layers
 from mote.nas.spaces.network import Network, Weights
 from mote.nas.training.fit import Examples
@@ -52,7 +53,8 @@ def quantize_aware(
 ) -> Quantized:
     """The network with its precisions as a `.tflite` file, after quantization-aware training from float weights. It
     begins with the integers of post-training quantization, and `epochs` of 0 leave it at them. The data has the scale
-    that the file's model takes. The `teacher`, by default the float network, takes the same samples."""
+    that the file's model takes. The `teacher`, by default the float network, takes the same samples. Recurrent layers
+    and layer normalization are float in training; their integers come from calibration after it."""
     recipe = recipe or QuantizedRecipe()
     made = float_graph(network, weights, name, labels)
     scheme = scheme_of("int8", quantizer_layers(network, made))
@@ -60,7 +62,7 @@ def quantize_aware(
     inputs = np.ascontiguousarray(data.inputs, np.float32)
     (entry,) = graph.inputs
     cases = spread([{entry: sample[None]} for sample in inputs], recipe.calibration)
-    source = Source(f"{name}.tflite", Format.TFLITE, export(made, name).data)
+    source = Source(f"{name}.tflite", Format.TFLITE, b"")
     prepared = prepare_graph(graph, cases, source, scheme, Methods(rounding="nearest" if recipe.epochs else "adaptive"))
     if recipe.epochs:
         wanted = torch.from_numpy(np.asarray(data.labels, np.int64 if network.classes else np.float32))
@@ -74,4 +76,8 @@ def quantize_aware(
             device=device,
             progress=recalibrating(prepared, progress),
         )
+    if any(type(op) in COMPOSITES for op in graph.ops):
+        methods = Methods(equalize=False, correct_biases=False, rounding="nearest")
+        seen = calibrated(prepared.aware.graph(), cases, methods, scheme.default)
+        return written(source, finished(seen, scheme), scheme, ())
     return convert(prepared)
