@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
@@ -16,7 +16,7 @@ from mote.errors import MoteError
 from mote.extras import installed
 from mote.graph.tensor import Array
 from mote.nas.classical.classical_space import ClassicalSpace, described
-from mote.nas.classical.estimators import Estimator, cross_validated, fit
+from mote.nas.classical.estimators import FEW, Estimator, FoldScore, cross_validated, fit
 from mote.nas.classical.model_files import ModelFile, feature_scale, model_file, stored_rows
 from mote.nas.costs.compiled_costs import compiled_model, costs_of, limited
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
@@ -78,7 +78,7 @@ class ClassicalFamily:
         return described(choice)
 
     def costs(self, choice: Choice) -> NetworkCosts | DoesNotFit:
-        return self.costed(self.file(choice, *_rows(self.task.train)))
+        return self.costed(self.file(choice, *self._fitted))
 
     def costed(self, file: ModelFile) -> NetworkCosts | DoesNotFit:
         """The costs of a file on the target."""
@@ -91,11 +91,26 @@ class ClassicalFamily:
     def prepared(self, checkpoint: str, say: Say) -> Self:
         return self
 
-    def score(self, choice: Choice, epochs: int) -> float:
-        """The mean over folds of all samples but those of the test."""
+    @cached_property
+    def _all(self) -> tuple[Array, Array]:
+        """All samples but those of the test."""
         parts = [_rows(part) for part in (self.task.train, self.task.validation)]
         x, y = (np.concatenate(pair) for pair in zip(*parts, strict=True))
-        return self.validated(choice, x, y)
+        return x, y
+
+    @property
+    def _few(self) -> bool:
+        """Whether a held-out part would be too small to tell models apart, so that folds do."""
+        return len(self.task.train) + len(self.task.validation) < FEW
+
+    @property
+    def _fitted(self) -> tuple[Array, Array]:
+        """The samples that shipped models are fitted to: of few all."""
+        return self._all if self._few else _rows(self.task.train)
+
+    def score(self, choice: Choice, epochs: int) -> float:
+        """The mean over folds of all samples but those of the test."""
+        return self.validated(choice, *self._all)
 
     def validated(self, choice: Choice, x: Array, y: Array) -> float:
         """The cross-validated accuracy of a choice on rows."""
@@ -106,7 +121,7 @@ class ClassicalFamily:
         held = np.arange(len(y)) % 3 == 2
         return self._score(choice)(x[~held], y[~held], x[held], y[held])
 
-    def _score(self, choice: Choice) -> Callable[[Array, Array, Array, Array], float]:
+    def _score(self, choice: Choice) -> FoldScore:
         """The accuracy on held-out rows of a choice that is fitted to others."""
 
         def score(rows: Array, labels: Array, held: Array, wanted: Array) -> float:
@@ -117,9 +132,22 @@ class ClassicalFamily:
         return score
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
-        file = self.file(choice, *_rows(self.task.train))
-        validation = self.task.accuracy(file.data, self.task.validation)
+        file = self.file(choice, *self._fitted)
+        if self._few:
+            validation = cross_validated(self._file_score(choice), *self._all, self.task.classes, self.seed)
+        else:
+            validation = self.task.accuracy(file.data, self.task.validation)
         return FinishedMember({file.name: file.data}, validation, file.name, self.task.steps, file.options)
+
+    def _file_score(self, choice: Choice) -> FoldScore:
+        """The accuracy on held-out rows of the file of a choice that is fitted to others."""
+        (name,) = self.task.validation.inputs
+
+        def score(rows: Array, labels: Array, held: Array, wanted: Array) -> float:
+            data = Dataset(self.task.validation.where, {name: held}, wanted)
+            return self.task.accuracy(self.file(choice, rows, labels).data, data)
+
+        return score
 
     def file(self, choice: Choice, x: Array, y: Array) -> ModelFile:
         """The file of a choice that is fitted to rows."""

@@ -51,7 +51,7 @@ KINDS: Mapping[str, Mapping[str, Values]] = {
         "features": FEATURES,
     },
     "linear": {
-        "loss": ("logistic", "hinge", "squared"),
+        "loss": ("logistic", "hinge", "squared", "discriminant"),
         "inverse": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
     },
     "perceptron": {
@@ -72,7 +72,8 @@ KINDS: Mapping[str, Mapping[str, Values]] = {
 """Kinds of models with the values of their options, small models first.
 
 `smallest` is the least number of samples of a leaf, `pruning` the alpha of cost-complexity pruning, `share` the part of
-the features that a split looks at, `inverse` the inverse of the regularization, `width` that of a radial basis function
+the features that a split looks at, `inverse` the inverse of the regularization (`discriminant` is linear discriminant
+analysis, whose covariance shrinks by it), `width` that of a radial basis function
 over 1 / features, and `samples` bounds the support vectors."""
 REGRESSION = ("tree", "forest", "boosting", "linear", "perceptron", "neighbours", "kernel")
 """Kinds that have a twin for regression."""

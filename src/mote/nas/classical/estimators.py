@@ -16,6 +16,8 @@ from mote.nas.classical.classical_space import KIND
 Estimator = Any
 """A fitted estimator of scikit-learn."""
 Choice = Mapping[str, Any]
+FoldScore = Callable[[Array, Array, Array, Array], float]
+"""The accuracy by rows and labels to fit to, and by held-out rows and labels."""
 FOLDS = 5
 FEW, REPEATS = 1000, 3
 """Cross-validation of fewer samples than these is repeated so often, with other folds."""
@@ -29,10 +31,8 @@ def fit(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Estimat
         return FITS[choice[KIND]](choice, x, y, classes, seed)
 
 
-def cross_validated(
-    score: Callable[[Array, Array, Array, Array], float], x: Array, y: Array, classes: bool, seed: int
-) -> float:
-    """The mean over folds of `score(rows, labels, held-out rows, held-out labels)`; folds of classes are stratified,
+def cross_validated(score: FoldScore, x: Array, y: Array, classes: bool, seed: int) -> float:
+    """The mean score over folds; folds of classes are stratified,
     and chosen several times where there are few samples."""
     selection = import_module("sklearn.model_selection")
     fewest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
@@ -97,6 +97,9 @@ def _linear(choice: Choice, x: Array, y: Array, classes: bool, seed: int) -> Est
         return models.Ridge(1 / inverse).fit(x, y)
     if choice["loss"] == "hinge":
         return _row_for_each_class(vectors.LinearSVC(C=inverse, max_iter=20_000, random_state=seed).fit(x, y))
+    if choice["loss"] == "discriminant":
+        analysis = import_module("sklearn.discriminant_analysis").LinearDiscriminantAnalysis
+        return _row_for_each_class(analysis(solver="lsqr", shrinkage=1 / (1 + inverse)).fit(x, y))
     if choice["loss"] == "squared":
         return _row_for_each_class(models.RidgeClassifier(1 / inverse).fit(x, y))
     return _row_for_each_class(models.LogisticRegression(C=inverse, max_iter=5_000).fit(x, y))
