@@ -115,6 +115,7 @@ def searched() -> None:
         precision=("int8", "int4"),
         space=["mobile"],
         strategy="halving",
+        teacher="residual",
     )
     assert_type(result, mote.SearchResult)
     assert_type(result.best, mote.SearchMember)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,6 +22,7 @@ from mote.nas.tasks import learning_tasks
 from mote.progress import silent
 
 pytest.importorskip("torch", reason="networks are trained in PyTorch")
+from mote.nas.training.teacher import NetworkTeacher
 
 SPACE = SearchSpace("small", (SpaceStage("separable", width=(4, 8, 64), depth=(1, 2)),), SpaceStage("conv", width=4))
 LIMITS = CostLimits(cycles=40_000)
@@ -61,6 +63,25 @@ def test_one_network_needs_no_supernet() -> None:
     alone = SearchSpace("one", (SpaceStage("separable", width=4),))
     assert not family(alone, strategy=SHARING).shared
     assert family(alone).prepared("", silent).state == b""
+
+
+def test_networks_learn_from_a_teacher_that_is_trained_once(tmp_path: Path) -> None:
+    task = family().tasks[0]
+    big = SearchSpace("big", (SpaceStage("residual", width=8),), SpaceStage("conv", width=8))
+    teacher = NetworkTeacher(big, task, epochs=1, device="cpu")
+    made, other = (family(strategy=HALVING, teacher=teacher) for _ in range(2))
+    assert made.key != family(strategy=HALVING).key
+    made.prepared(str(tmp_path / "journal"), silent)
+    state = teacher.state
+    assert state and (tmp_path / "journal.teacher").read_bytes() == state
+    other.prepared("", silent)
+    assert teacher.state is state
+    choice = SPACE.smallest()
+    taught, alone = (one._trained(one.network(choice), task, 2).state() for one in (made, family(strategy=HALVING)))
+    assert taught != alone
+    again = NetworkTeacher(big, task, epochs=1, device="cpu")
+    again.prepare(str(tmp_path / "journal.teacher"), silent)
+    assert again.state == state
 
 
 def test_nothing_that_fits_is_no_reason_to_train() -> None:

@@ -63,6 +63,7 @@ OPTION_GROUPS = {
             "space",
             "task",
             "strategy",
+            "teacher",
             "epochs",
             "finalists",
             "resume",

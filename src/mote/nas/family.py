@@ -75,8 +75,8 @@ class ModelFamily(Protocol):
         """The costs on the target, or why it exceeds a limit; nothing is trained for it."""
 
     def prepared(self, checkpoint: str, say: Say) -> Self:
-        """The family after training what its candidates share; `checkpoint` is a file to keep it in and to read it
-        from, or empty. A family that shares nothing returns itself."""
+        """The family after training what its candidates share; `checkpoint` begins the names of files to keep it in
+        and to read it from, or is empty. A family that shares nothing returns itself."""
 
     def score(self, choice: Choice, epochs: int) -> float:
         """Held-out accuracy after so many epochs of training; `epochs` is ignored where weights are shared."""

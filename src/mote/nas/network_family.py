@@ -15,17 +15,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
 from mote.extras import require
 from mote.files import read_file, replace_file
 from mote.frontends.tflite.export import export
-from mote.graph.tensor import Array
 from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
 from mote.nas.costs.pricer import Pricer
 from mote.nas.family import MODEL, Choice, FinishedMember
-from mote.nas.folding import folded, takes_scale, with_outputs
+from mote.nas.folding import folded, with_outputs
 from mote.nas.graphs import onnx_file
+from mote.nas.sampled import batch_size, examples, scale_of, standard
 from mote.nas.spaces.network import Network, Weights
 from mote.nas.spaces.space import SearchSpace
 from mote.nas.tasks import LearningTask, spread_samples
@@ -37,10 +36,11 @@ AWARE, SUPERNET = "mote.nas.training.quantized", "mote.nas.training.supernet"
 ROUNDING = "mote.nas.training.rounding"
 LOOP = "mote.train.training"
 """Loaded only for training, as they need PyTorch."""
-BATCHES, FEWEST, MOST = 40, 16, 128
-"""Batches of an epoch at least, and limits of samples in a batch: little data is trained on in small batches."""
 PART = 4
 """Quantization-aware training takes one epoch for so many of float training."""
+AWARE_STEPS = 1500
+"""Steps after which quantization-aware training of much data ends with its epoch. It runs on the processor: integers
+are no quicker on an accelerator."""
 FLOAT = "model.onnx"
 AUTO, SHARING, HALVING = "auto", "supernet", "halving"
 STRATEGIES = (AUTO, SHARING, HALVING)
@@ -78,6 +78,8 @@ class NetworkFamily:
     """The longest time that the supernet is trained for."""
     count: int = POOL
     """Random networks that fit, by which the space is narrowed."""
+    teacher: Any = None
+    """The `NetworkTeacher` that networks learn from; without one, those of a supernet learn from its largest."""
     pool: tuple[Choice, ...] = ()
     """These networks; a search begins with them."""
     state: bytes = b""
@@ -97,13 +99,15 @@ class NetworkFamily:
         strategy: str = AUTO,
         seconds: float = inf,
         count: int = POOL,
+        teacher: Any = None,
     ) -> Self:
         """The family of a space; training needs PyTorch. Resolutions are for images of bytes, which `resize` takes."""
         require("torch", extra="torch", what="mote.search")
         space = replace(space, preprocess=tuple(task.front_end for task in tasks) if len(tasks) > 1 else "")
         if not tasks[0].resizable:
             space = replace(space, resolution=None)
-        made = cls(space.name, space, tuple(tasks), pricer, epochs, seed, augment, device, strategy, seconds, count)
+        several = tuple(tasks)
+        made = cls(space.name, space, several, pricer, epochs, seed, augment, device, strategy, seconds, count, teacher)
         if strategy == SHARING and space.decisions and not made.shared:
             reason = f"networks of the space '{space.name}' cannot share their weights"
             raise MoteError(reason, where="option strategy", remedy=f"use {HALVING}, or omit it")
@@ -120,7 +124,8 @@ class NetworkFamily:
             for task in self.tasks
             for part in (task.train, task.validation)
         ]
-        return digest(self.space, data, self._target, self.epochs, self.seed, self.augment, self.device)
+        taught = None if self.teacher is None else self.teacher.space
+        return digest(self.space, data, self._target, self.epochs, self.seed, self.augment, self.device, taught)
 
     def first(self) -> Sequence[Choice]:
         return [self.space.smallest(), self.space.largest(), *self.pool]
@@ -170,17 +175,20 @@ class NetworkFamily:
 
     def prepared(self, checkpoint: str, say: Say) -> Self:
         """The family of the values that occur in networks that fit, with a trained supernet; without one where its
-        ranking would not be relied on."""
+        ranking would not be relied on. Their teacher is trained before."""
+        if self.teacher is not None:
+            self.teacher.prepare(f"{checkpoint}.teacher" if checkpoint else "", say)
         if not self.shared:
             return self
         near = self._narrowed(say)
         if not near.pool or (self.strategy == AUTO and near.width > WIDE):
             return replace(near, strategy=HALVING)
-        if checkpoint and Path(checkpoint).is_file():
-            return replace(near, state=read_file(checkpoint))
+        file = Path(f"{checkpoint}.supernet")
+        if checkpoint and file.is_file():
+            return replace(near, state=read_file(file))
         state = near._trained_supernet(say)
         if checkpoint:
-            replace_file(Path(checkpoint), state)
+            replace_file(file, state)
         return replace(near, state=state)
 
     def _narrowed(self, say: Say) -> Self:
@@ -203,8 +211,8 @@ class NetworkFamily:
     def _trained_supernet(self, say: Say) -> bytes:
         supernets: Any = import_module(SUPERNET)
         supernet, (task,) = self._new_supernet(), self.tasks
-        data, smallest = _examples(supernet.largest, task, task.train), self.network(self.space.smallest())
-        recipe = supernets.SupernetRecipe(self.epochs, _batch(task), seed=self.seed, augment=self.augment)
+        data, smallest = examples(supernet.largest, task, task.train), self.network(self.space.smallest())
+        recipe = supernets.SupernetRecipe(self.epochs, batch_size(task), seed=self.seed, augment=self.augment)
         if self.seconds < inf:
             probe = self._new_supernet()
             taken = supernets.epoch_seconds(probe, data, smallest, self._sampled, recipe, device=self.device)
@@ -226,8 +234,8 @@ class NetworkFamily:
         module = self._subnet(network) if self.state else self._trained(network, task, epochs)
         if import_module(ROUNDING).round_weights(module):
             few = spread_samples(task.train, CALIBRATED)
-            import_module(SUPERNET).calibrate(module, _examples(network, task, few).inputs)
-        return float(training.evaluate(module, _examples(network, task, task.validation)))
+            import_module(SUPERNET).calibrate(module, examples(network, task, few).inputs)
+        return float(training.evaluate(module, examples(network, task, task.validation)))
 
     def finish(self, choice: Choice, epochs: int) -> FinishedMember:
         network, whole = self.network(choice), self.task(choice)
@@ -236,10 +244,12 @@ class NetworkFamily:
         weights = self._exported(network, task, module.weights())
         training, aware = import_module(TRAINING), import_module(AWARE)
         data = training.Examples(task.inputs(task.train), np.asarray(task.train.labels))
+        batch = batch_size(task)
+        most = AWARE_STEPS * batch // len(data) + 1
         recipe = aware.QuantizedRecipe(
-            max(epochs // PART, 1), _batch(task), seed=self.seed, augment=self.augment, calibration=SAMPLES
+            min(max(epochs // PART, 1), most), batch, seed=self.seed, augment=self.augment, calibration=SAMPLES
         )
-        made = aware.quantize_aware(network, weights, data, recipe, name="model", labels=task.names, device=self.device)
+        made = aware.quantize_aware(network, weights, data, recipe, name="model", labels=task.names, device="cpu")
         steps = task.device_steps
         file = export(made.graph, "model", preprocess=steps).data if steps else made.data
         files = {MODEL: file, FLOAT: onnx_file(network, weights, "model", task.names)}
@@ -249,18 +259,22 @@ class NetworkFamily:
         """The module of a network after so many epochs: from its weights in the supernet, or from the beginning."""
         training: Any = import_module(TRAINING)
         module = self._subnet(network) if self.state else import_module(MODULE).NetworkModule(network, self.seed)
-        recipe = training.NetworkRecipe(epochs, _batch(task), seed=self.seed, augment=self.augment)
-        teacher = self._teacher(network) if self.state else None
+        recipe = training.NetworkRecipe(epochs, batch_size(task), seed=self.seed, augment=self.augment)
+        teacher = self._teacher(network)
         recipe = recipe if teacher is None else training.distilling(recipe)
-        data = _examples(network, task, task.train)
+        data = examples(network, task, task.train)
         training.train_network(module, data, recipe, teacher=teacher, device=self.device)
         return module
 
     def _teacher(self, network: Network) -> Any:
-        """The largest network of the supernet, from which others learn; None for itself, or where it takes inputs of
-        another scale."""
+        """The network that another one learns from: the given one, else the largest of the supernet; None for itself,
+        or where it takes inputs of another scale."""
+        if self.teacher is not None:
+            return self.teacher.module(network)
+        if not self.state:
+            return None
         largest = self.network(self.space.largest())
-        if network == largest or _scale(network, self.tasks[0]) != _scale(largest, self.tasks[0]):
+        if network == largest or scale_of(network, self.tasks[0]) != scale_of(largest, self.tasks[0]):
             return None
         return import_module(SUPERNET).ResizingTeacher(self._subnet(largest))
 
@@ -286,39 +300,9 @@ class NetworkFamily:
         supernets: Any = import_module(SUPERNET)
         (task,) = self.tasks
         few = spread_samples(task.train, CALIBRATED)
-        return supernets.calibrate(self._supernet.subnet(network), _examples(network, task, few).inputs)
+        return supernets.calibrate(self._supernet.subnet(network), examples(network, task, few).inputs)
 
     def _exported(self, network: Network, task: LearningTask, weights: Weights) -> Weights:
         """Weights for data as it is."""
-        weights = folded(network, weights, _scale(network, task))
-        return weights if task.classes else with_outputs(network, weights, *_standard(task))
-
-
-def _scale(network: Network, task: LearningTask) -> float:
-    """The scale that inputs are divided by in training: one that the network can take over."""
-    return task.scale if takes_scale(network) else 1.0
-
-
-def _batch(task: LearningTask) -> int:
-    return min(max(len(task.train) // BATCHES, FEWEST), MOST)
-
-
-def _standard(task: LearningTask) -> tuple[Array, Array]:
-    """The deviation and the mean of each value of a regression."""
-    labels = np.asarray(task.train.labels, np.float64).reshape(len(task.train), -1)
-    deviation = labels.std(0)
-    return np.where(deviation > 0, deviation, 1.0), labels.mean(0)
-
-
-def _examples(network: Network, task: LearningTask, data: Dataset) -> Any:
-    """Samples and labels as the network is trained with them."""
-    training: Any = import_module(TRAINING)
-    labels = np.asarray(data.labels)
-    if not task.classes:
-        deviation, mean = _standard(task)
-        labels = ((labels.reshape(len(labels), -1) - mean) / deviation).astype(np.float32)
-    inputs = task.inputs(data, _scale(network, task))
-    if inputs.shape[1:] != network.input:
-        torch: Any = import_module("torch")
-        inputs = import_module(SUPERNET).resized(torch.from_numpy(inputs), network.input).numpy()
-    return training.Examples(inputs, labels)
+        weights = folded(network, weights, scale_of(network, task))
+        return weights if task.classes else with_outputs(network, weights, *standard(task))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any, Unpack
@@ -14,6 +15,7 @@ from mote.compress.quantize.types.precision import Precision
 from mote.data.dataset import dataset, prepared
 from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError, MoteError, explaining
+from mote.extras import require
 from mote.features.pipeline import preprocessing
 from mote.nas.around.family import AroundFamily
 from mote.nas.around.given import given_model
@@ -40,6 +42,8 @@ from mote.search import digest, front
 from mote.search.session import searching
 from mote.text import did_you_mean, printable
 
+TEACHER = "mote.nas.training.teacher"
+"""Loaded only for training, as it needs PyTorch."""
 EPOCHS = 30
 TRIALS, TRAINED, AROUND = 300, 36, 100
 """Candidates that are scored on a supernet, candidates that are trained one by one, and candidates around a model."""
@@ -91,6 +95,7 @@ def search(
     task: str = "",
     precision: str | Sequence[str] = (),
     strategy: str = AUTO,
+    teacher: GivenSpace | None = None,
     validate: Any = None,
     epochs: int = EPOCHS,
     trials: int | None = None,
@@ -120,10 +125,11 @@ def search(
 
     Layers have this `precision`, or the best of several, instead of those that a space says: int8, int4 weights, int16
     activations. So many `trials` are scored, by the `strategy` supernet with its weights, by that of halving by
-    training them for a part of the `epochs`; without one, as suits the space. So many `finalists` are trained for all
-    of them and quantized. After so many `minutes` nothing new is begun. `journal` is a file of results, from which an
-    interrupted search continues. `augment` transforms samples in training: "flip,shift=4". Without it spectrograms are
-    shifted and stretched in time, unless it is "none"."""
+    training them for a part of the `epochs`; without one, as suits the space. A `teacher` is a space whose largest
+    network is trained first, whatever its costs; all others learn from it (distillation). So many `finalists` are
+    trained for all of the epochs and quantized. After so many `minutes` nothing new is begun. `journal` is a file of
+    results, from which an interrupted search continues. `augment` transforms samples in training: "flip,shift=4".
+    Without it spectrograms are shifted and stretched in time, unless it is "none"."""
     plan = SearchPlan(epochs, trials, finalists, minutes, seed)
     if strategy not in STRATEGIES:
         remedy = f"{did_you_mean(strategy, STRATEGIES)}use {', '.join(STRATEGIES)}"
@@ -141,10 +147,11 @@ def search(
     given = [space] if isinstance(space, GivenSpace) else list(space)
     told = _told(
         validate="" if held is None else held.where,
-        space=[str(one) if isinstance(one, str | Path) else one.name for one in given],
+        space=[_named(one) for one in given],
         task=task,
         precision=",".join(precisions),
         strategy=strategy,
+        teacher=_named(teacher),
         trials=trials,
         finalists=finalists,
         minutes=minutes,
@@ -155,8 +162,8 @@ def search(
         scheduler=scheduler,
     )
     if around is not None:
-        if space or task or strategy != AUTO:
-            option = "space" if space else "task" if task else "strategy"
+        if space or task or teacher or strategy != AUTO:
+            option = "space" if space else "task" if task else "teacher" if teacher else "strategy"
             raise MoteError("the model says that already", where=f"option {option}", remedy="omit it, or the model")
         model = given_model(around, example_inputs=example_inputs)
         say("judging layers...")
@@ -183,6 +190,7 @@ def search(
     pricer = Pricer(shipped, limits)
     families: list[ModelFamily] = []
     spaces = _spaces(given, tasks[0])
+    taught = None if teacher is None else _teacher(teacher, tasks, epochs, seed, _augmented(augment, tasks[0]), device)
     seconds = inf if minutes is None else 60 * minutes * SHARING_TIME / len(spaces)
     for space in spaces:
         if isinstance(space, ClassicalSpace):
@@ -192,7 +200,6 @@ def search(
         ahead = one.preprocess
         ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
         behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
-        steps = "" if augment == NOTHING else augment or behind[0].augmentation
         families.append(
             NetworkFamily.of(
                 one,
@@ -200,11 +207,12 @@ def search(
                 pricer,
                 epochs=epochs,
                 seed=seed,
-                augment=steps,
+                augment=_augmented(augment, behind[0]),
                 device=device,
                 strategy=strategy,
                 seconds=seconds,
                 count=min(trials or POOL, POOL),
+                teacher=taught,
             )
         )
     subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
@@ -228,6 +236,28 @@ def chosen_precisions(given: str | Sequence[str]) -> tuple[Precision, ...]:
 def _told(**options: Any) -> dict[str, Any]:
     """Options that are neither left out nor the default, for the command of a result."""
     return {name: value for name, value in options.items() if value and value != DEFAULTS.get(name)}
+
+
+def _augmented(given: str, task: LearningTask) -> str:
+    """The data augmentation: the given one, or the usual of a task."""
+    return "" if given == NOTHING else given or task.augmentation
+
+
+def _named(space: GivenSpace | None) -> str:
+    return "" if space is None else str(space) if isinstance(space, str | Path) else space.name
+
+
+def _teacher(
+    given: GivenSpace, tasks: Sequence[LearningTask], epochs: int, seed: int, augment: str, device: str
+) -> Any:
+    """The network of a space that others learn from."""
+    space = named_space(given)
+    if isinstance(space, ClassicalSpace) or len(tasks) > 1:
+        reason = "only networks teach" if len(tasks) == 1 else "it would have to take the data of several front ends"
+        raise MoteError(reason, where="option teacher", remedy="name a space of networks for data without a front end")
+    require("torch", extra="torch", what="mote.search")
+    space = replace(space, resolution=None, preprocess="")
+    return import_module(TEACHER).NetworkTeacher(space, tasks[0], epochs, seed, augment, device)
 
 
 def _spaces(given: Sequence[GivenSpace], task: LearningTask) -> list[SearchSpace | ClassicalSpace]:
@@ -320,10 +350,9 @@ def _cycles(member: SearchMember) -> float:
 
 
 def _prepared(families: Sequence[ModelFamily], journal: str | Path | None, say: Say) -> Iterator[ModelFamily]:
-    """Families with trained supernets; these are kept beside the journal."""
+    """Families with trained supernets and teachers; these are kept beside the journal."""
     for family in families:
-        checkpoint = f"{journal}.{digest(family.key)[:12]}.supernet" if journal is not None and family.shared else ""
-        yield family.prepared(checkpoint, say)
+        yield family.prepared("" if journal is None else f"{journal}.{digest(family.key)[:12]}", say)
 
 
 def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCandidate]:

@@ -98,6 +98,12 @@ def add(p: argparse.ArgumentParser) -> None:
         " (halving); auto: supernet where networks of the space are near one another in size (default)",
     )
     p.add_argument(
+        "--teacher",
+        metavar="NAME|FILE",
+        help="search space whose largest network is trained first, whatever its costs; all others learn from it"
+        " (distillation)",
+    )
+    p.add_argument(
         "--epochs", type=int, default=EPOCHS, metavar="N", help=f"epochs that models are trained (default: {EPOCHS})"
     )
     p.add_argument("--trials", type=int, metavar="N", help="candidates to score (default: as the space needs)")
@@ -142,6 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
                 space=arguments.space,
                 task=arguments.task,
                 strategy=arguments.strategy,
+                teacher=arguments.teacher,
                 precision=arguments.precision,
                 epochs=arguments.epochs,
                 trials=arguments.trials,
