@@ -81,6 +81,16 @@ def stage(block: str, **options: Any) -> SpaceStage:
     return SpaceStage(block, **options)
 
 
+WIDE_RESNET = SearchSpace(
+    "wide ResNet",
+    (
+        stage("residual", depth=2),
+        stage("residual", width=64, depth=2, stride=2),
+        stage("residual", width=128, depth=2, stride=2),
+    ),
+    stem=stage("conv", width=32),
+)
+"""The teacher of all networks for images."""
 RESNET_8 = SearchSpace(
     "ResNet-8",
     (
@@ -129,6 +139,9 @@ class SearchedTask:
     augment: str
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of `mote.compile` for the searched networks beside the limits."""
+    teacher: SearchSpace | None = None
+    """The network that all others learn from."""
+    strategy: str = "auto"
 
 
 TASKS = (
@@ -136,20 +149,35 @@ TASKS = (
         "fashion",
         fashion,
         (LENET_5, RESNET_8, MOBILENET_V2),
-        ("mobile", "fused"),
+        ("repconv", "fused", "separable"),
         {"ram": "16K", "flash": "32K", "cycles": 1_000_000},
         40,
         "flip,shift=2",
+        teacher=WIDE_RESNET,
+        strategy="halving",
     ),
     SearchedTask(
         "cifar",
         cifar,
         (RESNET_8,),
-        ("mobile", "fused"),
+        ("separable", "fused", "mobile"),
         {"ram": "6K", "cycles": 1_600_000},
-        100,
+        150,
         "flip,shift=4",
         {"input": "rows"},
+        teacher=WIDE_RESNET,
+        strategy="halving",
+    ),
+    SearchedTask(
+        "cifar-large",
+        cifar,
+        (),
+        ("repconv", "residual", "fused"),
+        {"cycles": 10_780_000},
+        150,
+        "flip,shift=4",
+        teacher=WIDE_RESNET,
+        strategy="halving",
     ),
     SearchedTask(
         "keywords",
@@ -215,11 +243,12 @@ def main() -> int:
             "target": TARGET,
             "epochs": given.epochs or task.epochs,
             "augment": task.augment,
+            "teacher": task.teacher,
             "device": given.device,
             "workers": given.workers,
             "say": lambda text, name=task.name: print(f"{name}: {text}", flush=True),
         }
-        if given.only != "search":
+        if task.anchors and given.only != "search":
             result = search(train, space=task.anchors, trials=len(task.anchors), finalists=len(task.anchors), **common)
             rows += [row(task.name, member, "by hand") for member in (*result.members, *result.dominated)]
         if given.only != "anchors":
@@ -232,6 +261,7 @@ def main() -> int:
                 trials=given.trials,
                 finalists=given.finalists,
                 minutes=given.minutes,
+                strategy=task.strategy,
                 **common,
                 **task.limits,
                 **task.options,

@@ -17,7 +17,7 @@ from mote.errors import MoteError
 from mote.frontends import load
 from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, ranked, spread
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
-from mote.nas.evolution import evolve
+from mote.nas.evolution import beginning, evolve
 from mote.nas.family import FinishedMember
 from mote.nas.halving import halve, rungs
 from mote.nas.network_family import NetworkFamily
@@ -82,7 +82,8 @@ def test_the_most_accurate_is_reached() -> None:
     """Evolution gets to the widest and deepest choice that fits, of 400."""
     family = StandInFamily(shared=True)
     with running((family,)) as runner:
-        scored = evolve(CandidateEvaluator((family,), runner), [0], 150, seed=1)
+        evaluator, rng = CandidateEvaluator((family,), runner), Random(1)
+        scored = evolve(evaluator, beginning(evaluator, [0], 48, rng), 150, rng)
     assert max(c.accuracy for c in scored) >= 0.99 * family.score({"width": 10, "depth": 20}, 0)
     keys = [c.key for c in scored]
     assert len(set(keys)) == len(keys) == 150

@@ -1,4 +1,4 @@
-"""Regularized evolution with non-dominated sorting: of candidates whose scores need no training.
+"""Regularized evolution with non-dominated sorting.
 
 A generation of children of good parents is scored at once, then the oldest of the population die, however good: the
 front is kept apart. The generation's size does not depend on the number of workers, nor do results.
@@ -24,13 +24,18 @@ TRIES = 500
 
 
 def evolve(
-    evaluator: CandidateEvaluator, families: Sequence[int], trials: int, seed: int, share: float = 1.0
+    evaluator: CandidateEvaluator,
+    first: Sequence[SearchCandidate],
+    trials: int,
+    rng: Random,
+    share: float = 1.0,
+    epochs: int = 0,
 ) -> list[SearchCandidate]:
-    """All candidates of so many trials, or of a share of the time."""
-    rng = Random(seed)
-    first = beginning(evaluator, families, min(POPULATION, trials), rng)
+    """All candidates of so many trials, the first ones included, or of a share of the time; each is trained for so many
+    epochs, unless it has the weights of a supernet."""
+    what = f"{epochs} epochs: " if epochs else ""
     tried = {c.key for c in first}
-    population = list(evaluator.scored(first, 0, share=share))
+    population = list(evaluator.scored(first, epochs, share=share, what=what))
     scored = list(population)
     while population and len(tried) < trials and not evaluator.effort.over(share):
         order = {c.key: rank for rank, c in enumerate(ranked(population))}
@@ -42,7 +47,7 @@ def evolve(
         if not children:
             break
         tried |= children.keys()
-        good = list(evaluator.scored(children.values(), 0, share=share))
+        good = list(evaluator.scored(children.values(), epochs, share=share, what=what))
         scored += good
         population = [*population, *good][-POPULATION:]
     return scored

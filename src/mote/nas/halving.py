@@ -1,4 +1,4 @@
-"""Successive halving: many candidates are trained for few epochs, and the better ones again for more."""
+"""Evolution with successive halving: many candidates are trained for few epochs, and the better ones again for more."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from mote.nas.candidates import CandidateEvaluator, SearchCandidate, ranked
-from mote.nas.evolution import beginning
+from mote.nas.evolution import beginning, evolve
 
 FACTOR = 3
 """One of so many candidates is kept from a rung to the next, which trains so many times longer."""
@@ -33,12 +33,15 @@ def halve(
     share: float = 1.0,
 ) -> list[SearchCandidate]:
     """The candidates of the last rung, best first; fewer rungs where a share of the time is spent, and none where all
-    candidates can be finalists."""
-    left = beginning(evaluator, families, trials, Random(seed))
-    if len(left) <= finalists:
-        return left
-    for count, budget in rungs(len(left), epochs, finalists):
-        left = ranked(list(evaluator.scored(left[:count], budget, share=share, what=f"{budget} epochs: ")))
+    candidates can be finalists. Half of the first rung are random, the others children of good ones."""
+    rng = Random(seed)
+    first = beginning(evaluator, families, min(max(-(-trials // 2), finalists + 1), trials), rng)
+    if len(first) <= finalists:
+        return first
+    (count, budget), *others = rungs(trials, epochs, finalists)
+    left = ranked(evolve(evaluator, first, count, rng, share, budget))
+    for count, budget in others:
         if evaluator.effort.over(share):
             break
+        left = ranked(list(evaluator.scored(left[:count], budget, share=share, what=f"{budget} epochs: ")))
     return left

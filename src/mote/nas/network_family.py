@@ -39,8 +39,7 @@ LOOP = "mote.train.training"
 PART = 4
 """Quantization-aware training takes one epoch for so many of float training."""
 AWARE_STEPS = 1500
-"""Steps after which quantization-aware training of much data ends with its epoch. It runs on the processor: integers
-are no quicker on an accelerator."""
+"""Steps after which quantization-aware training of much data ends with its epoch."""
 FLOAT = "model.onnx"
 AUTO, SHARING, HALVING = "auto", "supernet", "halving"
 STRATEGIES = (AUTO, SHARING, HALVING)
@@ -249,7 +248,7 @@ class NetworkFamily:
         recipe = aware.QuantizedRecipe(
             min(max(epochs // PART, 1), most), batch, seed=self.seed, augment=self.augment, calibration=SAMPLES
         )
-        made = aware.quantize_aware(network, weights, data, recipe, name="model", labels=task.names, device="cpu")
+        made = aware.quantize_aware(network, weights, data, recipe, name="model", labels=task.names, device=self.device)
         steps = task.device_steps
         file = export(made.graph, "model", preprocess=steps).data if steps else made.data
         files = {MODEL: file, FLOAT: onnx_file(network, weights, "model", task.names)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf
 from pathlib import Path
+from random import Random
 from typing import Any, Unpack
 
 from mote.compiler.given import CompileOptions
@@ -26,7 +27,7 @@ from mote.nas.classical.classical_space import ClassicalSpace
 from mote.nas.costs.compiled_costs import compiled_model, costs_of, limited
 from mote.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 from mote.nas.costs.pricer import Pricer
-from mote.nas.evolution import evolve
+from mote.nas.evolution import POPULATION, beginning, evolve
 from mote.nas.family import Choice, FinishedMember, ModelFamily
 from mote.nas.halving import halve
 from mote.nas.member import SearchMember
@@ -368,7 +369,9 @@ def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCa
         if not numbers:
             continue
         if shared:
-            scored = evolve(evaluator, numbers, plan.trials or TRIALS, plan.seed, CHOOSING)
+            trials, rng = plan.trials or TRIALS, Random(plan.seed)
+            first = beginning(evaluator, numbers, min(POPULATION, trials), rng)
+            scored = evolve(evaluator, first, trials, rng, CHOOSING)
         else:
             trials = plan.trials or TRAINED
             scored = halve(evaluator, numbers, trials, plan.epochs, count, plan.seed, CHOOSING)

@@ -15,9 +15,12 @@ from mote.execute.stimuli import stimuli
 from mote.execute.torch.exact import operators
 from mote.execute.torch.exact.fixedpoint import rescale, rescale_down
 from mote.execute.torch.exact.forward import forward
+from mote.execute.torch.float32 import windows
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.types import DType
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from tests.helpers.network import Net
 from tests.helpers.support import PUBLIC_MODELS
 
@@ -61,6 +64,22 @@ def grown(seed: int, dtype: str, size: int, kernel: int, stride: int, dilation: 
         net.finish(net.op("SOFTMAX", [a], quant=(1 / 256, -128) if dtype == "int8" else (1 / 32768, 0), beta=1.0)),
         "model",
     )
+
+
+@settings(max_examples=12, deadline=None)
+@given(kernel=st.integers(1, 4), stride=st.integers(1, 3), dilation=st.integers(1, 2))
+def test_windows_that_are_unfolded_give_the_same_sums(kernel: int, stride: int, dilation: int) -> None:
+    """Accelerators compute them so."""
+    graph = grown(0, "int8", 7, kernel, stride, dilation)
+    layers = [op for op in graph.ops if isinstance(op, Conv2D | DepthwiseConv2D)]
+    assert len({type(op) for op in layers}) == 2
+    random = torch.Generator().manual_seed(0)
+    for op in layers:
+        weights = op.input(graph, 1).data
+        assert weights is not None
+        w = torch.from_numpy(np.array(weights)).to(torch.float64).unsqueeze(0)
+        x = torch.randint(-255, 256, (3, *op.input(graph).shape), generator=random).to(torch.float64)
+        assert torch.equal(operators.unfolded_sums(op, x, w), windows.sums_of(graph, op, x, w)), op.where
 
 
 @settings(max_examples=12, deadline=None)

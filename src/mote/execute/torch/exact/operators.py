@@ -24,7 +24,7 @@ from mote.execute.torch.exact.fixedpoint import (
     wrap32,
 )
 from mote.execute.torch.float32 import moves, windows
-from mote.execute.torch.float32.common import Operands, Value, aligned, given, optional
+from mote.execute.torch.float32.common import Operands, Value, aligned, given, images, optional, padded
 from mote.execute.torch.float32.matrix import laid, operands, vector_sums
 from mote.graph import Graph, Op, Tensor
 from mote.graph.types import Activation, DType, Rounding
@@ -66,9 +66,29 @@ def exact_products(x: Value) -> Any:
 def layer(g: Graph, op: Conv2D | GroupedConv2D | DepthwiseConv2D | TransposeConv, values: Operands) -> Ints:
     x, w = given(values, 0), given(values, 1)
     kind = torch.float32 if _small(g, op, x, w) else torch.float64
+    centred, weights = x.to(kind) - op.input(g).zero_point, w.to(kind)
+    if x.is_cuda and isinstance(op, Conv2D | DepthwiseConv2D):
+        return finish(g, op, unfolded_sums(op, centred, weights), values)
     with exact_products(x):
-        sums = windows.sums_of(g, op, x.to(kind) - op.input(g).zero_point, w.to(kind))
+        sums = windows.sums_of(g, op, centred, weights)
     return finish(g, op, sums, values)
+
+
+def unfolded_sums(op: Conv2D | DepthwiseConv2D, x: Value, w: Value) -> Value:
+    """Accumulators of a layer by one product over all windows: an accelerator that may only use exact algorithms for
+    convolutions takes the samples one by one."""
+    axes = op.vertical, op.horizontal
+    seen = padded(images(x), axes)
+    for dim, axis in enumerate(axes, 2):
+        seen = seen.unfold(dim, (axis.kernel - 1) * axis.dilation + 1, axis.stride)
+    seen = seen[..., :: axes[0].dilation, :: axes[1].dilation]
+    if isinstance(op, DepthwiseConv2D):
+        weights = w[0].permute(3, 0, 1, 2)
+        repeated = seen.repeat_interleave(len(weights) // seen.shape[1], 1)
+        sums = (repeated * weights.reshape(-1, 1, 1, *weights.shape[2:])).sum((4, 5)).movedim(1, -1)
+    else:
+        sums = torch.tensordot(seen, w[0].permute(3, 1, 2, 0), ([1, 4, 5], [0, 1, 2]))
+    return sums.reshape(x.shape[0], -1, *sums.shape[1:])
 
 
 def _small(g: Graph, op: Op, x: Value, w: Value) -> bool:
