@@ -14,6 +14,10 @@ import pytest
 import mote
 from mote.cli import main
 from mote.cli.commands.search import add
+from mote.nas import searcher
+from mote.nas.result import SearchResult
+from mote.nas.searcher import SearchPlan, SearchSubject
+from mote.nas.spending import Spending
 
 torch = pytest.importorskip("torch", reason="networks are trained in PyTorch")
 
@@ -107,6 +111,72 @@ def test_the_command_searches_so_again(folder: Path) -> None:
     again = parser.parse_args(shlex.split(written["command"])[2:])
     given = parser.parse_args([*DATA, *OPTIONS, *space, "-o", str(folder)])
     assert {**vars(again), "ram": None} == {**vars(given), "ram": None} and again.ram == "4096"
+
+
+GIVEN = {
+    "--validate": DATA[3],
+    "--target": "stm32l4r5",
+    "--trust-target": None,
+    "--ram": "4096",
+    "--flash": "65536",
+    "--latency": "5000us",
+    "--optimize": "size",
+    "--preprocess": "scale=1",
+    "--inputs": "x",
+    "--labels": "y",
+    "--space": "separable",
+    "--task": "image",
+    "--precision": "int4,int8",
+    "--strategy": "halving",
+    "--teacher": "residual",
+    "--epochs": "3",
+    "--trials": "5",
+    "--finalists": "2",
+    "--minutes": "30.0",
+    "--seed": "4",
+    "--augment": "shift=1",
+    "--device": "cpu",
+    "--workers": "2",
+}
+"""A value for every option, but those in ELSEWHERE."""
+ELSEWHERE = {
+    *("help", "data", "test", "output", "force", "resume", "journal", "picture", "json", "wide"),
+    *("cycles", "around", "scheduler"),
+}
+"""Options that exclude others or are about the place of results, by the names that they are parsed to."""
+
+
+def test_all_options_are_in_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def nothing(subject: SearchSubject, plan: SearchPlan, **_: object) -> SearchResult:
+        return SearchResult(
+            data=DATA[1],
+            test=DATA[3],
+            target=subject.settings.target.name,
+            task="image",
+            metric="accuracy",
+            limits=subject.limits,
+            members=(),
+            dominated=(),
+            families=(),
+            trials=0,
+            costed=0,
+            epochs=plan.epochs,
+            seed=plan.seed,
+            spent=Spending(),
+            settings=subject.settings,
+            preprocess=str(subject.test.preprocessing),
+        )
+
+    monkeypatch.setattr(searcher, "search_families", nothing)
+    words = [word for name, value in GIVEN.items() for word in ([name] if value is None else [name, value])]
+    assert main(["search", *DATA, *words, "--json"]) == 0
+    parser = argparse.ArgumentParser()
+    add(parser)
+    again = parser.parse_args(shlex.split(json.loads(capsys.readouterr().out)["command"])[2:])
+    given = parser.parse_args([*DATA, *words])
+    left = {action.dest for action in parser._actions} - ELSEWHERE
+    assert {name: getattr(again, name) for name in left} == {name: getattr(given, name) for name in left}
+    assert not [name for name in left if getattr(given, name) == parser.get_default(name)], "give it a value above"
 
 
 def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
