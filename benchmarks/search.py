@@ -14,7 +14,7 @@ import argparse
 import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,10 @@ FASHION = Path("/usr/share/datasets/fashion-mnist")
 KEYWORDS = (0.5847029089927673, 83)
 """Scale and zero point of MLPerf Tiny's keyword features in eight bits."""
 TARGET = "cortex-m4"
+BY_HAND, ALIKE, SEARCHED = "by hand", "by hand, compiled alike", "searched"
+"""Kinds of networks in the record."""
+KINDS = {"anchors": BY_HAND, "alike": ALIKE, "search": SEARCHED}
+"""These kinds by the words of the option `only`."""
 
 
 def fashion(_: Path) -> Split:
@@ -124,6 +128,17 @@ DS_CNN = SearchSpace(
     (stage("separable", width=64, depth=4),),
     stem=stage("conv", width=64, kernel="10x4", stride=2),
 )
+DS_CNN_STREAMED = replace(DS_CNN, name="DS-CNN, causal", causal=True)
+STREAMED = SearchSpace(
+    "streamed",
+    (
+        stage("temporal", width=(32, 48, 64), depth=(1, 2, 3), kernel=(5, 7, 9), stride=2),
+        stage("temporal", width=(48, 64, 96), depth=(1, 2, 3), kernel=(5, 7, 9)),
+    ),
+    stem=stage("frames", width=(24, 32, 48), kernel=(3, 5), stride=2),
+    causal=True,
+)
+"""Part of the space `temporal`: strides that suit a hop of four frames, and widths that use the cycles allowed."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +148,7 @@ class SearchedTask:
     name: str
     read: Callable[[Path], Split]
     anchors: Sequence[SearchSpace]
-    spaces: Sequence[str]
+    spaces: Sequence[str | SearchSpace]
     limits: Mapping[str, Any]
     epochs: int
     augment: str
@@ -141,7 +156,12 @@ class SearchedTask:
     """Options of `mote.compile` for the searched networks beside the limits."""
     teacher: SearchSpace | None = None
     """The network that all others learn from."""
+    compiled_alike: Sequence[SearchSpace] = ()
+    """Networks made by hand that are compiled with these options, too."""
+    runs: int = 1
+    """Inferences with these options for one sample: a stream has several."""
     strategy: str = "auto"
+    """Finalists of a supernet are trained longer than networks made by hand, those of halving exactly as they are."""
 
 
 TASKS = (
@@ -183,42 +203,51 @@ TASKS = (
         "keywords",
         keywords,
         (DS_CNN,),
-        ("temporal", "tenet"),
-        {},
-        40,
-        "shift=4",
-        {"stream": 1, "causal": True},
+        (STREAMED,),
+        {"cycles": 73_000},
+        80,
+        "time=5,stretch=0.15",
+        {"stream": 1, "causal": True, "hop": 4},
+        compiled_alike=(DS_CNN_STREAMED,),
+        runs=13,
+        strategy="halving",
     ),
 )
 
 
-def row(task: str, member: SearchMember, kind: str) -> dict[str, Any]:
-    """What is recorded of a network."""
+def row(task: SearchedTask, member: SearchMember, kind: str) -> dict[str, Any]:
+    """What is recorded of a network: costs of an inference, and how many of them a sample takes."""
     return {
-        "task": task,
-        "network": member.family if kind == "by hand" else member.name,
+        "task": task.name,
+        "network": member.name if kind == SEARCHED else member.family,
         "kind": kind,
         "test": round(100 * member.test, 2),
         "validation": round(100 * member.validation, 2),
         "ram": member.costs.ram,
         "flash": member.costs.flash,
         "cycles": round(member.costs.cycles),
+        "runs": 1 if kind == BY_HAND else task.runs,
         "choice": dict(member.choice),
     }
 
 
 def printed(rows: Sequence[Mapping[str, Any]]) -> None:
     """Prints a table of networks."""
-    print(f"{'task':9} {'network':18} {'test %':>7} {'RAM':>8} {'flash':>8} {'cycles':>12}")
+    print(f"{'task':9} {'network':18} {'test %':>7} {'RAM':>8} {'flash':>8} {'cycles':>12} {'of a sample':>12}")
     for r in rows:
-        print(f"{r['task']:9} {r['network']:18} {r['test']:7.2f} {r['ram']:8,} {r['flash']:8,} {r['cycles']:12,}")
+        print(
+            f"{r['task']:9} {r['network']:18} {r['test']:7.2f} {r['ram']:8,} {r['flash']:8,} {r['cycles']:12,}"
+            f" {r['cycles'] * r['runs']:12,}"
+        )
 
 
 def recorded(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Writes the networks of some tasks in place of those that are recorded."""
+    """Writes networks in place of those of the same tasks and kinds that are recorded."""
     kept = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else []
-    done = {r["task"] for r in rows}
-    RECORD.write_text(json.dumps([r for r in kept if r["task"] not in done] + [*rows], indent=1) + "\n", "utf-8")
+    done = {(r["task"], r["kind"]) for r in rows}
+    every = [r for r in kept if (r["task"], r["kind"]) not in done] + [*rows]
+    every.sort(key=lambda r: (r["task"], r["kind"]))
+    RECORD.write_text(json.dumps(every, indent=1) + "\n", "utf-8")
 
 
 def main() -> int:
@@ -231,7 +260,7 @@ def main() -> int:
     parser.add_argument("--trials", type=int)
     parser.add_argument("--finalists", type=int, default=8)
     parser.add_argument("--minutes", type=float)
-    parser.add_argument("--only", choices=("anchors", "search"), help="networks made by hand only, or the others")
+    parser.add_argument("--only", choices=KINDS, help="networks of one kind only")
     parser.add_argument("--output", type=Path, help="folder for models, reports and journals")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
     given = parser.parse_args()
@@ -248,10 +277,15 @@ def main() -> int:
             "workers": given.workers,
             "say": lambda text, name=task.name: print(f"{name}: {text}", flush=True),
         }
-        if task.anchors and given.only != "search":
-            result = search(train, space=task.anchors, trials=len(task.anchors), finalists=len(task.anchors), **common)
-            rows += [row(task.name, member, "by hand") for member in (*result.members, *result.dominated)]
-        if given.only != "anchors":
+        by_hand: tuple[tuple[str, Sequence[SearchSpace], Mapping[str, Any]], ...] = (
+            (BY_HAND, task.anchors, {}),
+            (ALIKE, task.compiled_alike, task.options),
+        )
+        for kind, spaces, options in by_hand:
+            if spaces and KINDS.get(given.only, kind) == kind:
+                result = search(train, space=spaces, trials=len(spaces), finalists=len(spaces), **common, **options)
+                rows += [row(task, member, kind) for member in (*result.members, *result.dominated)]
+        if given.only in (None, "search"):
             if given.output is not None:
                 given.output.mkdir(parents=True, exist_ok=True)
             place = {} if given.output is None else {"journal": given.output / f"{task.name}.jsonl"}
@@ -269,7 +303,7 @@ def main() -> int:
             )
             if given.output is not None:
                 result.write(given.output / task.name, force=True)
-            rows += [row(task.name, member, "searched") for member in (*result.members, *result.dominated)]
+            rows += [row(task, member, SEARCHED) for member in (*result.members, *result.dominated)]
     printed(rows)
     if given.record:
         recorded(rows)
