@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from math import inf
+from typing import NamedTuple
 
-from mote.compiler.line import lowering, optimized
+from mote.compiler.line import USUAL_CODE, lowering, optimized
 from mote.compiler.settings import Settings
 from mote.graph import Graph
 from mote.graph.region import Numbers
@@ -14,38 +17,100 @@ from mote.nas.costs.shape_offers import ShapeOffers
 from mote.passes.shrinking import trim_kernels
 from mote.plan.goal import Goal
 from mote.plan.scheduling.rows import roots
-from mote.plan.selection.code_size_model import flash
-from mote.plan.selection.select import Linked, Selection, Way, ordered
+from mote.plan.selection.code_size_model import code
+from mote.plan.selection.select import MOST_RATE, SHARING, Selection, Way, ordered
 
 MOST_ROWS = 64
 """Rows of a call, of kernels that prefer several."""
 CODE = 600
 """Bytes of a model's code beside its kernels."""
-
-
-class QuickSelection(Selection):
-    """A selection whose layers do not look for code that they could share."""
-
-    def _linked(self, rate: float) -> Linked:
-        return NOTHING
-
-
-NOTHING = Linked(0.0, frozenset())
 WAYS = (Way(group=MOST_ROWS), Way(layouts=False, room=0, group=MOST_ROWS))
+"""Selections with tensors in any layout, and in the usual one."""
+CODE_RATES = (3.0, 1.0, 0.3, 0.1)
+"""Exchange rates of code by those of constants, from which the first is taken that does not slow down a model much."""
+STEEPER = 4.0
+"""Price increase of flash from one attempt to fit a budget to the next."""
+ROUNDS = 3
+"""How often layers look for kernels with code that others have."""
+
+
+class KernelOffer(NamedTuple):
+    """A kernel of a layer by what it takes."""
+
+    kernel: Packed
+    cycles: float
+    constants: int
+    code: Mapping[str, float]
+    """Bytes of the pieces of its code, which other layers may share."""
+
+    def price(self, rate: float, code_rate: float, there: Container[str] = ()) -> float:
+        """Cycles, with flash at exchange rates; pieces of code that are there cost nothing."""
+        price = self.cycles + rate * self.constants
+        if code_rate:
+            price += code_rate * sum([nbytes for piece, nbytes in self.code.items() if piece not in there])
+        return price
+
+
+Offered = Mapping[Numbers, Sequence[KernelOffer]]
+ChosenOffers = dict[Numbers, KernelOffer]
 
 
 def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
-    """RAM, flash and cycles of a graph whose operators run whole, each with the kernel that is best by itself."""
+    """RAM, flash and cycles of a graph whose operators run whole, with kernels for the policy and the flash budget."""
     made = ordered(_ready(graph, settings))
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
-    offers = ShapeOffers(made)
-    return min((_selected(QuickSelection(offers, lowering(settings), goal, way)) for way in WAYS), key=lambda c: c[2])
+    most = inf if settings.flash_limit is None else settings.flash_limit - USUAL_CODE
+    offers, taken = ShapeOffers(made), dict[tuple[Packed, bool], float]()
+    costs = [_costs(Selection(offers, lowering(settings), goal, way, taken), most) for way in WAYS]
+    return min(costs, key=lambda c: (max(c[1] - most, 0), c[2]))
 
 
-def _selected(selection: Selection) -> tuple[int, int, int]:
-    kernels = {ops: selection.best(ops, True) for ops in selection.ops}
-    cycles = sum(selection.cost(ops, kernel, True) for ops, kernel in kernels.items())
-    return _peak(selection.graph, selection, kernels), round(flash(kernels.values())) + CODE, round(cycles)
+def _costs(selection: Selection, most: float) -> tuple[int, int, int]:
+    """The costs by the kernels of a selection, within a flash budget if that can be."""
+    offered = {
+        ops: [KernelOffer(k, selection.cost(ops, k, True), k.own_flash, code(k)) for k in kernels]
+        for ops, kernels in selection.variants.items()
+    }
+    rate = selection.rate
+    chosen = apart = _shared(offered, rate, 0.0)
+    for share in CODE_RATES if rate else ():
+        chosen = _shared(offered, rate, share * rate)
+        if _cycles(chosen) <= SHARING * _cycles(apart):
+            break
+    rate = max(rate, 1.0)
+    while _flash(chosen) > most and rate < MOST_RATE:
+        rate *= STEEPER
+        chosen = _shared(offered, rate, rate)
+    kernels = {ops: offer.kernel for ops, offer in chosen.items()}
+    return _peak(selection.graph, selection, kernels), round(_flash(chosen)) + CODE, round(_cycles(chosen))
+
+
+def _shared(offered: Offered, rate: float, code_rate: float) -> ChosenOffers:
+    """The offer for each layer at exchange rates of constants and code: the best by itself, then beside the others."""
+    chosen = {ops: min(some, key=lambda o: o.price(rate, code_rate)) for ops, some in offered.items()}
+    users = Counter([piece for offer in chosen.values() for piece in offer.code])
+    for _ in range(ROUNDS if code_rate else 0):
+        changed = False
+        for ops, some in offered.items():
+            mine = chosen[ops]
+            there = {piece for piece, count in users.items() if count > (piece in mine.code)}
+            best = min(some, key=lambda o: o.price(rate, code_rate, there))
+            if best is not mine:
+                users.subtract(mine.code.keys())
+                users.update(best.code.keys())
+                chosen[ops], changed = best, True
+        if not changed:
+            break
+    return chosen
+
+
+def _cycles(chosen: ChosenOffers) -> float:
+    return sum(offer.cycles for offer in chosen.values())
+
+
+def _flash(chosen: ChosenOffers) -> float:
+    pieces = {piece: nbytes for offer in chosen.values() for piece, nbytes in offer.code.items()}
+    return sum(offer.constants for offer in chosen.values()) + sum(pieces.values())
 
 
 def _ready(graph: Graph, settings: Settings) -> Graph:

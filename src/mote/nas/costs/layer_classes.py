@@ -14,7 +14,7 @@ from typing import Any
 from mote.graph import Op
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
-from mote.kernels.contract import NHWC, Layout, Packed
+from mote.kernels.contract import NHWC, Instance, Layout, Packed
 from mote.ops.common import WindowOp
 from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.windows.conv import Conv2D
@@ -27,6 +27,8 @@ MANY, FEW = 20, 16
 """The same for channels."""
 REST = 4
 """Kernels compute as many pixels and channels at once, or parts of that."""
+GENERAL = ("ANY", "WIDENING")
+"""Marks of macros whose code layers of any shape share."""
 WINDOWS = (Conv2D, DepthwiseConv2D, MaxPool, AveragePool)
 
 
@@ -131,6 +133,7 @@ def for_layer(kernel: Packed, ops: Sequence[Op], small: Outlines, outlines: Outl
     if kernel.needs.scratch:
         grown = _inputs(ops, outlines) / _inputs(ops, small)
         values["needs"] = replace(kernel.needs, scratch=round(kernel.needs.scratch * grown))
+    values["instances"] = tuple(_own(instance, ops, outlines) for instance in kernel.instances)
     return ClassKernel(**values, constants=_constants(kernel, ops, small, outlines))
 
 
@@ -143,6 +146,15 @@ def _constants(kernel: Packed, ops: Sequence[Op], small: Outlines, outlines: Out
     channels, fewer = (some[ops[-1].outputs[0]].shape[-1] for some in (outlines, small))
     each, rest = divmod(kernel.constants, less)
     return each * weights + round(rest * channels / fewer)
+
+
+def _own(instance: Instance, ops: Sequence[Op], outlines: Outlines) -> Instance:
+    """Code that was made for a layer of this shape, which others do not share."""
+    if not instance.code or any(mark in instance.macro for mark in GENERAL):
+        return instance
+    first, last = outlines[ops[0].inputs[0]].shape, outlines[ops[-1].outputs[0]].shape
+    shape = f"{first[-1]}x{last[-1]}" if isinstance(ops[-1], Conv2D) else f"{first[2]}x{first[-1]}"
+    return replace(instance, arguments=(*instance.arguments, shape))
 
 
 def _inputs(ops: Sequence[Op], outlines: Outlines) -> int:

@@ -22,7 +22,8 @@ from mote.plan.selection.code_size_model import flash
 from mote.plan.selection.estimate import estimate
 
 NEAR = 1.25
-"""A quick estimate is this close to the cycles of the plan: one that exceeds a limit by more is above it."""
+"""A quick estimate is this close to the flash and the cycles of the plan: one that exceeds a limit by more is above
+it."""
 
 Verdict = NetworkCosts | DoesNotFit
 
@@ -83,7 +84,7 @@ class Pricer:
         except MoteError:  # an operator that cannot run by itself, as a loop over time: only a plan tells
             return self._planned(network)
         ram = ram if settings.ram_limit is None else min(ram, settings.ram_limit)
-        sure = limited(timed(settings.target, 0, 0, int(cycles / NEAR)), self.limits, least=True)
+        sure = limited(timed(settings.target, 0, int(nbytes / NEAR), int(cycles / NEAR)), self.limits, least=True)
         return sure if isinstance(sure, DoesNotFit) else timed(settings.target, ram, nbytes, cycles)
 
     def _planned(self, network: Network) -> Verdict:

@@ -56,12 +56,28 @@ class ShapeOffers(Offers):
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
         self._outlines: dict[Numbers, Outlined | None] = {}
+        self._regions: dict[Lowering, list[Numbers]] = {}
+        self._preferred: dict[tuple[Numbers, Lowering], Layout | None] = {}
+
+    def regions(self, how: Lowering) -> list[Numbers]:
+        if how not in self._regions:
+            self._regions[how] = super().regions(how)
+        return self._regions[how]
+
+    def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
+        if (ops, how) not in self._preferred:
+            self._preferred[ops, how] = super().preferred(ops, how)
+        return self._preferred[ops, how]
 
     def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
         if how.fixed is not None or how.sealed or how.copied:
             return super().everything(ops, how)
-        asking = Asking(how.features, how.coded)
-        outlined = self._outlined(ops)
+        if (ops, how) not in self._kernels:
+            self._kernels[ops, how] = self._asked(ops, how)
+        return self._kernels[ops, how]
+
+    def _asked(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        asking, outlined = Asking(how.features, how.coded), self._outlined(ops)
         if outlined is None:
             return self._view(ops, how).once(asking)
         small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
