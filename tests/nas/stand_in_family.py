@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -55,13 +55,18 @@ class StandInFamily:
             return DoesNotFit(f"takes {ram} bytes of RAM, {self.ram} are allowed")
         return NetworkCosts(ram, 50 * width * depth, 1000 * width * width * depth)
 
+    def estimate(self, choice: Choice) -> NetworkCosts | DoesNotFit | None:
+        """Costs that are a little off, and say of more than fits that it does."""
+        costs = replace(self, ram=2 * self.ram).costs(choice)
+        return replace(costs, flash=costs.flash + 7) if isinstance(costs, NetworkCosts) else costs
+
     def prepared(self, checkpoint: str, say: Say) -> StandInFamily:
         if checkpoint:
             Path(checkpoint).write_bytes(b"weights")
         return self
 
     def score(self, choice: Choice, epochs: int) -> float:
-        assert isinstance(self.costs(choice), NetworkCosts), "what does not fit is never trained"
+        assert self.shared or isinstance(self.costs(choice), NetworkCosts), "what does not fit is never trained"
         if self.broken and choice["width"] >= self.broken:
             raise MoteError("training did not converge")
         if self.log:

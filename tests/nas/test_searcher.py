@@ -245,3 +245,19 @@ def test_bytes_of_images_are_trained_and_tested_as_floats() -> None:
         "--space one --precision int4 --trials 1 --finalists 1 --augment shift=1 --device cpu --optimize size -o best"
     )
     assert result.command().endswith(f"--cycles 9000000 --seed 3 --epochs 1 --validate 'option data' {told}")
+
+
+def test_only_the_front_is_planned() -> None:
+    """Other candidates of a supernet have estimates; what fits by these only is left out."""
+    family = StandInFamily(shared=True)
+    with running((family,)) as runner:
+        evaluator, rng = CandidateEvaluator((family,), runner), Random(0)
+        first = beginning(evaluator, [0], 12, rng)
+        assert not any(candidate.planned for candidate in first)
+        scored = evolve(evaluator, first, 60, rng)
+    best = front(scored, *AXES)
+    assert [c.costs for c in best] == [family.costs(c.choice) for c in best]
+    assert best == [c for c in front(scored, *AXES) if c.planned]
+    assert evaluator.refusals
+    assert len(scored) == 60
+    assert any(not candidate.planned for candidate in scored)

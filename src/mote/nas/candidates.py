@@ -27,6 +27,8 @@ class SearchCandidate:
     accuracy: float = 0.0
     epochs: int = 0
     """Epochs that it was trained for."""
+    planned: bool = True
+    """Whether its costs are those of a plan, and no estimates."""
 
     @property
     def key(self) -> str:
@@ -68,26 +70,48 @@ class CandidateEvaluator:
         self.families, self.runner, self.say = families, runner, say
         self.effort = effort if effort is not None else SearchEffort()
         self.best: list[SearchCandidate] = []
-        """The front so far, of candidates trained for the most epochs."""
+        """The front so far, of candidates trained for the most epochs; their costs are those of plans."""
+        self.refusals: list[str] = []
+        """Why candidates do not fit whose estimates did."""
 
     def candidate(self, family: int, choice: Choice) -> SearchCandidate | None:
-        """A choice with its costs; None where it does not fit."""
+        """A choice with its costs; None where it does not fit. Candidates that are scored without training have
+        estimated costs at first."""
         self.effort.costed += 1
-        costs = self.families[family].costs(choice)
-        return SearchCandidate(family, choice, costs) if isinstance(costs, NetworkCosts) else None
+        own = self.families[family]
+        quick = own.estimate(choice) if own.shared else None
+        costs = own.costs(choice) if quick is None else quick
+        return (
+            SearchCandidate(family, choice, costs, planned=quick is None) if isinstance(costs, NetworkCosts) else None
+        )
+
+    def planned(self, candidate: SearchCandidate) -> SearchCandidate | None:
+        """A candidate with the costs of its plan; None where that does not fit."""
+        if candidate.planned:
+            return candidate
+        costs = self.families[candidate.family].costs(candidate.choice)
+        if isinstance(costs, DoesNotFit):
+            self.refusals.append(costs.reason)
+            return None
+        return replace(candidate, costs=costs, planned=True)
 
     def scored(
         self, candidates: Iterable[SearchCandidate], epochs: int, *, share: float = 1.0, what: str = ""
     ) -> Iterator[SearchCandidate]:
-        """Candidates with their accuracy, in order, until a share of the time is spent; at least one."""
+        """Candidates with their accuracy, in order, until a share of the time is spent; at least one. The front is
+        planned; what does not fit is left out."""
         wanted = list(candidates)
         items = [(c.family, c.choice, epochs) for c in wanted]
         for candidate, (_, accuracy) in zip(wanted, self._run(_score, items), strict=False):
             if accuracy is None:
                 continue
-            done = replace(candidate, accuracy=accuracy, epochs=epochs)
+            self.best = [c for c in self.best if c.epochs == epochs]
+            known = replace(candidate, accuracy=accuracy, epochs=epochs)
+            done = self.planned(known) if known in front((*self.best, known), *AXES) else known
+            if done is None:
+                continue
             self.effort.trials += 1
-            self.best = front((c for c in (*self.best, done) if c.epochs == epochs), *AXES)
+            self.best = front((*self.best, done), *AXES)
             self.say(f"{what}{self.effort.trials:,} trials; front so far: {shown(self.best)}")
             yield done
             if self.effort.over(share):

@@ -19,6 +19,8 @@ TOURNAMENT = 6
 """Members of the population of which the best is a parent."""
 CROSSED = 0.3
 """The share of children of two parents."""
+MOST_TRIED = 3
+"""At most so many candidates are scored for each trial, those included whose plans do not fit."""
 TRIES = 500
 """Choices in a row that do not fit, or were scored already, before a search ends."""
 
@@ -36,11 +38,13 @@ def evolve(
     what = f"{epochs} epochs: " if epochs else ""
     tried = {c.key for c in first}
     population = list(evaluator.scored(first, epochs, share=share, what=what))
+    if not population and evaluator.refusals:
+        raise _nothing_fits(evaluator.refusals)
     scored = list(population)
-    while population and len(tried) < trials and not evaluator.effort.over(share):
+    while population and _spent(evaluator, tried) < trials and not evaluator.effort.over(share):
         order = {c.key: rank for rank, c in enumerate(ranked(population))}
         children: dict[str, SearchCandidate] = {}
-        for _ in range(min(GENERATION, trials - len(tried))):
+        for _ in range(min(GENERATION, trials - _spent(evaluator, tried))):
             child = _child(evaluator, population, order, {*tried, *children}, rng)
             if child is not None:
                 children[child.key] = child
@@ -51,6 +55,11 @@ def evolve(
         scored += good
         population = [*population, *good][-POPULATION:]
     return scored
+
+
+def _spent(evaluator: CandidateEvaluator, tried: Set[str]) -> int:
+    """Candidates that count as trials: not those that do not fit although estimates say so, unless they are many."""
+    return max(len(tried) - len(evaluator.refusals), len(tried) // MOST_TRIED)
 
 
 def beginning(evaluator: CandidateEvaluator, families: Sequence[int], count: int, rng: Random) -> list[SearchCandidate]:
@@ -71,12 +80,16 @@ def beginning(evaluator: CandidateEvaluator, families: Sequence[int], count: int
             if candidate is not None:
                 chosen[candidate.key] = candidate
     if not chosen:
-        raise MoteError(
-            f"none of {len(reasons):,} networks fits: {reasons[0] if reasons else 'there is nothing to choose from'}",
-            where="option ram",
-            remedy="allow more RAM, flash or time, or give a space of smaller networks",
-        )
+        raise _nothing_fits(reasons)
     return list(chosen.values())
+
+
+def _nothing_fits(reasons: Sequence[str]) -> MoteError:
+    return MoteError(
+        f"none of {len(reasons):,} networks fits: {reasons[0] if reasons else 'there is nothing to choose from'}",
+        where="option ram",
+        remedy="allow more RAM, flash or time, or give a space of smaller networks",
+    )
 
 
 def _child(

@@ -74,6 +74,10 @@ class ModelFamily(Protocol):
     def costs(self, choice: Choice) -> NetworkCosts | DoesNotFit:
         """The costs on the target, or why it exceeds a limit; nothing is trained for it."""
 
+    def estimate(self, choice: Choice) -> NetworkCosts | DoesNotFit | None:
+        """About the costs, or why it exceeds a limit for sure, in a small part of the time; None where there is nothing
+        quicker than the costs."""
+
     def prepared(self, checkpoint: str, say: Say) -> Self:
         """The family after training what its candidates share; `checkpoint` begins the names of files to keep it in
         and to read it from, or is empty. A family that shares nothing returns itself."""

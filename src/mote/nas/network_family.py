@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +20,7 @@ from mote.extras import require
 from mote.files import read_file, replace_file
 from mote.frontends.tflite.export import export
 from mote.nas.costs.network_costs import DoesNotFit, NetworkCosts
-from mote.nas.costs.pricer import Pricer
+from mote.nas.costs.pricer import Pricer, Verdict
 from mote.nas.family import MODEL, Choice, FinishedMember
 from mote.nas.folding import folded, with_outputs
 from mote.nas.graphs import onnx_file
@@ -153,11 +153,17 @@ class NetworkFamily:
         return next((task for task in self.tasks if task.front_end == wanted), self.tasks[0])
 
     def costs(self, choice: Choice) -> NetworkCosts | DoesNotFit:
+        return self._costed(choice, self.pricer.costs)
+
+    def estimate(self, choice: Choice) -> NetworkCosts | DoesNotFit:
+        return self._costed(choice, self.pricer.estimate)
+
+    def _costed(self, choice: Choice, costs: Callable[[Network], Verdict]) -> NetworkCosts | DoesNotFit:
         try:
             network = self.network(choice)
         except MoteError as error:  # a window that does not fit into so few rows
             return DoesNotFit(str(error))
-        return self.pricer.costs(network)
+        return costs(network)
 
     @property
     def _target(self) -> tuple[object, ...]:

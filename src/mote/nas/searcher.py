@@ -376,7 +376,8 @@ def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCa
             trials = plan.trials or TRAINED
             scored = halve(evaluator, numbers, trials, plan.epochs, count, plan.seed, CHOOSING)
         if scored:
-            finalists += scored if len(scored) <= count else spread(_worthy(front(scored, *AXES), count), count)
+            best = scored if len(scored) <= count else spread(_worthy(front(scored, *AXES), count), count)
+            finalists += filter(None, map(evaluator.planned, best))
     if not finalists:
         raise MoteError(
             "no candidate could be trained", where="option data", remedy="look at the data: are its values finite?"

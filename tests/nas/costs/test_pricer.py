@@ -18,11 +18,14 @@ from mote.nas.graphs.integers import integer_graph
 from mote.nas.spaces.layers import INPUT, ConvLayer, GruLayer, LastLayer
 from mote.nas.spaces.network import Network
 from mote.nas.spaces.space import SearchSpace
+from mote.nas.spaces.space_file import builtin
 from mote.nas.spaces.stage import SpaceHead, SpaceStage
 from tests.nas.costs.drawn_networks import drawn_network
 
 TARGETS = ("cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc")
 FITS = CostLimits(ram=32 << 10)
+RAM_NEAR = 1.5
+"""How close estimated RAM is to that of the plan, which may run layers by rows (docs: Costs)."""
 CODE_ERROR = 4600
 """The most bytes by which linked code has differed from the model of its size (docs: Costs)."""
 
@@ -99,6 +102,20 @@ def test_bounds_leave_out_taps_outside_of_the_image() -> None:
     assert (bound.flash <= exact.flash, bound.cycles <= exact.cycles) == (True, True)
     assert bound.flash == 16 * 64
     assert exact.cycles / NEAR <= quick.cycles <= exact.cycles * NEAR
+
+
+@pytest.mark.parametrize("flash", [None, 24 << 10], ids=["any flash", "little flash"])
+def test_estimates_of_a_space_are_near_the_plan(flash: int | None) -> None:
+    """Kernels of a class of layers cost others of the class as much as their own would."""
+    space = builtin("separable")
+    network = replace(space.network(space.random(Random(0)), (16, 16, 3), 10), preprocess="")
+    pricer = Pricer(_settings(), CostLimits(ram=32 << 10, flash=flash))
+    quick, exact = pricer.estimate(network), pricer.costs(network)
+    assert isinstance(quick, NetworkCosts)
+    assert isinstance(exact, NetworkCosts)
+    assert exact.cycles / NEAR <= quick.cycles <= exact.cycles * NEAR
+    assert exact.flash / NEAR <= quick.flash <= exact.flash * NEAR
+    assert exact.ram / RAM_NEAR <= quick.ram <= exact.ram * RAM_NEAR
 
 
 @pytest.mark.parametrize("name", ["ram", "flash", "cycles"])

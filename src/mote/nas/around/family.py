@@ -115,6 +115,9 @@ class AroundFamily:
         made = integers(graph, seen.ranges, Scheme(layers=layers), wide=seen.wide, insides=seen.insides)
         return self.pricing.costs(made.graph)
 
+    def estimate(self, choice: Choice) -> None:
+        return None
+
     def prepared(self, checkpoint: str, say: Say) -> Self:
         return self
 

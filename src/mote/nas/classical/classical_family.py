@@ -88,6 +88,9 @@ class ClassicalFamily:
             return DoesNotFit(error.reason)
         return limited(costs_of(compiled), self.limits)
 
+    def estimate(self, choice: Choice) -> None:
+        return None
+
     def prepared(self, checkpoint: str, say: Say) -> Self:
         return self
 

@@ -18,7 +18,7 @@ from mote.passes.shrinking import trim_kernels
 from mote.plan.goal import Goal
 from mote.plan.scheduling.rows import roots
 from mote.plan.selection.code_size_model import code
-from mote.plan.selection.select import MOST_RATE, SHARING, Selection, Way, ordered
+from mote.plan.selection.select import SHARING, Selection, Way, ordered
 
 MOST_ROWS = 64
 """Rows of a call, of kernels that prefer several."""
@@ -28,8 +28,10 @@ WAYS = (Way(group=MOST_ROWS), Way(layouts=False, room=0, group=MOST_ROWS))
 """Selections with tensors in any layout, and in the usual one."""
 CODE_RATES = (3.0, 1.0, 0.3, 0.1)
 """Exchange rates of code by those of constants, from which the first is taken that does not slow down a model much."""
-STEEPER = 4.0
+STEEPER = 2.0
 """Price increase of flash from one attempt to fit a budget to the next."""
+STEPS = [(step, share) for step in range(9) for share in (0.25, 1.0)]
+"""These attempts: how often the price of flash increases, and the exchange rate of code by that of constants."""
 ROUNDS = 3
 """How often layers look for kernels with code that others have."""
 
@@ -59,10 +61,15 @@ def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
     """RAM, flash and cycles of a graph whose operators run whole, with kernels for the policy and the flash budget."""
     made = ordered(_ready(graph, settings))
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
-    most = inf if settings.flash_limit is None else settings.flash_limit - USUAL_CODE
+    most = inf if settings.flash_limit is None else settings.flash_limit - _others(settings)
     offers, taken = ShapeOffers(made), dict[tuple[Packed, bool], float]()
     costs = [_costs(Selection(offers, lowering(settings), goal, way, taken), most) for way in WAYS]
-    return min(costs, key=lambda c: (max(c[1] - most, 0), c[2]))
+    return min(costs, key=lambda c: (max(c[1] - CODE - most, 0), c[2]))
+
+
+def _others(settings: Settings) -> int:
+    """Bytes that plans reserve for code other than kernels."""
+    return settings.other_code if settings.flash is not None else USUAL_CODE
 
 
 def _costs(selection: Selection, most: float) -> tuple[int, int, int]:
@@ -77,12 +84,18 @@ def _costs(selection: Selection, most: float) -> tuple[int, int, int]:
         chosen = _shared(offered, rate, share * rate)
         if _cycles(chosen) <= SHARING * _cycles(apart):
             break
-    rate = max(rate, 1.0)
-    while _flash(chosen) > most and rate < MOST_RATE:
-        rate *= STEEPER
-        chosen = _shared(offered, rate, rate)
+    if _flash(chosen) > most:
+        chosen = _fitted(offered, max(rate, 1.0), most)
     kernels = {ops: offer.kernel for ops, offer in chosen.items()}
     return _peak(selection.graph, selection, kernels), round(_flash(chosen)) + CODE, round(_cycles(chosen))
+
+
+def _fitted(offered: Offered, rate: float, most: float) -> ChosenOffers:
+    """The fastest offers within a flash budget, or those that take the least flash, at exchange rates from this one
+    on."""
+    tried = [_shared(offered, rate * STEEPER**step, rate * STEEPER**step * share) for step, share in STEPS]
+    fitting = [chosen for chosen in tried if _flash(chosen) <= most]
+    return min(fitting, key=_cycles) if fitting else min(tried, key=_flash)
 
 
 def _shared(offered: Offered, rate: float, code_rate: float) -> ChosenOffers:
