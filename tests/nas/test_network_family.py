@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -48,6 +49,17 @@ def test_a_space_is_narrowed_to_values_of_networks_that_fit() -> None:
     assert made.space.size == len(made.pool) == 4, "the search begins with all of them"
     assert list(made.first())[2:] == list(made.pool)
     assert 0 <= made.score(made.pool[0], 0) <= 1
+
+
+def test_random_networks_use_the_limits() -> None:
+    made = family(strategy=HALVING)
+
+    def mean(draw: Callable[[Random], Mapping[str, Any]]) -> float:
+        rng = Random(0)
+        networks = [made.network(draw(rng)) for _ in range(60)]
+        return float(np.mean([network.macs for network in networks if made.pricer.may_fit(network)]))
+
+    assert mean(made.random) > 1.15 * mean(SPACE.random)
 
 
 def test_networks_of_wide_spaces_are_trained_one_by_one() -> None:

@@ -45,6 +45,10 @@ AXES: tuple[Callable[[SearchCandidate], float], ...] = (
 """Accuracy, RAM, flash and cycles; less is better."""
 
 
+WORTH = 0.7
+"""The share of the best accuracy below which a candidate is worth little, however cheap it is."""
+
+
 @dataclass
 class SearchEffort:
     """The time and the trials of a search."""
@@ -170,15 +174,23 @@ def _finish(families: Sequence[ModelFamily], item: tuple[int, Choice, int]) -> d
 
 def ranked(candidates: Sequence[SearchCandidate]) -> list[SearchCandidate]:
     """Candidates by non-dominated sorting: those of the front first, then those of the front without these, and so on;
-    within a front those in sparse regions first."""
+    within a front those in sparse regions first. Those far below the most accurate one are last, however cheap."""
+    least = least_worth(candidates)
     ordered: list[SearchCandidate] = []
-    left = list(candidates)
-    while left:
-        best = front(left, *AXES)
-        ordered += spread(best, len(best))
-        members = {id(c) for c in best}
-        left = [c for c in left if id(c) not in members]
+    for worthy in (True, False):
+        left = [c for c in candidates if (c.accuracy >= least) is worthy]
+        while left:
+            best = front(left, *AXES)
+            ordered += spread(best, len(best))
+            members = {id(c) for c in best}
+            left = [c for c in left if id(c) not in members]
     return ordered
+
+
+def least_worth(candidates: Sequence[SearchCandidate]) -> float:
+    """The accuracy below which a candidate is worth little beside the most accurate one."""
+    best = max((c.accuracy for c in candidates), default=0.0)
+    return best - (1 - WORTH) * abs(best)
 
 
 def spread(candidates: Sequence[SearchCandidate], count: int) -> list[SearchCandidate]:

@@ -51,6 +51,8 @@ POOL = 48
 """Random networks that fit, by which a space is narrowed."""
 DRAWN = 500
 """Random choices in a row that do not fit, before no more are drawn."""
+DRAWN_AT_ONCE = 6
+"""Random networks of which the largest is taken."""
 TRIES = 20
 """Random networks, one after another, that may be impossible."""
 CALIBRATED = 1024
@@ -130,7 +132,18 @@ class NetworkFamily:
         return [self.space.smallest(), self.space.largest(), *self.pool]
 
     def random(self, rng: Random) -> Choice:
-        return self.space.random(rng)
+        """A random choice. Every second one on average is the largest of a few that may fit: limits are there to be
+        used, and most networks of a space are far below or above them."""
+        several = [self.space.random(rng) for _ in range(rng.choice((1, DRAWN_AT_ONCE)))]
+        return max(several, key=self._size)
+
+    def _size(self, choice: Choice) -> int:
+        """Multiply-accumulate operations of a network that may fit; -1 of one that cannot be, or exceeds a limit."""
+        with suppress(MoteError):
+            network = self.network(choice)
+            if self.pricer.may_fit(network):
+                return network.macs
+        return -1
 
     def mutated(self, choice: Choice, rng: Random) -> Choice:
         return self.space.mutated(choice, rng)

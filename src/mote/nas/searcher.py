@@ -21,7 +21,7 @@ from mote.features.pipeline import preprocessing
 from mote.nas.around.family import AroundFamily
 from mote.nas.around.given import given_model
 from mote.nas.around.pricing import GraphPricing
-from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, spread
+from mote.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, least_worth, spread
 from mote.nas.classical.classical_family import ClassicalFamily, suits
 from mote.nas.classical.classical_space import ClassicalSpace
 from mote.nas.costs.compiled_costs import compiled_model, costs_of, limited
@@ -54,8 +54,6 @@ GIVEN = "given"
 """The name of the model that is searched around."""
 FINALISTS = 6
 """Candidates that are trained to the end."""
-WORTH = 0.7
-"""The share of the best accuracy that a finalist has, where there are enough of them."""
 DEFAULTS = {"finalists": FINALISTS, "device": "auto", "optimize": "balanced", "strategy": AUTO}
 """Options that the command of a result leaves out."""
 SHARING_TIME = 1 / 3
@@ -388,7 +386,7 @@ def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCa
 def _worthy(best: Sequence[SearchCandidate], count: int) -> list[SearchCandidate]:
     """Members of a front that are not far below the most accurate one, or so many of the most accurate."""
     ordered = sorted(best, key=lambda c: -c.accuracy)
-    least = ordered[0].accuracy - (1 - WORTH) * abs(ordered[0].accuracy)
+    least = least_worth(ordered)
     return [c for rank, c in enumerate(ordered) if rank < count or c.accuracy >= least]
 
 
