@@ -18,6 +18,7 @@ from mote.nas.costs.network_costs import CostLimits, NetworkCosts
 from mote.nas.costs.pricer import Pricer
 from mote.nas.network_family import HALVING, SHARING, NetworkFamily
 from mote.nas.spaces.space import SearchSpace
+from mote.nas.spaces.space_file import builtin
 from mote.nas.spaces.stage import SpaceStage
 from mote.nas.tasks import learning_tasks
 from mote.progress import silent
@@ -63,12 +64,20 @@ def test_random_networks_use_the_limits() -> None:
 
 
 def test_networks_of_wide_spaces_are_trained_one_by_one() -> None:
-    assert family().prepared("", silent).shared
+    even = replace(SPACE, stages=(replace(SPACE.stages[0], depth=1),))
+    assert family(even).prepared("", silent).shared
     stages = (replace(SPACE.stages[0], width=(1, 2, 3, 48)),)
     wide = replace(SPACE, stages=stages, stem=SpaceStage("conv", width=(1, 2, 3, 64)))
     pricer = Pricer(make_settings(target="cortex-m4"))
     made = replace(family(wide, count=6), pricer=pricer).prepared("", silent)
     assert made.width > 8 and made.strategy == HALVING and not made.state and not made.shared
+
+
+def test_depths_are_shared_by_blocks_with_shortcuts() -> None:
+    made = family().prepared("", silent)
+    assert not made.space.skips and made.width < 8 and made.strategy == HALVING
+    assert builtin("mobile").skips and not builtin("separable").skips
+    assert replace(builtin("separable"), stages=(SpaceStage("separable", width=(4, 8), depth=2),)).skips
 
 
 def test_one_network_needs_no_supernet() -> None:

@@ -126,7 +126,8 @@ class NetworkFamily:
             for part in (task.train, task.validation)
         ]
         taught = None if self.teacher is None else self.teacher.space
-        return digest(self.space, data, self._target, self.epochs, self.seed, self.augment, self.device, taught)
+        how = self.epochs, self.seed, self.augment, self.device, self.strategy, taught
+        return digest(self.space, data, self._target, *how)
 
     def first(self) -> Sequence[Choice]:
         return [self.space.smallest(), self.space.largest(), *self.pool]
@@ -199,7 +200,7 @@ class NetworkFamily:
         if not self.shared:
             return self
         near = self._narrowed(say)
-        if not near.pool or (self.strategy == AUTO and near.width > WIDE):
+        if not near.pool or (self.strategy == AUTO and (near.width > WIDE or not near.space.skips)):
             return replace(near, strategy=HALVING)
         file = Path(f"{checkpoint}.supernet")
         if checkpoint and file.is_file():
@@ -229,16 +230,15 @@ class NetworkFamily:
     def _trained_supernet(self, say: Say) -> bytes:
         supernets: Any = import_module(SUPERNET)
         supernet, (task,) = self._new_supernet(), self.tasks
-        data, smallest = examples(supernet.largest, task, task.train), self.network(self.space.smallest())
+        data = examples(supernet.largest, task, task.train)
         recipe = supernets.SupernetRecipe(self.epochs, batch_size(task), seed=self.seed, augment=self.augment)
         if self.seconds < inf:
             probe = self._new_supernet()
-            taken = supernets.epoch_seconds(probe, data, smallest, self._sampled, recipe, device=self.device)
+            taken = supernets.epoch_seconds(probe, data, self._sampled, recipe, device=self.device)
             recipe = replace(recipe, epochs=min(self.epochs, max(1, int(self.seconds / taken))))
         supernets.train_supernet(
             supernet,
             data,
-            smallest,
             self._sampled,
             recipe,
             device=self.device,

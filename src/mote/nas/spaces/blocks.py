@@ -67,6 +67,8 @@ class NetworkBlock:
     """Whether the sizes of its weights depend on the number of columns of its input."""
     shared: bool = True
     """Whether its weights can be part of larger ones of a supernet."""
+    shortcut: bool = True
+    """Whether it adds to its input where it keeps its shape."""
 
 
 def _conv(stack: LayerStack, block: BlockValues) -> None:
@@ -216,9 +218,11 @@ def _dense(stack: LayerStack, block: BlockValues) -> None:
 _WINDOW: Mapping[str, OptionValue | None] = {"width": KEPT, "stride": 1, "kernel": 3, "activation": "relu"}
 _DILATED = {**_WINDOW, "dilation": 1}
 BLOCKS: Mapping[str, NetworkBlock] = {
-    "conv": NetworkBlock(_conv, {**_DILATED, "width": REQUIRED}, "a convolution"),
-    "pool": NetworkBlock(_pool, {"kernel": 2, "stride": 2}, "max pooling"),
-    "separable": NetworkBlock(_separable, _DILATED, "a depthwise and a pointwise convolution (MobileNet, DS-CNN)"),
+    "conv": NetworkBlock(_conv, {**_DILATED, "width": REQUIRED}, "a convolution", shortcut=False),
+    "pool": NetworkBlock(_pool, {"kernel": 2, "stride": 2}, "max pooling", shortcut=False),
+    "separable": NetworkBlock(
+        _separable, _DILATED, "a depthwise and a pointwise convolution (MobileNet, DS-CNN)", shortcut=False
+    ),
     "mobile": NetworkBlock(_mobile, {**_DILATED, "expand": 4}, "an inverted residual (MobileNetV2)"),
     "fused": NetworkBlock(
         _fused,
@@ -240,6 +244,7 @@ BLOCKS: Mapping[str, NetworkBlock] = {
         {"width": REQUIRED, "stride": 1, "kernel": 3, "activation": "relu"},
         "a convolution over whole rows: bins or pixels of a row become channels of a sequence",
         rows=True,
+        shortcut=False,
     ),
     "temporal": NetworkBlock(
         _temporal, _DILATED, "a depthwise convolution over time and a pointwise one (TC-ResNet, MatchboxNet)", True
@@ -248,7 +253,7 @@ BLOCKS: Mapping[str, NetworkBlock] = {
         _tenet, {**_DILATED, "kernel": 9, "expand": 3}, "an inverted residual over time with branches (TENet)", True
     ),
     "gated": NetworkBlock(_gated, _DILATED, "a convolution over time whose channels are gated (SparkNet)", True),
-    "gru": NetworkBlock(_gru, {"width": REQUIRED}, "a gated recurrent unit", True, shared=False),
+    "gru": NetworkBlock(_gru, {"width": REQUIRED}, "a gated recurrent unit", True, shared=False, shortcut=False),
     "transformer": NetworkBlock(
         _transformer,
         {"width": KEPT, "heads": 2, "expand": 2, "activation": "relu"},
@@ -256,5 +261,7 @@ BLOCKS: Mapping[str, NetworkBlock] = {
         True,
         shared=False,
     ),
-    "mlp": NetworkBlock(_dense, {"width": REQUIRED, "activation": "relu"}, "a fully connected layer", shared=False),
+    "mlp": NetworkBlock(
+        _dense, {"width": REQUIRED, "activation": "relu"}, "a fully connected layer", shared=False, shortcut=False
+    ),
 }

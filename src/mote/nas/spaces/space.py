@@ -105,6 +105,13 @@ class SearchSpace:
         )
 
     @property
+    def skips(self) -> bool:
+        """Whether all blocks that some depths leave out have shortcuts: what follows gets features alike without them,
+        as networks need that share weights."""
+        chosen = {decision.name for decision in self.decisions if len(decision.values) > 1}
+        return all(stage.kind.shortcut or f"{name}.depth" not in chosen for name, stage in self._named)
+
+    @property
     def size(self) -> int:
         """The number of different choices."""
         total = prod(len(decision.values) for decision in self.decisions if not self._inside(decision))

@@ -129,23 +129,23 @@ class SupernetRecipe(NetworkRecipe):
     """How a supernet is trained."""
 
     temperature: float = 1.0
-    sampled: int = 2
-    """Random networks in each step, beside the largest and the smallest."""
+    sampled: int = 3
+    """Random networks in each step, beside the largest."""
 
 
 def train_supernet(
     supernet: Supernet,
     data: Examples,
-    smallest: Network,
     sample: Sampler,
     recipe: SupernetRecipe | None = None,
     *,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> None:
-    """Train a supernet in place by the sandwich rule: every step trains the largest network on the labels, and the
-    smallest and some random ones on the largest one's outputs (in-place distillation). What is the same each time is
-    as in `train_network`."""
+    """Train a supernet in place: every step trains the largest network on the labels, and some random ones on these and
+    on the largest one's outputs (in-place distillation). The smallest network, which the sandwich rule has in every
+    step too, is left out: networks like it would be scored above better ones. What is the same each time is as in
+    `train_network`."""
     recipe = recipe or SupernetRecipe()
     classes, random = supernet.largest.classes, Random(recipe.seed)
 
@@ -155,9 +155,11 @@ def train_supernet(
         outputs = supernet(x)
         yield missed(outputs, labels, share, recipe)
         wanted = outputs.detach()
-        for network in (smallest, *(sample(random) for _ in range(recipe.sampled))):
+        for network in [sample(random) for _ in range(recipe.sampled)]:
             if network != supernet.largest:  # which would learn nothing from itself
-                yield distance(supernet(x, network), wanted, classes, recipe)
+                own = supernet(x, network)
+                imitated = recipe.imitation * distance(own, wanted, classes, recipe)
+                yield (missed(own, labels, share, recipe) + imitated) / (1 + recipe.imitation)
 
     inputs = torch.from_numpy(np.ascontiguousarray(data.inputs, np.float32))
     labels = torch.from_numpy(np.asarray(data.labels, np.int64 if classes else np.float32))
@@ -168,7 +170,6 @@ def train_supernet(
 def epoch_seconds(
     supernet: Supernet,
     data: Examples,
-    smallest: Network,
     sample: Sampler,
     recipe: SupernetRecipe,
     *,
@@ -180,7 +181,6 @@ def epoch_seconds(
     train_supernet(
         supernet,
         few,
-        smallest,
         sample,
         replace(recipe, epochs=2),
         device=device,
