@@ -187,6 +187,8 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("--task", "table", "--trials", "0"), "0 is less than 1"),
         (("--precision", "int8,int5"), "'int5' is no precision of a network"),
         (("--from", str(ROOT / "models" / "digits_float.tflite"), "--precision", "int4"), "add int8 to it"),
+        (("--from", str(ROOT / "models" / "digits_float.tflite"), "--strategy", "halving"), "option strategy"),
+        (("--space", "gru", "--strategy", "supernet"), "networks of the space 'gru' cannot share their weights"),
         (("--minutes", "0"), "there is nothing to spend"),
     ):
         assert main(["search", *DATA, "-t", "cortex-m4", *options]) == 1

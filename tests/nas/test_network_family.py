@@ -113,7 +113,7 @@ def test_nothing_that_fits_is_no_reason_to_train() -> None:
 
 def test_time_shortens_the_training_of_a_supernet() -> None:
     said: list[str] = []
-    family(epochs=3, strategy=SHARING, seconds=1e-9).prepared("", said.append)
+    assert len(family(epochs=3, strategy=SHARING, seconds=1e-9).prepared("", said.append).pool) == 1
     assert said[-1] == "supernet of small: 1 of 1 epochs"
     family(epochs=2, strategy=SHARING, seconds=1e9).prepared("", said.append)
     assert said[-1] == "supernet of small: 2 of 2 epochs"

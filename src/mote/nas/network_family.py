@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path
 from random import Random
 from statistics import median
+from time import monotonic
 from typing import Any, Self
 
 import numpy as np
@@ -76,7 +77,7 @@ class NetworkFamily:
     device: str = "auto"
     strategy: str = AUTO
     seconds: float = inf
-    """The longest time that the supernet is trained for."""
+    """The longest time that networks that fit are looked for, and that the supernet is trained for."""
     count: int = POOL
     """Random networks that fit, by which the space is narrowed."""
     teacher: Any = None
@@ -211,9 +212,9 @@ class NetworkFamily:
         return replace(near, state=state)
 
     def _narrowed(self, say: Say) -> Self:
-        """The family of the values that occur in random networks that fit."""
-        rng, pool, tries = Random(self.seed), list[Choice](), 0
-        while len(pool) < min(self.count, self.space.size) and tries < DRAWN:
+        """The family of the values that occur in random networks that fit, in as many as there is time for."""
+        rng, pool, tries, end = Random(self.seed), list[Choice](), 0, monotonic() + self.seconds
+        while len(pool) < min(self.count, self.space.size) and tries < DRAWN and not (pool and monotonic() > end):
             choice = self.space.random(rng)
             new = choice not in pool and isinstance(self.costs(choice), NetworkCosts)
             tries = 0 if new else tries + 1
