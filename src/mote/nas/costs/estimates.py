@@ -63,7 +63,8 @@ def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
     most = inf if settings.flash_limit is None else settings.flash_limit - _others(settings)
     offers, taken = ShapeOffers(made), dict[tuple[Packed, bool], float]()
-    costs = [_costs(Selection(offers, lowering(settings), goal, way, taken), most) for way in WAYS]
+    roomy, lean = (Selection(offers, lowering(settings), goal, way, taken) for way in WAYS)
+    costs = [_costs(selection, most) for selection in ([roomy] if roomy.simple else [roomy, lean])]
     return min(costs, key=lambda c: (max(c[1] - CODE - most, 0), c[2]))
 
 
