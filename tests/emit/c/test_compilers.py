@@ -69,6 +69,7 @@ PROVEN = {
     "hybrid": "layers",
     "norms float": "layers",
     "images": "layers",
+    "learners": "layers",
     "decisions": "layers",
     "micro": "layers",
     "filters": "layers",

@@ -6,6 +6,7 @@ from mote.kernels.portable import (
     elementwise,
     features,
     indexing,
+    learning,
     matrix,
     moves,
     recurrent,
@@ -26,4 +27,5 @@ KERNELS = (
     *classical.KERNELS,
     *signal.KERNELS,
     *features.KERNELS,
+    *learning.KERNELS,
 )

@@ -1,0 +1,5 @@
+"""Kernels of learning on the device without gradients."""
+
+from mote.kernels.portable.learning import prototypes
+
+KERNELS = (*prototypes.KERNELS,)

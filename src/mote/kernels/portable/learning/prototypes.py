@@ -1,0 +1,26 @@
+"""Nearest class means: `mote_prototypes.h`."""
+
+from __future__ import annotations
+
+from mote.graph.types import DType
+from mote.kernels.contract import OTHER, Entry, Kernel, Packed, View, signature
+from mote.ops.learning.prototypes import PrototypeScores, PrototypeUpdate
+
+
+def _update(view: View) -> Packed:
+    op, counts = view.the(PrototypeUpdate), view.op.input(view.graph, 3)
+    params = {"classes": counts.size, "size": view.input.size, "most": op.most}
+    return Packed("prototype_update", params, Entry(operands=(0, 1, 2, 3)))
+
+
+def _scores(view: View) -> Packed:
+    op = view.the(PrototypeScores)
+    params = {"classes": view.output.size, "size": view.input.size, "most": op.most}
+    return Packed("prototype_scores", params, Entry(operands=(0, 1, 2)))
+
+
+CODES = signature(DType.INT8, DType.INT32)
+KERNELS = (
+    Kernel("prototype_update", (PrototypeUpdate,), CODES, _update, "prototypes", costs=OTHER),
+    Kernel("prototype_scores", (PrototypeScores,), CODES, _scores, "prototypes", costs=OTHER),
+)
