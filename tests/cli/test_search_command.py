@@ -13,7 +13,7 @@ import pytest
 
 import mote
 from mote.cli import main
-from mote.cli.commands.search import add
+from mote.cli.commands.search import _journal, add
 from mote.nas import searcher
 from mote.nas.result import SearchResult
 from mote.nas.searcher import SearchPlan, SearchSubject
@@ -86,6 +86,11 @@ def test_folder(folder: Path) -> None:
 def test_report(folder: Path) -> None:
     page = (folder / "report.html").read_text()
     assert "mote search --data" in page and "mote evaluate" in page and "data:image/svg+xml;base64" in page
+
+
+def test_a_search_that_was_stopped_before_its_first_trial_goes_on(tmp_path: Path) -> None:
+    begun = argparse.Namespace(journal=None, output=str(tmp_path), resume=False)
+    assert _journal(begun) == _journal(argparse.Namespace(journal=None, output=str(tmp_path), resume=True))
 
 
 def test_resumed(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

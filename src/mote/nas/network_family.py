@@ -48,7 +48,7 @@ STRATEGIES = (AUTO, SHARING, HALVING)
 WIDE = 8
 """Multiply-accumulate operations of a supernet's largest network for each one of the median network that fits, above
 which its ranking of small networks is not relied on."""
-POOL = 48
+POOL = 18
 """Random networks that fit, by which a space is narrowed."""
 DRAWN = 500
 """Random choices in a row that do not fit, before no more are drawn."""

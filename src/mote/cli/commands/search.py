@@ -197,6 +197,7 @@ def _journal(arguments: argparse.Namespace) -> str | None:
     if not arguments.resume:
         path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
     return str(path)
 
 
