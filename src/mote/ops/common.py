@@ -230,6 +230,16 @@ def float_bias(bias: Tensor | None, channels: int) -> NDArray[np.float32]:
     return np.zeros(channels, np.float32) if bias is None or bias.data is None else bias.data.reshape(-1)
 
 
+def real_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.float32]:
+    """The float32 bias of a layer (input 2): a constant, or the value of a state, where it learns."""
+    bias = op.tensor(g, 2)
+    if bias is None or bias.data is not None:
+        return float_bias(bias, channels)
+    value = values[2]
+    assert value is not None
+    return value.reshape(-1)
+
+
 def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8, DType.FLOAT32)) -> str | None:
     """Why the operator's input and output types are not supported together, or None."""
     x, y = op.input(g), op.output(g)

@@ -117,7 +117,7 @@ class FullyConnected(Op):
             return [made.reshape(self.output(g).shape)]
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
         sums = vectors @ real_weights(g, self, w).T
-        return [finish(g, self, sums, self.activation, self.rounding)]
+        return [finish(g, self, values, sums, self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))

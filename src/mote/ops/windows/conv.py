@@ -21,8 +21,8 @@ from mote.ops.common import (
     channel_scales,
     clamp_float,
     even_scales,
-    float_bias,
     quantized_range,
+    real_bias,
     real_scales,
     real_weights,
     rounded_inputs,
@@ -92,7 +92,7 @@ class Conv2D(WindowOp):
             columns = (patches.astype(np.float64) - zero).transpose(0, 1, 2, 4, 5, 3)
             block = columns.reshape(-1, len(weights)) @ weights
             sums.append(block.reshape(*patches.shape[:3], -1))
-        return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
+        return [finish(g, self, values, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def _in_half(self, g: Graph, patches: Array, w: Array) -> Array:
         vectors = patches.transpose(0, 1, 2, 4, 5, 3).reshape(-1, w[0].size)
@@ -111,13 +111,18 @@ class Conv2D(WindowOp):
 
 
 def finish(
-    g: Graph, op: Op, sums: NDArray[np.float64], activation: Activation, rounding: Rounding = Rounding.TWICE
+    g: Graph,
+    op: Op,
+    values: Sequence[Array | None],
+    sums: NDArray[np.float64],
+    activation: Activation,
+    rounding: Rounding = Rounding.TWICE,
 ) -> NDArray[Any]:
     """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     channels = sums.shape[-1]
     if y.dtype == DType.FLOAT32:
-        return clamp_float(sums + float_bias(op.tensor(g, 2), channels), activation)
+        return clamp_float(sums + real_bias(g, op, values, channels), activation)
     total = sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels)
     wide = wide_sums(g, op)
     total = total if wide else wrap32(total)

@@ -71,7 +71,7 @@ class DepthwiseConv2D(WindowOp):
             patches = np.repeat(patches, self.multiplier, axis=3) if self.multiplier > 1 else patches
             taps = np.ndindex(weights.shape[:2])
             sums.append(sum(((patches[(..., *at)] - float(zero)) * weights[at] for at in taps), np.zeros(())))
-        return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
+        return [finish(g, self, values, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))

@@ -72,7 +72,7 @@ class GroupedConv2D(WindowOp):
             grouped = (patches.astype(np.float64) - zero).reshape(n, rows, columns, groups, -1, *kernel)
             total = np.einsum("nyxgckl,goklc->nyxgo", grouped, weights, optimize=True)
             sums.append(total.reshape(n, rows, columns, -1))
-        return [finish(g, self, np.concatenate(sums, axis=1), self.activation, self.rounding)]
+        return [finish(g, self, values, np.concatenate(sums, axis=1), self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

@@ -104,7 +104,7 @@ class TransposeConv(Op):
                 reached = sums[:, ky :: v.stride, kx :: h.stride]
                 reached[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
         kept = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
-        return [finish(g, self, kept, self.activation, self.rounding)]
+        return [finish(g, self, values, kept, self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)
