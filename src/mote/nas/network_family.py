@@ -194,15 +194,15 @@ class NetworkFamily:
         )
 
     def prepared(self, checkpoint: str, say: Say) -> Self:
-        """The family of the values that occur in networks that fit, with a trained supernet; without one where its
-        ranking would not be relied on. Their teacher is trained before."""
+        """The family of the values that occur in networks that fit, with a trained supernet; where its ranking would
+        not be relied on, this family, which begins with these networks. Their teacher is trained before."""
         if self.teacher is not None:
             self.teacher.prepare(f"{checkpoint}.teacher" if checkpoint else "", say)
         if not self.shared:
             return self
         near = self._narrowed(say)
         if not near.pool or (self.strategy == AUTO and (near.width > WIDE or not near.space.skips)):
-            return replace(near, strategy=HALVING)
+            return replace(self, strategy=HALVING, pool=near.pool)
         file = Path(f"{checkpoint}.supernet")
         if checkpoint and file.is_file():
             return replace(near, state=read_file(file))
