@@ -192,12 +192,11 @@ def _journal(arguments: argparse.Namespace) -> str | None:
             raise MoteError("there is nothing to go on with", where="option resume", remedy="name the folder: -o DIR")
         return arguments.journal or None
     path = Path(arguments.output) / JOURNAL
-    if arguments.resume and not path.is_file():
-        raise MoteError("is not there: no search was interrupted", where=str(path), remedy="omit --resume")
+    if arguments.resume and not path.parent.is_dir():
+        raise MoteError("is not there: no search was interrupted", where=str(path.parent), remedy="omit --resume")
     if not arguments.resume:
         path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
     return str(path)
 
 
