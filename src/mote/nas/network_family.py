@@ -216,7 +216,7 @@ class NetworkFamily:
         rng, pool, tries, end = Random(self.seed), list[Choice](), 0, monotonic() + self.seconds
         while len(pool) < min(self.count, self.space.size) and tries < DRAWN and not (pool and monotonic() > end):
             choice = self.space.random(rng)
-            new = choice not in pool and isinstance(self.costs(choice), NetworkCosts)
+            new = choice not in pool and isinstance(self._costed(choice, self.pricer.likely), NetworkCosts)
             tries = 0 if new else tries + 1
             if new:
                 pool.append(choice)

@@ -168,3 +168,12 @@ def test_networks_whose_bounds_exceed_a_limit_do_not_fit() -> None:
     pricer = Pricer(_settings(), CostLimits(cycles=costs.cycles))
     assert pricer.may_fit(network)
     assert not Pricer(_settings(), CostLimits(cycles=pricer.bound(network).cycles - 1)).may_fit(network)
+
+
+def test_a_network_well_within_the_limits_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, tight = drawn_network(Random(1)), Pricer(_settings(), CostLimits(ram=2000))
+    assert tight.likely(network) == tight.costs(network)
+    monkeypatch.setattr("mote.nas.costs.pricer.planned", None)
+    roomy = Pricer(_settings(), FITS)
+    assert roomy.likely(network) is roomy.estimate(network)
+    assert isinstance(roomy.likely(network), NetworkCosts)

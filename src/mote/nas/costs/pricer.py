@@ -74,6 +74,16 @@ class Pricer:
             self._costs[key] = quick if isinstance(quick, DoesNotFit) else self._planned(network)
         return self._costs[key]
 
+    def likely(self, network: Network) -> Verdict:
+        """The estimate where that is well within the limits, so that there is a plan; else the costs."""
+        quick = self.estimate(network)
+        if isinstance(quick, DoesNotFit):
+            return quick
+        settings = self.compiled_with(network)
+        limits = replace(self.limits, ram=settings.ram_limit, flash=settings.flash_limit)
+        more = timed(settings.target, *(int(NEAR * cost) for cost in (quick.ram, quick.flash, quick.cycles)))
+        return quick if isinstance(limited(more, limits), NetworkCosts) else self.costs(network)
+
     def _bounded(self, network: Network) -> Verdict:
         return limited(self.bound(network), self.limits, least=True)
 
