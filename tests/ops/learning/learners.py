@@ -10,6 +10,8 @@ import numpy as np
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from tests.features.postprocess.scored import in_c, streamed
+from tests.helpers.built import side_by_side
 
 Samples = Sequence[tuple[Array, Array]]
 """Features, and labels or targets."""
@@ -51,6 +53,26 @@ def learner(
 def cases(graph: Graph, samples: Samples) -> list[dict[int, Array]]:
     """The samples as the inputs of a graph."""
     return [dict(zip(graph.inputs, sample, strict=True)) for sample in samples]
+
+
+def values(t: Tensor, number: int, rng: np.random.Generator) -> Array:
+    """Features of the sample of that number, in every third one at an end of their range, or a label, some of none."""
+    if t.name.startswith("label") and not t.dtype.real:
+        return told(int(rng.integers(-1, 4)) if number % 16 else -(1 << 31))
+    if t.dtype.real:
+        return (rng.normal(size=t.shape) * (1 if number % 3 else 50)).astype(np.float32)
+    low, high = t.dtype.limits
+    drawn = rng.integers(low, high + 1, t.shape) if number % 3 else np.full(t.shape, (low, high)[number % 2])
+    return drawn.astype(t.dtype.numpy)
+
+
+def agree(learners: Sequence[Graph], target: str, count: int) -> None:
+    """The C of learners, in one program, gives what NumPy does, sample by sample: all bits of integers."""
+    graph, rng = side_by_side(learners).graph(), np.random.default_rng(1)
+    given = [{t: values(graph.tensors[t], i, rng) for t in graph.inputs} for i in range(count)]
+    for wanted, made in zip(streamed(graph, given), in_c(graph, given, target), strict=True):
+        for t, x, y in zip(graph.outputs, wanted, made, strict=True):
+            np.testing.assert_array_equal(x, y, err_msg=str(graph.tensors[t]))
 
 
 def told(label: int) -> Array:

@@ -14,10 +14,9 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.ops.learning.prototypes import MOST_SAMPLES, PrototypeScores, PrototypeUpdate
 from mote.ops.learning.samples import LONGEST, NONE
-from tests.features.postprocess.scored import in_c, streamed
-from tests.helpers.built import side_by_side
+from tests.features.postprocess.scored import streamed
 from tests.helpers.support import emulated, examples
-from tests.ops.learning.learners import Samples, cases, learner, told
+from tests.ops.learning.learners import Samples, agree, cases, learner, told
 
 
 def prototypes(classes: int, size: int, most: int = MOST_SAMPLES, states: tuple[Array, Array] | None = None) -> Graph:
@@ -88,29 +87,12 @@ def several() -> list[Graph]:
     ]
 
 
-def agree(target: str, count: int) -> None:
-    graph = side_by_side(several()).graph()
-    rng = np.random.default_rng(1)
-    given = []
-    for i in range(count):
-        case = {}
-        for place, t in enumerate(graph.inputs):
-            shape = graph.tensors[t].shape
-            codes = rng.integers(-128, 128, shape) if i % 3 else np.full(shape, (-128, 127)[i % 2])
-            case[t] = told(int(rng.integers(-1, 4))) if place % 2 else codes.astype(np.int8)
-        given.append(case)
-    given[-1][graph.inputs[1]] = told(-(1 << 31))
-    for wanted, made in zip(streamed(graph, given), in_c(graph, given, target), strict=True):
-        for t, x, y in zip(graph.outputs, wanted, made, strict=True):
-            np.testing.assert_array_equal(x, y, err_msg=str(graph.tensors[t]))
-
-
 def test_c_computes_the_same() -> None:
-    agree("host", 200)
+    agree(several(), "host", 200)
 
 
 def test_a_core_computes_the_same() -> None:
-    agree(emulated("cortex-m4"), 25)
+    agree(several(), emulated("cortex-m4"), 25)
 
 
 def test_digits_are_classified_as_by_scikit_learn() -> None:
@@ -126,8 +108,9 @@ def test_digits_are_classified_as_by_scikit_learn() -> None:
     tested = cases(graph, [(x[None], told(-1)) for x in codes[1200:]])
     found = [int(graph.evaluate({**states, **case})[graph.outputs[0]].argmax()) for case in tested]
     judge = neighbors.NearestCentroid().fit(codes[:600].astype(float), data.target[:600])
-    assert (judge.predict(codes[1200:].astype(float)) == found).mean() > 0.99
-    assert (data.target[1200:] == found).mean() > 0.8
+    said = judge.predict(codes[1200:].astype(float))
+    assert (said == found).mean() > 0.99
+    assert (data.target[1200:] == found).mean() > (data.target[1200:] == said).mean() - 0.01
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """Kernels of learning on the device without gradients."""
 
-from mote.kernels.portable.learning import prototypes
+from mote.kernels.portable.learning import neighbors, prototypes
 
-KERNELS = (*prototypes.KERNELS,)
+KERNELS = (*prototypes.KERNELS, *neighbors.KERNELS)
