@@ -66,10 +66,10 @@ def test_random_networks_use_the_limits() -> None:
 def test_networks_of_wide_spaces_are_trained_one_by_one() -> None:
     even = replace(SPACE, stages=(replace(SPACE.stages[0], depth=1),))
     assert family(even).prepared("", silent).shared
-    stages = (replace(SPACE.stages[0], width=(1, 2, 3, 48)),)
-    wide = replace(SPACE, stages=stages, stem=SpaceStage("conv", width=(1, 2, 3, 64)))
+    stages = (replace(SPACE.stages[0], width=(1, 2, 3, 4, 128)),)
+    wide = replace(SPACE, stages=stages, stem=SpaceStage("conv", width=(1, 2, 3, 4, 128)))
     pricer = Pricer(make_settings(target="cortex-m4"))
-    made = replace(family(wide, count=6), pricer=pricer).prepared("", silent)
+    made = replace(family(wide, count=12), pricer=pricer).prepared("", silent)
     assert made.width > 8 and made.strategy == HALVING and not made.state and not made.shared
 
 

@@ -215,7 +215,7 @@ class NetworkFamily:
         """The family of the values that occur in random networks that fit, in as many as there is time for."""
         rng, pool, tries, end = Random(self.seed), list[Choice](), 0, monotonic() + self.seconds
         while len(pool) < min(self.count, self.space.size) and tries < DRAWN and not (pool and monotonic() > end):
-            choice = self.space.random(rng)
+            choice = self.random(rng)
             new = choice not in pool and isinstance(self._costed(choice, self.pricer.likely), NetworkCosts)
             tries = 0 if new else tries + 1
             if new:
