@@ -66,13 +66,15 @@ def values(t: Tensor, number: int, rng: np.random.Generator) -> Array:
     return drawn.astype(t.dtype.numpy)
 
 
-def agree(learners: Sequence[Graph], target: str, count: int) -> None:
-    """The C of learners, in one program, gives what NumPy does, sample by sample: all bits of integers."""
+def agree(learners: Sequence[Graph], target: str, count: int, relative: float = 0.0) -> None:
+    """The C of learners, in one program, gives what NumPy does, sample by sample: all bits of integers, and real
+    numbers within this share of the largest score of a class with samples."""
     graph, rng = side_by_side(learners).graph(), np.random.default_rng(1)
     given = [{t: values(graph.tensors[t], i, rng) for t in graph.inputs} for i in range(count)]
     for wanted, made in zip(streamed(graph, given), in_c(graph, given, target), strict=True):
         for t, x, y in zip(graph.outputs, wanted, made, strict=True):
-            np.testing.assert_array_equal(x, y, err_msg=str(graph.tensors[t]))
+            near = relative * np.abs(x[np.abs(x) < 1e30]).max(initial=0) if graph.tensors[t].dtype.real else 0
+            np.testing.assert_allclose(y, x, rtol=relative, atol=near, err_msg=str(graph.tensors[t]))
 
 
 def told(label: int) -> Array:
