@@ -1,0 +1,108 @@
+"""The tape of a backward pass: operators behind those of a model, as they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mote.errors import MoteError, working_on
+from mote.graph import Graph, Op, State, Tensor
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
+from mote.ops.elementwise.arithmetic import Add, Mul
+from mote.ops.moves.reshape import Reshape
+from mote.ops.reductions.reduce import Sum
+
+LOSS = "loss"
+"""The name of operators that belong to no layer of the model."""
+
+
+class Tape:
+    """Operators and tensors that are added to those of a graph. What is added belongs to the layer `at` that it is the
+    gradient of; None: to no layer."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.tensors = dict(graph.tensors)
+        self.ops = list(graph.ops)
+        self.states = list(graph.states)
+        self.at: Op | None = None
+        self._given = graph
+        self._known = replace(graph, tensors=self.tensors)
+        self._next = graph.fresh_id()
+
+    def tensor(self, name: str, shape: Shape, dtype: DType = DType.FLOAT32, data: Array | None = None) -> int:
+        """A new tensor's id."""
+        added = Tensor(self._next, name, shape, dtype, data=data, inner=True)
+        self.tensors[added.id] = added
+        self._next += 1
+        return added.id
+
+    def shape(self, tensor: int) -> Shape:
+        return self.tensors[tensor].shape
+
+    def add(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> tuple[int, ...]:
+        """An operator's outputs, of the types of the states that they update or of its first input. `what` says what it
+        computes."""
+        index, name = (-1, LOSS) if self.at is None else (self.at.index, self.at.name)
+        op = kind(inputs=tuple(inputs), outputs=(), name=f"{name}/{what}", index=index, **attributes)
+        shapes = op.shapes(self._known)
+        op = op.with_(outputs=tuple(range(self._next, self._next + len(shapes))))
+        for position, shape in enumerate(shapes):
+            self.tensor(op.name, shape, op.input(self._known, op.updates.get(position, 0)).dtype)
+        with working_on(op):
+            problem = op.unsupported(self._known)
+        if problem:
+            raise MoteError(problem, where=op.where, remedy="leave the layer as it is: train others, or all behind it")
+        self.ops.append(op)
+        return op.outputs
+
+    def one(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
+        """The output of an operator that has one."""
+        (output,) = self.add(kind, inputs, what, **attributes)
+        return output
+
+    def state(self, before: int, after: int, initial: Array) -> None:
+        self.states.append(State(before, after, initial))
+
+    def learns(self, constant: int) -> Array:
+        """Make a constant a state's tensor before the inference; its value."""
+        data = self.tensors[constant].data
+        assert data is not None
+        self.tensors[constant] = replace(self.tensors[constant], data=None)
+        return data
+
+    def scalar(self, value: float) -> int:
+        return self.tensor("scalar", (1,), data=np.array([value], np.float32))
+
+    def reshaped(self, tensor: int, shape: Shape) -> int:
+        """The tensor under another shape; itself where it has it."""
+        return tensor if self.shape(tensor) == shape else self.one(Reshape, [tensor], "reshape", shape=shape)
+
+    def summed(self, tensor: int, axes: Sequence[int], what: str) -> int:
+        """The sums along axes, without these; the tensor under another shape where they have one element each."""
+        shape = self.shape(tensor)
+        kept = tuple(n for axis, n in enumerate(shape) if axis not in axes)
+        if all(shape[axis] == 1 for axis in axes):
+            return self.reshaped(tensor, kept)
+        return self.one(Sum, [tensor], what, axes=tuple(axes))
+
+    def sum_to(self, tensor: int, shape: Shape, what: str = "sum") -> int:
+        """The sums over what was repeated when a tensor of this shape was broadcast."""
+        own = self.shape(tensor)
+        new = len(own) - len(shape)
+        axes = [a for a, n in enumerate(own) if a < new or (shape[a - new] == 1 and n > 1)]
+        return self.reshaped(self.summed(tensor, axes, what) if axes else tensor, shape)
+
+    def sum(self, first: int, second: int) -> int:
+        return self.one(Add, [first, second], "gradient_sum")
+
+    def product(self, first: int, second: int, what: str) -> int:
+        return self.one(Mul, [first, second], what)
+
+    def finish(self, inputs: Sequence[int], outputs: Sequence[int]) -> Graph:
+        """The graph of everything, verified."""
+        graph = replace(self._given, inputs=tuple(inputs), outputs=tuple(outputs), states=tuple(self.states))
+        return graph.with_ops(self.ops, self.tensors.values()).verify()
