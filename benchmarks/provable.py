@@ -23,7 +23,7 @@ from tests.ops.control import test_control_flow as test_control
 from tests.ops.elementwise import test_quantize
 from tests.ops.elementwise import test_unary_math as test_functions
 from tests.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
-from tests.ops.learning import test_gaussian, test_neighbors, test_one_class, test_prototypes
+from tests.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
 from tests.ops.matrix import test_batch_matmul, test_blockwise
 from tests.ops.matrix import test_fully_connected_dynamic as test_projection
 from tests.ops.recurrent import test_lstm, test_svdf
@@ -476,7 +476,9 @@ def decisions() -> Model:
 def learners() -> Model:
     """Learning without gradients: what is scored, then learned."""
     return side_by_side(
-        g for learner in (test_prototypes, test_neighbors, test_one_class, test_gaussian) for g in learner.several()
+        g
+        for learner in (test_prototypes, test_neighbors, test_one_class, test_gaussian, test_linear)
+        for g in learner.several()
     )
 
 

@@ -28,7 +28,7 @@ from tests.ops.elementwise import test_unary_math as test_functions
 from tests.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
 from tests.ops.indexing import test_gather as test_lookup
 from tests.ops.indexing import test_scatter
-from tests.ops.learning import test_gaussian, test_neighbors, test_one_class, test_prototypes
+from tests.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
 from tests.ops.matrix import test_batch_matmul, test_blockwise
 from tests.ops.recurrent import test_lstm, test_svdf
 from tests.ops.recurrent import test_sequences as test_recurrent
@@ -106,7 +106,7 @@ def cases() -> tuple[Case, ...]:
     for alone in (*test_places.every(), *test_whole.cases(0, "int16", "uint64"), *others):
         collection.add(alone.graph)
     filters = test_filters.everything(), test_filters.features(), test_filters.streamed()
-    kinds = test_prototypes, test_neighbors, test_one_class, test_gaussian
+    kinds = test_prototypes, test_neighbors, test_one_class, test_gaussian, test_linear
     learners = [graph for kind in kinds for graph in kind.several()]
     for graph in (*learners, *test_decisions.every_step(), *test_micro.every(), *filters):
         collection.add(graph)
