@@ -24,7 +24,7 @@ OPEN = {
     *("settings", "options", "constants", "parameters", "targets"),
 }
 """Parameters that take objects of other packages: models, arrays, data sets, values of options."""
-INTERNAL = {"fixed", "low", "ram_code", "ram_constants", "all_in_ram", "pinned_model"}
+INTERNAL = {"fixed", "low", "ram_code", "other_code", "ram_constants", "all_in_ram", "pinned_model"}
 """Fields of Settings that the compiler sets for itself."""
 
 

@@ -76,6 +76,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "aligned": (1,),
     "place_code": ("rom", None),
     "ram_code": ("1K", None),
+    "other_code": ("1K", None),
     "place_constants": ("rom", None),
     "ram_constants": ("1K", None),
     "all_in_ram": ("no", None),
