@@ -32,7 +32,7 @@ from mote.emit.c.names import c_prefix
 from mote.emit.c.options import CONSTANTS, ProjectOptions
 from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
-from mote.errors import BudgetError, MoteError, explaining, naming
+from mote.errors import BudgetError, MoteError, Unsupported, UnsupportedError, explaining, naming
 from mote.features.attaching import FrontEnd, attached
 from mote.features.postprocess.attaching import BackEnd, followed
 from mote.frontends import Format, Source
@@ -90,8 +90,12 @@ def compile(
 
 
 def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compiled:
-    """Compiles a graph without a file."""
+    """Compiles a graph without a file. Layers that no kernel computes are refused, all in one message."""
     with explaining():
+        reasons = ((op, op.unsupported(graph)) for op in graph.ops)
+        wrong = [Unsupported(op.index, op.name, op.kind, reason) for op, reason in reasons if reason]
+        if wrong:
+            raise UnsupportedError(wrong, where=graph.name)
         return _compile(CompilerInput(graph, graph.name), settings, say)
 
 

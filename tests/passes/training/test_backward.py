@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mote.errors import MoteError
+from mote.compiler.line import compile_graph
+from mote.compiler.settings import make_settings
+from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.ops.training.activation_gradients import TanhGradient
 from mote.ops.training.optimizers import OptimizerStep
 from mote.passes.training.backward import training_graph
 from mote.passes.training.optimizers import Adam, Optimizer, Sgd
 from tests.helpers.network import Net
+from tests.ops.training.single import single
 from tests.passes.training.in_torch import Trained, backward_ops, random, steps_of, torch
 
 STEPS = 8
@@ -219,3 +223,14 @@ def test_losses_and_optimizers_are_checked() -> None:
     for wrong in ({"learning_rate": 0.0}, {"learning_rate": 0.1, "accumulate": 0}):
         with pytest.raises(MoteError, match="cannot learn"):
             Sgd(**wrong)
+
+
+def test_a_step_of_training_is_not_compiled() -> None:
+    """Kernels take constants, and there are none of training yet: the refusal names layers, and is no bug's."""
+    model = network()
+    graph = training_graph(model, constants(model)[-2:], "softmax_cross_entropy", Sgd(learning_rate=0.1))
+    with pytest.raises(UnsupportedError, match="weights that are computed at run time are not supported"):
+        compile_graph(graph, make_settings("host"))
+    zeros = np.zeros((4, 5), np.float32)
+    with pytest.raises(MoteError, match="there is no kernel that computes TANH_GRADIENT"):
+        compile_graph(single(TanhGradient, zeros, zeros), make_settings("host"))

@@ -537,6 +537,12 @@ class Selection:
         for ops, op in self.ops.items():
             if not offered[ops] and op.outputs[0] not in self.rings:
                 self._check_fixed(ops, op)
+                if not self.offers.everything(ops, self._lowering(op)) and not self.offers.pinned(ops):
+                    raise MoteError(
+                        f"there is no kernel that computes {op.kind}",
+                        where=f"layer '{op.name}'",
+                        remedy="compile a graph without this operator",
+                    )
                 raise PinError(
                     f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
                     [self.graph.numbers[n] for n in ops],
