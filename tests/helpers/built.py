@@ -118,7 +118,7 @@ def side_by_side(graphs: Iterable[Graph]) -> Model:
             layers.append(SourceLayer(own.index, own.kind, own.name, inputs, outputs, (own,)))
         for found, ids in zip(edges, (graph.inputs, graph.outputs), strict=True):
             found += [number[t] for t in ids]
-        states += [State(number[s.before], number[s.after], s.initial) for s in graph.states]
+        states += [replace(s, before=number[s.before], after=number[s.after]) for s in graph.states]
     return Model("built", tensors, tuple(layers), *map(tuple, edges), tuple(states))
 
 

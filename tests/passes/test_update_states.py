@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from mote.graph.types import StateRole
 from mote.ops.indexing.scatter import StateUpdate
 from mote.passes.streaming import update_states
 from tests.helpers.network import Net
@@ -21,7 +24,9 @@ def test_a_cache_is_written_in_place(seen: bool) -> None:
     updated = net.op("DYNAMIC_UPDATE_SLICE", [cache.read(), x, net.ints(2, 0)], (4, 3))
     cache.assign(updated)
     before = graph(net, net.op("TANH", [updated]), *([updated] if seen else []))
+    before = replace(before, states=tuple(replace(s, role=StateRole.LEARNED) for s in before.states))
     after = update_states.run(before)
+    assert [s.role for s in after.states] == [StateRole.LEARNED]
     assert kinds(before) == ["DYNAMIC_UPDATE_SLICE", "TANH", "ASSIGN_VARIABLE"]
     assert kinds(after) == (kinds(before) if seen else ["DYNAMIC_UPDATE_SLICE", "TANH"])
     assert isinstance(after.ops[0], StateUpdate) != seen

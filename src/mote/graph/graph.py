@@ -20,7 +20,7 @@ from mote.graph.attributes import Attributes
 from mote.graph.ranges import RANGED, Peak, Range, anything, between
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape, Tensor
-from mote.graph.types import DType
+from mote.graph.types import DType, StateRole
 from mote.text import SHORT, cut, short_names
 
 ABSENT = -1
@@ -205,6 +205,7 @@ class State:
     before: int
     after: int
     initial: Array
+    role: StateRole = StateRole.NONE
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,22 @@ _BOUNDS = {
 }
 
 
+class StateRole(StrEnum):
+    """The part of a state in training on the device; NONE for a state that an inference needs for itself."""
+
+    NONE = ""
+    LABEL = auto()
+    """The class of the sample, int32 [1]: -1 where nothing is to be learned."""
+    TARGET = auto()
+    """The values that a regression should give for the sample."""
+    LEARNED = auto()
+    """Weights, class means and the like: saved as what the device has learned."""
+    OPTIMIZER = auto()
+    """Moments, accumulated gradients and counts of steps: begun anew with each session of training."""
+    RATE = auto()
+    """The learning rate, float32 [1]."""
+
+
 class Rounding(StrEnum):
     """How a rescaled sum is rounded: after the shift alone, after the multiplication as well, or as ONNX Runtime and
     PyTorch do, in single precision and halves to even."""

@@ -14,7 +14,7 @@ from mote.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.graph.types import DType, StateRole
 from mote.ops.training.activation_gradients import TanhGradient
 from mote.ops.training.optimizers import OptimizerStep
 from mote.passes.training.backward import training_graph
@@ -138,6 +138,15 @@ def test_accumulated_gradients() -> None:
     assert losses == pytest.approx(want, rel=CURVE)
     for i in learned:
         assert np.allclose(states[i], judged.weights[i].detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_states_say_what_they_are_for() -> None:
+    """What was learned lasts; moments, totals of gradients and the number of the step belong to the session."""
+    model = network()
+    learned = constants(model)
+    graph = training_graph(model, learned, "softmax_cross_entropy", Adam(learning_rate=0.1, accumulate=2))
+    assert {s.before for s in graph.states if s.role is StateRole.LEARNED} == set(learned)
+    assert {s.role for s in graph.states if s.before not in learned} == {StateRole.OPTIMIZER}
 
 
 def test_only_what_is_needed() -> None:

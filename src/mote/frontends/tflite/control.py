@@ -204,7 +204,7 @@ class Caller:
                 inner = replace(graph.tensors[s.before], data=None, inner=True)
                 before.append(self._fresh(inner))
                 after.append(self._fresh(inner))
-                self.states.append(State(before[-1], after[-1], s.initial))
+                self.states.append(replace(s, before=before[-1], after=after[-1]))
         return tuple(kept[number] for number in numbers) if before else (), before, after
 
     def _fresh(self, t: Tensor) -> int:

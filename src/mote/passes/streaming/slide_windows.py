@@ -47,5 +47,7 @@ def _recognise(graph: Graph, state: State) -> Graph | None:
         inputs=(before, join.inputs[1]), outputs=join.outputs, name=join.name, index=join.index, axis=join.axis
     )
     ops = [slide if op is join else op for op in graph.ops if op is not cut and op is not write]
-    states = tuple(State(before, window.id, initial) if s is state else s for s in graph.states)
+    states = tuple(
+        replace(s, before=before, after=window.id, initial=initial) if s is state else s for s in graph.states
+    )
     return replace(graph, states=states).with_ops(ops, [replace(window, id=before, copy_of=None)])

@@ -28,5 +28,5 @@ def _recognise(graph: Graph, state: State) -> Graph | None:
         return None
     in_place = StateUpdate.like(update)
     ops = [in_place if op is update else op for op in graph.ops if op is not write]
-    states = tuple(State(state.before, update.outputs[0], state.initial) if s is state else s for s in graph.states)
+    states = tuple(replace(s, after=update.outputs[0]) if s is state else s for s in graph.states)
     return replace(graph, states=states).with_ops(ops)

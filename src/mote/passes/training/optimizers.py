@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.errors import MoteError
-from mote.graph.types import DType
+from mote.graph.types import DType, StateRole
 from mote.ops.control.state import Assign
 from mote.ops.elementwise.arithmetic import Add
 from mote.ops.training.optimizers import AccumulateGradient, AdamStep, OptimizerStep, SgdStep, moment_types
@@ -56,15 +56,15 @@ class Optimizer:
         kind, attributes = self.operator()
         common = {"learning_rate": self.learning_rate, "weight_decay": self.weight_decay, "every": self.accumulate}
         after = t.add(kind, [weights, gradient, step, *moments], "update", **common, **attributes)
-        values = [initial, *(np.zeros(shape, dtype.numpy) for dtype, shape in kinds)]
-        for state in zip([weights, *moments], after, values, strict=True):
-            t.state(*state)
+        t.state(weights, after[0], initial, StateRole.LEARNED)
+        for before, made, (dtype, shape) in zip(moments, after[1:], kinds, strict=True):
+            t.state(before, made, np.zeros(shape, dtype.numpy), StateRole.OPTIMIZER)
 
     def _accumulated(self, t: Tape, gradient: int, step: int) -> int:
         shape = t.shape(gradient)
         before = t.tensor("gradient_total", shape)
         after = t.one(AccumulateGradient, [before, gradient, step], "accumulate", every=self.accumulate)
-        t.state(before, after, np.zeros(shape, np.float32))
+        t.state(before, after, np.zeros(shape, np.float32), StateRole.OPTIMIZER)
         return after
 
 
@@ -104,4 +104,4 @@ def counted(t: Tape, step: int) -> None:
     """Count a step, once everyone has read its number."""
     one = t.tensor("one", (1,), DType.INT32, np.ones(1, np.int32))
     after = t.one(Add, [step, one], "count")
-    t.state(step, t.one(Assign, [step, after], "step"), np.zeros(1, np.int32))
+    t.state(step, t.one(Assign, [step, after], "step"), np.zeros(1, np.int32), StateRole.OPTIMIZER)

@@ -11,7 +11,7 @@ import numpy as np
 from mote.errors import MoteError, working_on
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
+from mote.graph.types import DType, StateRole
 from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.moves.reshape import Reshape
 from mote.ops.reductions.reduce import Sum
@@ -64,8 +64,8 @@ class Tape:
         (output,) = self.add(kind, inputs, what, **attributes)
         return output
 
-    def state(self, before: int, after: int, initial: Array) -> None:
-        self.states.append(State(before, after, initial))
+    def state(self, before: int, after: int, initial: Array, role: StateRole) -> None:
+        self.states.append(State(before, after, initial, role))
 
     def learns(self, constant: int) -> Array:
         """Make a constant a state's tensor before the inference; its value."""
