@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
+from math import floor, isqrt, sqrt
 
 import numpy as np
 import pytest
@@ -12,18 +12,26 @@ from hypothesis import strategies as st
 
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.ops.learning.prototypes import MOST_SAMPLES, PrototypeScores, PrototypeUpdate
+from mote.ops.learning.prototypes import MOST_SAMPLES, PrototypeCosines, PrototypeScores, PrototypeUpdate
 from mote.ops.learning.samples import LONGEST, NONE
 from tests.features.postprocess.scored import streamed
 from tests.helpers.support import emulated, examples
 from tests.ops.learning.learners import Samples, agree, cases, learner, told
 
 
-def prototypes(classes: int, size: int, most: int = MOST_SAMPLES, states: tuple[Array, Array] | None = None) -> Graph:
+def prototypes(
+    classes: int,
+    size: int,
+    most: int = MOST_SAMPLES,
+    states: tuple[Array, Array] | None = None,
+    zero: int | None = None,
+) -> Graph:
+    """A learner that scores by distances, or, with a zero point, by cosines."""
     kept = states or (np.zeros((classes, size), np.int32), np.zeros(classes, np.int32))
     fields = {"most": most}
     sample = np.zeros((1, size), np.int8), told(0)
-    return learner((PrototypeUpdate, fields), (PrototypeScores, fields, "int32"), kept, sample)
+    scores = (PrototypeScores, fields) if zero is None else (PrototypeCosines, {**fields, "zero": zero})
+    return learner((PrototypeUpdate, fields), (*scores, "int32"), kept, sample)
 
 
 def drawn(seed: int, classes: int, size: int, count: int) -> Samples:
@@ -58,6 +66,29 @@ def test_scores_are_distances_to_means(seed: int, classes: int, size: int, most:
         assert seen[0] == count + 1
 
 
+@given(st.integers(0, 1 << 16), st.integers(1, 5), st.integers(-128, 127))
+@settings(max_examples=examples(40), deadline=None)
+def test_cosines_are_those_of_the_angles(seed: int, size: int, zero: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, x = rng.integers(-128, 128, (2, 1, size)).astype(np.int8)
+    graph = prototypes(2, size, zero=zero)
+    scores = streamed(graph, cases(graph, [(first, told(1)), (x, told(-1))]))[1][0].tolist()
+    a, b = (v.reshape(-1).astype(int) - zero for v in (first, x))
+    length = sqrt(int(a @ a) * int(b @ b))
+    assert scores[0] == NONE and abs(scores[1]) <= 1 << 15
+    # the root is rounded down: short vectors have the angle of one that is shorter by less than 1
+    least = isqrt(int(a @ a) * int(b @ b))
+    assert scores[1] == (floor(Fraction(int(a @ b) << 15, least) + Fraction(1, 2)) if least else 0)
+    if length > 1000:
+        assert abs(scores[1] / (1 << 15) - int(a @ b) / length) < 2e-3
+
+
+def test_cosines_of_the_longest_features_are_whole() -> None:
+    graph = prototypes(1, LONGEST, zero=-128)
+    ends = [(np.full((1, LONGEST), 127, np.int8), told(0))] * 2
+    assert streamed(graph, cases(graph, ends))[1][0].tolist() == [1 << 15]
+
+
 def test_a_full_class_forgets_what_is_old() -> None:
     graph = prototypes(1, 1, most=8)
     samples = [(np.full((1, 1), -100 if i < 100 else 100, np.int8), told(0)) for i in range(200)]
@@ -84,6 +115,9 @@ def several() -> list[Graph]:
         prototypes(3, 5, states=(ends.astype(np.int32), full)),
         prototypes(3, 5, states=(wild[0], wild[1])),
         prototypes(3, 5, states=(wild[0], np.abs(wild[1] % 7))),
+        prototypes(3, 17, 4, zero=-128),
+        prototypes(2, 3, zero=5),
+        prototypes(3, 5, states=(wild[0], np.abs(wild[1] % 7)), zero=127),
     ]
 
 
@@ -119,3 +153,8 @@ def test_digits_are_classified_as_by_scikit_learn() -> None:
 def test_others_are_refused(size: int, most: int, reason: str) -> None:
     with pytest.raises(AssertionError, match=reason):
         prototypes(1, size, most)
+
+
+def test_a_zero_point_outside_of_the_codes_is_refused() -> None:
+    with pytest.raises(AssertionError, match="a zero point of 128"):
+        prototypes(1, 1, zero=128)

@@ -8,6 +8,7 @@ and less, and sums never leave 30 bits. States that were restored as anything el
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isqrt
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from mote.ops.learning.samples import NONE, inputs_problem, output_problem
 MOST_SAMPLES = 1 << 22
 """The most samples of a class that are added up before sums are halved."""
 MOST_CLASSES = 32768
+COSINE_FRACTION = 15
+"""Fraction bits of cosines."""
 
 
 def _most_problem(most: int) -> str | None:
@@ -79,13 +82,11 @@ class PrototypeUpdate(Op):
         return [np.array([count + 1], np.int32), sums, counts]
 
 
-class PrototypeScores(Op):
-    """The squared Euclidean distance of features to the mean of each class, rounded to int8 with halves up, less than
-    zero: the nearest class has the highest score. A class without samples has the least int32 number. Inputs: features,
-    sums, counts; output: int32 scores [classes], in steps of the squared scale of the features."""
+class ClassMeans(Op):
+    """A score of features for each class, from the mean of its samples. A class without samples has the least int32
+    number. Inputs: features, sums, counts; output: int32 scores [classes]."""
 
     most: int = MOST_SAMPLES
-    kind = "PROTOTYPE_SCORES"
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g, 2).shape]
@@ -103,10 +104,42 @@ class PrototypeScores(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, sums, counts = values
         assert x is not None and sums is not None and counts is not None
-        scores = np.full(len(counts), NONE, np.int32)
+        flat, scores = x.reshape(-1).astype(np.int64), np.full(len(counts), NONE, np.int32)
         for place, number in enumerate(counts.tolist()):
             own, count = _restored(sums[place], number, self.most)
             if count:
-                mean = (2 * own + count) // (2 * count)
-                scores[place] = -np.square(x.reshape(-1) - mean).sum()
+                scores[place] = self._score(flat, (2 * own + count) // (2 * count))
         return [scores]
+
+    def _score(self, x: Array, mean: Array) -> int:
+        """The score of features for a class with this mean, which is rounded to int8 with halves up."""
+        raise NotImplementedError
+
+
+class PrototypeScores(ClassMeans):
+    """The squared Euclidean distance of features to the mean of each class, less than zero: the nearest class has the
+    highest score. Scores are in steps of the squared scale of the features."""
+
+    kind = "PROTOTYPE_SCORES"
+
+    def _score(self, x: Array, mean: Array) -> int:
+        return -int(np.square(x - mean).sum())
+
+
+class PrototypeCosines(ClassMeans):
+    """The cosine of the angle between features and the mean of each class, both counted from `zero`, the code of 0:
+    COSINE_FRACTION bits, so that one threshold serves for all classes, however loud a sample is. It is 0 where one of
+    them is 0."""
+
+    zero: int = 0
+    kind = "PROTOTYPE_COSINES"
+
+    def unsupported(self, g: Graph) -> str | None:
+        if not -128 <= self.zero <= 127:
+            return f"a zero point of {self.zero} is not supported (-128 to 127)"
+        return super().unsupported(g)
+
+    def _score(self, x: Array, mean: Array) -> int:
+        x, mean = x - self.zero, mean - self.zero
+        lengths = isqrt(int(x @ x) * int(mean @ mean))
+        return ((int(x @ mean) << COSINE_FRACTION) + lengths // 2) // lengths if lengths else 0

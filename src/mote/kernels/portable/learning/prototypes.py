@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER, Entry, Kernel, Packed, View, signature
-from mote.ops.learning.prototypes import PrototypeScores, PrototypeUpdate
+from mote.ops.learning.prototypes import PrototypeCosines, PrototypeScores, PrototypeUpdate
 
 
 def _update(view: View) -> Packed:
@@ -19,8 +19,15 @@ def _scores(view: View) -> Packed:
     return Packed("prototype_scores", params, Entry(operands=(0, 1, 2)))
 
 
+def _cosines(view: View) -> Packed:
+    op = view.the(PrototypeCosines)
+    params = {"classes": view.output.size, "size": view.input.size, "most": op.most, "zero": op.zero}
+    return Packed("prototype_cosines", params, Entry(operands=(0, 1, 2)))
+
+
 CODES = signature(DType.INT8, DType.INT32)
 KERNELS = (
     Kernel("prototype_update", (PrototypeUpdate,), CODES, _update, "prototypes", costs=OTHER),
     Kernel("prototype_scores", (PrototypeScores,), CODES, _scores, "prototypes", costs=OTHER),
+    Kernel("prototype_cosines", (PrototypeCosines,), CODES, _cosines, "prototypes", costs=OTHER),
 )
