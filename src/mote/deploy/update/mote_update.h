@@ -12,6 +12,7 @@
 #ifndef MOTE_UPDATE_H
 #define MOTE_UPDATE_H
 
+#include "mote_flash.h"
 #include "mote_verify.h"
 
 #define MOTE_UPDATE_NO_SLOT 0xffu
@@ -38,23 +39,6 @@ typedef enum {
     MOTE_UPDATE_SOURCE = 15,    /* a delta to another image than the one that is installed */
     MOTE_UPDATE_BAD_DELTA = 16  /* a delta that is none */
 } mote_update_status;
-
-/* A part of the flash: its first byte and its size in bytes, and how many bytes are erased at once there. */
-typedef struct {
-    uint32_t at, bytes, sector;
-} mote_area_t;
-
-/* Flash: erasing sets all bits of a sector to 1, writing sets some to 0. No unit of `unit` bytes is ever written twice
- * without being erased between. Functions return 0 where all went well. */
-typedef struct {
-    const uint8_t *base; /* where byte 0 can be read: models run where they lie */
-    uint32_t unit;       /* bytes that are written at once, or multiples of them: a power of two, at most 256 */
-    int (*erase)(void *context, uint32_t at, uint32_t bytes); /* one sector */
-    int (*write)(void *context, uint32_t at, const uint8_t *data, uint32_t bytes);
-    int (*read)(void *context, uint32_t at, uint8_t *data, uint32_t bytes); /* NULL: from `base`; fails where bytes with
-                                                                              error correction cannot be read */
-    void *context;
-} mote_flash_t;
 
 typedef struct {
     mote_flash_t flash;
@@ -102,7 +86,7 @@ typedef struct {
 typedef struct {
     const mote_update_settings_t *settings;
     mote_update_record_t record; /* what holds; position and written go ahead of the journal between marks */
-    uint32_t sector, index;      /* where the next record goes */
+    uint32_t next;               /* the place of the next record */
     uint32_t fill;               /* bytes in the buffer */
     uint32_t source_bytes;       /* of the image that a delta copies from */
     uint32_t number;             /* a number of a delta that is being read */

@@ -3,6 +3,7 @@
 #define MOTE_UPDATE_PARTS_H
 
 #include "mote_frame.h"
+#include "mote_records.h"
 #include "mote_update.h"
 
 #define MOTE_UPDATE_COPIES 0x80000000u /* in `left`: a delta's instruction that copies */
@@ -28,9 +29,6 @@ mote_update_status mote_image_header(const mote_update_settings_t *settings, uin
 
 /* The slot that is filled. */
 static inline uint32_t mote_update_target(const mote_update_t *update) { return update->record.active == 0; }
-
-/* Whether all bits are 1 from `at` on. */
-int mote_flash_blank(const mote_flash_t *flash, uint32_t at, uint32_t bytes);
 
 /* Finds the newest record and where the next one goes; 0: there is none. */
 int mote_journal_load(mote_update_t *update);
