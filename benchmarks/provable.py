@@ -31,6 +31,7 @@ from tests.ops.reductions import test_along_axis as test_along
 from tests.ops.reductions import test_normalize, test_reduce
 from tests.ops.signal import test_audio_stateless as test_signal
 from tests.ops.signal import test_rfft2d as test_spectrum
+from tests.ops.training import test_kernels as test_training
 from tests.ops.windows import test_conv3d
 
 from mote.frontends.build import Builder
@@ -480,6 +481,11 @@ def learners() -> Model:
         for learner in (test_prototypes, test_neighbors, test_one_class, test_gaussian, test_linear)
         for g in learner.several()
     )
+
+
+def gradients() -> Model:
+    """Gradients and losses of training."""
+    return side_by_side(test_training.several())
 
 
 def images() -> Model:

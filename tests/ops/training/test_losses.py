@@ -13,6 +13,8 @@ from tests.ops.training.single import close, evaluate, single
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
+NONE = np.zeros(1, np.float32)
+"""The loss before."""
 EXAMPLES = settings(max_examples=examples(25, 8), deadline=None)
 
 
@@ -28,26 +30,28 @@ def test_cross_entropy(count: int, classes: int, beta: float, seed: int) -> None
     x = torch.tensor(logits, requires_grad=True)
     want = torch.nn.functional.cross_entropy(x * beta, known, ignore_index=-1)
     want.backward()
-    loss, gradient = evaluate(SoftmaxCrossEntropy, logits, label, outputs=2, beta=beta)
+    gradient, loss = evaluate(SoftmaxCrossEntropy, logits, label, NONE, outputs=2, beta=beta)
     close(loss, want.detach().numpy().reshape(1))
     close(gradient, x.grad.numpy())
 
 
 def test_no_label_no_loss() -> None:
-    loss, gradient = evaluate(SoftmaxCrossEntropy, np.ones((2, 3), np.float32), np.array([-1, 3], np.int32), outputs=2)
+    gradient, loss = evaluate(
+        SoftmaxCrossEntropy, np.ones((2, 3), np.float32), np.array([-1, 3], np.int32), NONE, outputs=2
+    )
     assert not loss.any() and not gradient.any()
 
 
 def test_logits_of_any_size() -> None:
     """Exponentials do not overflow."""
     logits = np.array([[3e38, -3e38, 0]], np.float32)
-    loss, gradient = evaluate(SoftmaxCrossEntropy, logits, np.array([0], np.int32), outputs=2)
+    gradient, loss = evaluate(SoftmaxCrossEntropy, logits, np.array([0], np.int32), NONE, outputs=2)
     assert loss == 0 and not gradient.any()
 
 
 def test_labels_must_fit() -> None:
     for label in (np.zeros(3, np.int32), np.zeros(2, np.int64)):
-        graph = single(SoftmaxCrossEntropy, np.zeros((2, 5), np.float32), label, outputs=2)
+        graph = single(SoftmaxCrossEntropy, np.zeros((2, 5), np.float32), label, NONE, outputs=2)
         assert "are not those of logits of (2, 5)" in str(graph.ops[0].unsupported(graph))
         assert graph.ops[0].bounds(graph, 1) == (0, 4)
 
@@ -60,6 +64,6 @@ def test_mean_squared_error(shape: list[int], seed: int) -> None:
     x = torch.tensor(output, requires_grad=True)
     want = torch.nn.functional.mse_loss(x, torch.tensor(target))
     want.backward()
-    loss, gradient = evaluate(MeanSquaredError, output, target, outputs=2)
+    gradient, loss = evaluate(MeanSquaredError, output, target, NONE, outputs=2)
     close(loss, want.detach().numpy().reshape(1))
     close(gradient, x.grad.numpy())

@@ -12,6 +12,7 @@ from mote.kernels.portable import (
     recurrent,
     reductions,
     signal,
+    training,
     windows,
 )
 
@@ -28,4 +29,5 @@ KERNELS = (
     *signal.KERNELS,
     *features.KERNELS,
     *learning.KERNELS,
+    *training.KERNELS,
 )

@@ -12,12 +12,26 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.training.types import real_problem
 
+LOSS = 2
+"""The position of the loss before among the inputs."""
+
 
 class LossWithGradient(Op):
-    """Inputs (what the model computed, what is right), outputs (the loss, the gradient of what was computed)."""
+    """Inputs (what the model computed, what is right, the loss before), outputs (the gradient of what was computed, the
+    loss): the loss is a state, written over in place, so that it can be read behind an inference."""
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: LOSS}
 
     def shapes(self, g: Graph) -> list[Shape]:
-        return [(1,), self.input(g).shape]
+        return [self.input(g).shape, self.input(g, LOSS).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        loss = self.input(g, LOSS)
+        if loss.dtype != DType.FLOAT32 or loss.size != 1:
+            return f"a loss of {loss.dtype} {loss.shape} is not supported (one float32)"
+        return None
 
 
 class SoftmaxCrossEntropy(LossWithGradient):
@@ -38,10 +52,10 @@ class SoftmaxCrossEntropy(LossWithGradient):
         logits, label = self.input(g), self.input(g, 1)
         if label.dtype != DType.INT32 or label.shape != logits.shape[:-1]:
             return f"labels of {label.dtype} {label.shape} are not those of logits of {logits.shape} (int32, one each)"
-        return real_problem(g, self, 0)
+        return real_problem(g, self, 0) or super().unsupported(g)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        logits, label = values
+        logits, label, _ = values
         assert logits is not None and label is not None
         z = logits.astype(np.float64).reshape(-1, logits.shape[-1]) * np.float32(self.beta)
         z -= z.max(axis=-1, keepdims=True)
@@ -51,7 +65,7 @@ class SoftmaxCrossEntropy(LossWithGradient):
         count = max(int(counted.sum()), 1)
         gradient = np.where(counted, np.exp(logs) - right, 0.0) * np.float32(self.beta) / count
         loss = -logs[right].sum() / count
-        return [np.array([loss], np.float32), gradient.astype(np.float32).reshape(logits.shape)]
+        return [gradient.astype(np.float32).reshape(logits.shape), np.array([loss], np.float32)]
 
 
 class MeanSquaredError(LossWithGradient):
@@ -66,11 +80,11 @@ class MeanSquaredError(LossWithGradient):
         output, target = self.input(g), self.input(g, 1)
         if output.shape != target.shape:
             return f"a target of {target.shape} is not that of an output of {output.shape}"
-        return real_problem(g, self)
+        return real_problem(g, self) or super().unsupported(g)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        output, target = values
+        output, target, _ = values
         assert output is not None and target is not None
         error = output.astype(np.float64) - target
         loss = np.array([np.square(error).mean()], np.float32)
-        return [loss, (2.0 * error / error.size).astype(np.float32)]
+        return [(2.0 * error / error.size).astype(np.float32), loss]

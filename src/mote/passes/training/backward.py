@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import StrEnum
 
+import numpy as np
+
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
-from mote.graph.types import DType
+from mote.graph.types import DType, StateRole
 from mote.ops.reductions.softmax import Softmax
 from mote.ops.training.losses import MeanSquaredError, SoftmaxCrossEntropy
 from mote.passes.training.gradients import RULES, before_activation
@@ -135,15 +137,16 @@ def _loss(t: Tape, graph: Graph, loss: Loss) -> tuple[int, int, int, int]:
     """The tensor that is judged, the input with what is right, the loss, and the judged tensor's gradient."""
     output = graph.outputs[0]
     t.at = None
+    before = t.tensor("loss", (1,))
     if loss is Loss.MEAN_SQUARED_ERROR:
         target = t.tensor("target", t.shape(output))
-        return output, target, *_pair(t.add(MeanSquaredError, [output, target], "mean_squared_error"))
-    last = graph.producers.get(output)
-    judged, beta = (last.inputs[0], last.beta) if isinstance(last, Softmax) else (output, 1.0)
-    label = t.tensor("label", t.shape(judged)[:-1], DType.INT32)
-    return judged, label, *_pair(t.add(SoftmaxCrossEntropy, [judged, label], "cross_entropy", beta=beta))
-
-
-def _pair(outputs: tuple[int, ...]) -> tuple[int, int]:
-    value, gradient = outputs
-    return value, gradient
+        gradient, value = t.add(MeanSquaredError, [output, target, before], "mean_squared_error")
+        judged = output, target
+    else:
+        last = graph.producers.get(output)
+        source, beta = (last.inputs[0], last.beta) if isinstance(last, Softmax) else (output, 1.0)
+        label = t.tensor("label", t.shape(source)[:-1], DType.INT32)
+        gradient, value = t.add(SoftmaxCrossEntropy, [source, label, before], "cross_entropy", beta=beta)
+        judged = source, label
+    t.state(before, value, np.zeros(1, np.float32), StateRole.OPTIMIZER)
+    return *judged, value, gradient
