@@ -37,6 +37,7 @@ from tests.ops.reductions import test_reduce
 from tests.ops.signal import test_audio_stateless as test_signal
 from tests.ops.signal import test_rfft2d as test_spectrum
 from tests.ops.training import test_kernels as test_training
+from tests.ops.training.integer import test_steps as test_integer_steps
 
 T = TypeVar("T")
 MUTANTS = examples(150)
@@ -107,7 +108,15 @@ def cases() -> tuple[Case, ...]:
     for alone in (*test_places.every(), *test_whole.cases(0, "int16", "uint64"), *others):
         collection.add(alone.graph)
     filters = test_filters.everything(), test_filters.features(), test_filters.streamed()
-    kinds = test_prototypes, test_neighbors, test_one_class, test_gaussian, test_linear, test_training
+    kinds = (
+        test_prototypes,
+        test_neighbors,
+        test_one_class,
+        test_gaussian,
+        test_linear,
+        test_training,
+        test_integer_steps,
+    )
     learners = [graph for kind in kinds for graph in kind.several()]
     for graph in (*learners, *test_decisions.every_step(), *test_micro.every(), *filters):
         collection.add(graph)

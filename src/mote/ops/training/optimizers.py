@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.ops.training.noise import hashed
 from mote.ops.training.types import real_problem
 
 Floats = NDArray[np.float32]
-Words = NDArray[np.uint32]
 BLOCK = 64
 """So many moments of Adam have a scale in common."""
 WEIGHTS, GRADIENT, STEP, MOMENTS = 0, 1, 2, 3
@@ -169,12 +169,8 @@ def power(base: np.float32, exponent: int) -> np.float32:
 
 
 def uniform(step: int, count: int) -> Floats:
-    """Numbers from 0 to below 1, in steps of 2^-24, for elements 0, 1, .. of a step: MurmurHash3's last mix of
-    element * 0x9E3779B1 + step * 0x85EBCA77, in 32 bits that wrap."""
-    x: Words = np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B1) + np.uint32(step * 0x85EBCA77 & 0xFFFFFFFF)
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        x = (x ^ x >> np.uint32(shift)) * np.uint32(factor)
-    x ^= x >> np.uint32(16)
+    """Numbers from 0 to below 1, in steps of 2^-24, for elements 0, 1, .. of a step."""
+    x = hashed(step, count)
     return (x >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
 
 

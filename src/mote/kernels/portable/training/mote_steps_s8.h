@@ -1,0 +1,208 @@
+/* mote_steps_s8.h: steps of int8 weights and int32 biases by their gradients, in place.
+ *
+ * Gradients are int8 numbers of one sample. A step is a sum times a factor of its channel times the size of the step
+ * (mantissa, shift), rounded down or up by chance, which is a hash of the element and the number of the step. */
+#ifndef MOTE_STEPS_S8_H
+#define MOTE_STEPS_S8_H
+
+#include "mote_common.h"
+
+/* mult / 2^31 * 2^shift. */
+typedef struct {
+    int32_t mult, shift;
+} mote_factor_t;
+
+typedef struct {
+    int32_t positions;           /* vectors of the gradient */
+    int32_t all;                 /* their elements */
+    int32_t first;               /* the first of them that the state has */
+    int32_t channels;            /* how many it has */
+    int32_t left;                /* sums are shifted left by so many bits */
+    int32_t seed;                /* of the state's noise */
+    const mote_factor_t *factor; /* of each channel */
+} mote_step_t;
+
+/* Rows or columns of a window over an image. */
+typedef struct {
+    int32_t in, out, taps, stride, spread, pad;
+} mote_step_axis_t;
+
+typedef struct {
+    mote_step_t step;
+    mote_step_axis_t rows, cols;
+    int32_t depth; /* channels of the image */
+    int32_t zero;  /* its zero point */
+} mote_conv_step_t;
+
+typedef mote_step_t mote_bias_step_s32_t;
+typedef mote_conv_step_t mote_conv_step_s8_t, mote_depthwise_step_s8_t;
+
+/* A channel of a step: sums, shifted left, are multiplied by `mult` and divided by 2^right. */
+typedef struct {
+    int32_t mult, right;
+    uint32_t noise; /* that of element 0, before it is mixed */
+} mote_step_channel_t;
+
+/* A shift as far as it makes a difference. */
+static inline int32_t mote_step_shift(int32_t shift) { return shift < -512 ? -512 : shift > 512 ? 512 : shift; }
+
+static inline mote_step_channel_t mote_step_channel(const mote_step_t *p, const int32_t *size, const int32_t *number,
+                                                    int32_t channel) {
+    const mote_factor_t f = p->factor[channel];
+    mote_step_channel_t c;
+    c.mult = mote_high_mul(f.mult, size[0]);
+    c.right = p->left - mote_step_shift(f.shift) - mote_step_shift(size[1]);
+    c.noise = (uint32_t)*number * 0x85EBCA77u + (uint32_t)p->seed;
+    return c;
+}
+
+/* The element's step, at most 2^30. */
+static inline int32_t mote_step_of(const mote_step_channel_t *c, int32_t sum, int32_t left, int32_t element) {
+    int32_t x = mote_high_mul(sum * ((int32_t)1 << left), c->mult), right = c->right;
+    if (right > 30) {
+        x >>= mote_min(right - 30, 31);
+        right = 30;
+    }
+    if (right > 0) {
+        uint32_t noise = (uint32_t)element * 0x9E3779B1u + c->noise;
+        noise = (noise ^ noise >> 16) * 0x85EBCA6Bu;
+        noise = (noise ^ noise >> 13) * 0xC2B2AE35u;
+        noise ^= noise >> 16;
+        return (x + (int32_t)(noise >> (32 - right))) >> right;
+    }
+    const int32_t up = mote_min(-right, 30), most = (int32_t)1 << (30 - up);
+    return (x < -most ? -most : x > most ? most : x) * ((int32_t)1 << up);
+}
+
+static inline void mote_step_weight(const mote_step_t *p, const mote_step_channel_t *c, int32_t sum, int32_t element,
+                                    int8_t *weights) {
+    const int32_t before = weights[element] < -127 ? -127 : weights[element];
+    weights[element] = mote_clamp(before - mote_step_of(c, sum, p->left, element), -127, 127);
+}
+
+/* Operands: gradient, size, number; the bias is what is written. */
+static inline void mote_bias_step_s32(const mote_step_t *p, const int8_t *gradient, const int32_t *size,
+                                      const int32_t *number, int32_t *bias) {
+    const int32_t most = ((int32_t)1 << 30) - 1;
+    for (int32_t o = 0; o < p->channels; o++) {
+        const mote_step_channel_t c = mote_step_channel(p, size, number, o);
+        const int8_t *g = gradient + p->first + o;
+        int32_t sum = 0;
+        for (int32_t i = 0; i < p->positions; i++, g += p->all) {
+            sum += *g;
+        }
+        sum = mote_step_of(&c, sum, p->left, o);
+        const int32_t before = bias[o] < -most ? -most : bias[o] > most ? most : bias[o];
+        const int32_t after = before - sum; /* it fits: a step is at most 2^30 */
+        bias[o] = after < -most ? -most : after > most ? most : after;
+    }
+}
+
+/* The outputs lo..hi-1 whose windows have tap k inside the image. */
+static inline void mote_step_inside(const mote_step_axis_t *a, int32_t k, int32_t *lo, int32_t *hi) {
+    const int32_t first = k * a->spread - a->pad;
+    *lo = 0;
+    *hi = a->out;
+    while (*lo < *hi && *lo * a->stride + first < 0) {
+        ++*lo;
+    }
+    while (*hi > *lo && (*hi - 1) * a->stride + first >= a->in) {
+        --*hi;
+    }
+}
+
+/* A tap of a window: where it reads, and which gradients that is for. */
+typedef struct {
+    const int8_t *in, *gradient;
+    int32_t rows, cols;
+} mote_step_tap_t;
+
+static inline mote_step_tap_t mote_step_tap(const mote_conv_step_t *p, int32_t ky, int32_t kx, const int8_t *gradient,
+                                            const int8_t *in) {
+    int32_t top, bottom, left, right;
+    mote_step_tap_t tap;
+    mote_step_inside(&p->rows, ky, &top, &bottom);
+    mote_step_inside(&p->cols, kx, &left, &right);
+    const int32_t row = top * p->rows.stride + ky * p->rows.spread - p->rows.pad;
+    const int32_t column = left * p->cols.stride + kx * p->cols.spread - p->cols.pad;
+    tap.rows = bottom - top;
+    tap.cols = right - left;
+    const int some = tap.rows > 0 && tap.cols > 0;
+    tap.in = some ? in + (row * p->cols.in + column) * p->depth : in;
+    tap.gradient = some ? gradient + (top * p->cols.out + left) * p->step.all : gradient;
+    return tap;
+}
+
+/* The products of a channel of the gradient with `count` (1 or 4) channels of the image, over all positions. */
+static inline void mote_step_sums(const mote_conv_step_t *p, const mote_step_tap_t *tap, int32_t o, int32_t c,
+                                  int32_t count, int32_t *sums) {
+    const int32_t next = p->cols.stride * p->depth;
+    int32_t a0 = 0, a1 = 0, a2 = 0, a3 = 0, total = 0;
+    for (int32_t y = 0; y < tap->rows && tap->cols > 0; y++) {
+        const int8_t *g = tap->gradient + y * p->cols.out * p->step.all + o;
+        const int8_t *x = tap->in + y * p->rows.stride * p->cols.in * p->depth + c;
+        for (int32_t i = 0;;) {
+            const int32_t by = *g;
+            if (by != 0) { /* about half of them are not, behind a RELU */
+                total += by;
+                a0 += by * x[0];
+                if (count == 4) {
+                    a1 += by * x[1];
+                    a2 += by * x[2];
+                    a3 += by * x[3];
+                }
+            }
+            if (++i == tap->cols) {
+                break;
+            }
+            g += p->step.all;
+            x += next;
+        }
+    }
+    total *= p->zero;
+    sums[0] = a0 - total;
+    sums[1] = a1 - total;
+    sums[2] = a2 - total;
+    sums[3] = a3 - total;
+}
+
+/* Operands: gradient, image, size, number; the weights [out][kh][kw][in] are what is written. */
+static inline void mote_conv_step_s8(const mote_conv_step_t *p, const int8_t *gradient, const int8_t *in,
+                                     const int32_t *size, const int32_t *number, int8_t *weights) {
+    int32_t element = 0, sums[4];
+    for (int32_t o = 0; o < p->step.channels; o++) {
+        const mote_step_channel_t channel = mote_step_channel(&p->step, size, number, o);
+        for (int32_t ky = 0; ky < p->rows.taps; ky++) {
+            for (int32_t kx = 0; kx < p->cols.taps; kx++) {
+                const mote_step_tap_t tap = mote_step_tap(p, ky, kx, gradient, in);
+                for (int32_t c = 0; c < p->depth;) {
+                    const int32_t count = p->depth - c >= 4 ? 4 : 1;
+                    mote_step_sums(p, &tap, p->step.first + o, c, count, sums);
+                    for (int32_t i = 0; i < count; i++) {
+                        mote_step_weight(&p->step, &channel, sums[i], element++, weights);
+                    }
+                    c += count;
+                }
+            }
+        }
+    }
+}
+
+/* The same of weights [kh][kw][out], each of which reads one channel of the image. */
+static inline void mote_depthwise_step_s8(const mote_conv_step_t *p, const int8_t *gradient, const int8_t *in,
+                                          const int32_t *size, const int32_t *number, int8_t *weights) {
+    const int32_t multiplier = p->step.channels / p->depth;
+    int32_t element = 0, sums[4];
+    for (int32_t ky = 0; ky < p->rows.taps; ky++) {
+        for (int32_t kx = 0; kx < p->cols.taps; kx++) {
+            const mote_step_tap_t tap = mote_step_tap(p, ky, kx, gradient, in);
+            for (int32_t o = 0; o < p->step.channels; o++, element++) {
+                const mote_step_channel_t channel = mote_step_channel(&p->step, size, number, o);
+                mote_step_sums(p, &tap, o, o / multiplier, 1, sums);
+                mote_step_weight(&p->step, &channel, sums[0], element, weights);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,104 @@
+"""The cross entropy of int8 logits: its normalized gradient, and the size of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mote.graph import Graph, Op
+from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.tensor import Array, Shape
+from mote.graph.types import DType
+from mote.ops.reductions.softmax import exponential_problem, exponential_scaling, exponentials
+
+LARGEST = 127
+"""The largest element of a normalized gradient."""
+SHARE_BITS = 30
+"""Bits behind the point of the share of the other classes."""
+SUM_SPACE = 7
+"""The fewest bits that exponentials are shifted right by: 127 times one of them fits 31 bits."""
+
+
+class CrossEntropy(Op):
+    """An operator of the cross entropy of softmax(beta * logits) with a label: inputs (int8 logits of one sample, label
+    int32 [1], ..)."""
+
+    beta: float = 1.0
+
+    @property
+    def wanted(self) -> tuple[tuple[DType, Shape], ...]:
+        """The types of the inputs from the label on."""
+        return ((DType.INT32, (1,)),)
+
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        return (0, self.input(g).channels - 1) if position == 1 else None
+
+    def bits(self, g: Graph) -> int:
+        """The bits that exponentials are shifted right by, so that all of them add up in 31 bits."""
+        return max(SUM_SPACE, (self.input(g).size - 1).bit_length())
+
+    def unsupported(self, g: Graph) -> str | None:
+        logits = self.input(g)
+        if logits.dtype != DType.INT8 or logits.size != logits.channels or logits.size < 2:
+            return f"logits of {logits.dtype} {logits.shape} are not supported (int8, of one sample, 2 or more)"
+        for position, (dtype, shape) in enumerate(self.wanted, 1):
+            t = self.input(g, position)
+            if (t.dtype, t.shape) != (dtype, shape):
+                return f"input {position} is {t.dtype} {t.shape}, not {dtype} {shape}"
+        return exponential_problem(logits, self.beta)
+
+    def exponentials(self, g: Graph, logits: Array, label: Array) -> tuple[Ints, int]:
+        """The exponential of each logit, and the sum of those that are not the label's; 0 where it is no class."""
+        e = exponentials(logits.reshape(-1), *exponential_scaling(self.input(g), self.beta)) >> self.bits(g)
+        right = int(label[0])
+        return e, int(e.sum() - e[right]) if 0 <= right < e.size else 0
+
+
+class CrossEntropyGradient(CrossEntropy):
+    """The gradient of the logits over the share of the other classes, 1 less the label's softmax: -127 at the label,
+    and 127 times each other exponential over the sum of these; 0 where nothing is left to learn, or the label is no
+    class."""
+
+    kind = "CROSS_ENTROPY_GRADIENT"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        logits, label = values
+        assert logits is not None and label is not None
+        e, others = self.exponentials(g, logits, label)
+        if others == 0:
+            return [np.zeros(logits.shape, np.int8)]
+        gradient = (LARGEST * e + others // 2) // others
+        gradient[label[0]] = -LARGEST
+        return [gradient.astype(np.int8).reshape(logits.shape)]
+
+
+class CrossEntropyStep(CrossEntropy):
+    """The size of the step: the share of the other classes times the learning rate, input 2 (float32 [1]); 0 where the
+    label is no class, or the rate no positive number."""
+
+    kind = "CROSS_ENTROPY_STEP"
+
+    @property
+    def wanted(self) -> tuple[tuple[DType, Shape], ...]:
+        return *super().wanted, (DType.FLOAT32, (1,))
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(2,)]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        logits, label, rate = values
+        assert logits is not None and label is not None and rate is not None
+        e, others = self.exponentials(g, logits, label)
+        share = (others << SHARE_BITS) // int(e.sum())
+        word = int(rate.astype(np.float32).view(np.uint32)[0])
+        exponent = word >> 23
+        product = share * (word & 0x7FFFFF | 0x800000) if 0 < exponent < 0xFF else 0
+        size = product.bit_length()
+        if product == 0:
+            return [np.zeros(2, np.int32)]
+        mantissa = product >> size - 31 if size > 31 else product << 31 - size
+        return [np.array([mantissa, size + exponent - 150 - SHARE_BITS], np.int32)]

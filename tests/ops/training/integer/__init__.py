@@ -1,0 +1,1 @@
+"""Training of int8 layers in integers."""

@@ -1,0 +1,71 @@
+"""Operators of integer training by themselves, as graphs that can run side by side in one C program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mote.graph import Graph, Op, State, Tensor
+from mote.graph.tensor import Array, Quantization
+from mote.graph.types import DType
+from tests.features.postprocess.scored import in_c, streamed
+from tests.helpers.built import side_by_side
+
+Scale = float | Sequence[float] | None
+
+
+def quantized(scale: float | Sequence[float], zero: int = 0, axis: int = 0) -> Quantization:
+    scales = np.atleast_1d(np.asarray(scale, np.float32))
+    return Quantization(scales, np.full(scales.size, zero, np.int64), axis)
+
+
+def piece(
+    kind: type[Op],
+    inputs: Sequence[Tensor],
+    output: DType = DType.INT8,
+    quant: Quantization | None = None,
+    initial: Array | None = None,
+    **attributes: Any,
+) -> Graph:
+    """A graph of one operator over inputs 0, 1, .. ; with an initial value the first is a state that it updates."""
+    tensors = {t.id: t for t in inputs}
+    after = len(inputs)
+    op = kind(inputs=tuple(tensors), outputs=(after,), name="piece", index=0, **attributes)
+    graph = Graph("piece", tensors, (op,), tuple(tensors), (after,))
+    made = Tensor(after, "made", op.shapes(graph)[0], output, quant)
+    states = () if initial is None else (State(0, after, initial),)
+    given = tuple(tensors) if initial is None else tuple(tensors)[1:]
+    whole = Graph("piece", {**tensors, after: made}, (op,), given, (after,), states=states).verify()
+    assert (problem := op.unsupported(whole)) is None, problem
+    return whole
+
+
+def tensors(*described: tuple[str, Sequence[int], str, Quantization | None]) -> list[Tensor]:
+    return [Tensor(i, name, tuple(shape), DType(dtype), q) for i, (name, shape, dtype, q) in enumerate(described)]
+
+
+def values(t: Tensor, number: int, rng: np.random.Generator) -> Array:
+    """An input for inference `number`: steps of all sizes, labels of all kinds, and codes up to the ends of their
+    range."""
+    if t.name.startswith("size"):
+        return np.array([rng.integers(1 << 30, 1 << 31) * (number % 5 > 0), rng.integers(-30, 12)], np.int32)
+    if t.name.startswith("label"):
+        return np.array([rng.integers(-1, 6)], np.int32)
+    if t.name.startswith("rate"):
+        return np.array([rng.choice([0.01, 3.5e-7, 1e30, 0.0, -1.0, np.nan, np.inf])], np.float32)
+    low, high = t.dtype.limits
+    if number % 4 == 3:
+        return rng.choice([low, high], t.shape).astype(t.dtype.numpy)
+    sparse = rng.integers(0, 2, t.shape) if t.name.startswith("gradient") else 1
+    return (sparse * rng.integers(low, high, t.shape, endpoint=True)).astype(t.dtype.numpy)
+
+
+def agree(pieces: Sequence[Graph], target: str, count: int) -> None:
+    """The C of all pieces, in one program, has the bits of NumPy, inference by inference."""
+    graph, rng = side_by_side(pieces).graph(), np.random.default_rng(1)
+    given = [{t: values(graph.tensors[t], i, rng) for t in graph.inputs} for i in range(count)]
+    for wanted, made in zip(streamed(graph, given), in_c(graph, given, target), strict=True):
+        for t, x, y in zip(graph.outputs, wanted, made, strict=True):
+            np.testing.assert_array_equal(y, x, err_msg=str(graph.tensors[t]))
