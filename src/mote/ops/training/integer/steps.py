@@ -90,10 +90,8 @@ class IntegerStep(Op):
         state, size, number = values[0], values[-2], values[-1]
         assert state is not None and size is not None and number is not None
         mantissa, shift = self.factors(g)
-        factor, right = (
-            high_mul(mantissa, int(size[0])),
-            self.left(g) - shift - int(np.clip(size[1], -MOST_SHIFT, MOST_SHIFT)),
-        )
+        factor = high_mul(mantissa, int(size[0]))
+        right = self.left(g) - shift - int(np.clip(size[1], -MOST_SHIFT, MOST_SHIFT))
         sums = self.sums(g, values).reshape(state.shape).astype(np.int64)
         spread = [-1 if axis == self.channel_axis else 1 for axis in range(state.ndim)]
         scaled = high_mul(sums << self.left(g), factor.reshape(spread))
