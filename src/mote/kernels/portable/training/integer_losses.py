@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mote.graph.types import DType
-from mote.kernels.contract import INT8, OTHER, Entry, Kernel, Packed, View, signature
+from mote.kernels.contract import INT8, OTHER, Entry, Kernel, Packed, Params, View, signature
 from mote.ops.reductions.softmax import exponential_scaling
 from mote.ops.training.integer.losses import CrossEntropy, CrossEntropyGradient, CrossEntropyStep
 
@@ -14,9 +14,9 @@ MOST_SHIFT = 30
 def _cross_entropy(view: View) -> Packed:
     op, step = view.the(CrossEntropy), isinstance(view.op, CrossEntropyStep)
     mult, shift, radius = exponential_scaling(view.input, op.beta)
-    exponentials = {"depth": view.input.size, "mult": mult, "shift": min(shift, MOST_SHIFT), "radius": radius}
+    exponentials: Params = {"depth": view.input.size, "mult": mult, "shift": min(shift, MOST_SHIFT), "radius": radius}
     name = "cross_entropy_step_s8" if step else "cross_entropy_gradient_s8"
-    params = {"exp": exponentials, "bits": op.bits(view.graph)}
+    params: Params = {"exp": exponentials, "bits": op.bits(view.graph)}
     return Packed(name, params, Entry(operands=tuple(range(3 if step else 2))))
 
 
