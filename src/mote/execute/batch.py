@@ -18,6 +18,7 @@ from mote.execute import batch_float
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
+from mote.ops.common import learned
 from mote.ops.control.control_flow import Control, While, present
 from mote.ops.elementwise.activations import Unary
 from mote.ops.elementwise.arithmetic import Binary
@@ -232,7 +233,7 @@ def _together(graph: Graph, op: Op) -> bool:
     """Whether an operator can be run once for many samples: the first axis of its inputs and outputs is a batch
     axis."""
     tensors = [graph.tensors[t] for t in op.outputs] + op.activations(graph)
-    if not op.activations(graph) or any(t.shape[:1] != (1,) for t in tensors):
+    if not op.activations(graph) or any(t.shape[:1] != (1,) for t in tensors) or learned(graph, op):
         return False
     return any(isinstance(op, kind) and allowed(graph, op) for kind, allowed in TOGETHER)
 

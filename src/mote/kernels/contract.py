@@ -23,6 +23,7 @@ from mote.errors import working_on
 from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.ops.common import learned
 from mote.targets import WORD
 
 SIGNAL = "signal"
@@ -322,6 +323,18 @@ def operand_name(position: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class Biases:
+    """Where the biases of a layer's channels lie among its kernel's parameters, so that learned ones can be added."""
+
+    path: str
+    """The parameter: an array of structs or of 32-bit integers."""
+    step: int
+    """32-bit words from a channel's bias to that of the next one."""
+    scale: NDArray[np.int64] | None = None
+    """The factor that each channel's sums come with: 0 where its result is always the same; None: 1 for all."""
+
+
+@dataclass(frozen=True, eq=False)
 class Packed:
     """A kernel bound to one operator: the call of the C function `mote_<name>`, as data.
 
@@ -347,6 +360,8 @@ class Packed:
     """Its constants where they are decrypted or copied before it is called; `params` has none then."""
     knobs: Knobs = ()
     """The parameters of its generator that differ from their defaults."""
+    biases: Biases | None = None
+    """Of a layer, where its biases can be learned."""
 
     @property
     def variant(self) -> str:
@@ -550,6 +565,8 @@ class Kernel:
     """The layout other than NHWC in which it reads its input, if it does; None where there is none for the shape."""
     writes: tuple[type[Layout], ...] = ()
     """The kinds of layouts other than NHWC that it can write."""
+    learned: frozenset[int] = frozenset()
+    """The positions of a layer's weights and bias that may be states, which learn; others must be constants."""
     knobs: Callable[[View], Mapping[str, tuple[Knob, ...]]] | None = None
     """The parameters of its generator, and the values to choose from for an operator, of which the first is the
     default; None where it has no parameters. `pack` refuses combinations that do not fit."""
@@ -571,6 +588,8 @@ class Kernel:
         if len(view.ops) != len(self.computes) or not all(map(isinstance, view.ops, self.computes)):
             return False
         if not (view.writes == NHWC or isinstance(view.writes, self.writes)) or not self.types.admits(view):
+            return False
+        if not all(self.learned.issuperset(learned(view.graph, op)) for op in view.ops):
             return False
         if self.reads is None or view.reads == NHWC:
             return self.reads is None and view.reads == NHWC

@@ -504,7 +504,8 @@ class _Lowered:
             under = self._operand(inputs[0], ys, reads[0], windows=True)
             assert not under.listed and under.spread == 1, "kernels for several rows take plain windows only"
             under = replace(under, taps=(kernel.entry.group - 1) * under.step + under.taps)
-            return replace(begun, form=Form.ROWS, operands=(under,), hi=kernel.entry.group)
+            others = (self._operand(t, ys, own) for t, own in zip(inputs[1:], reads[1:], strict=True))
+            return replace(begun, form=Form.ROWS, operands=(under, *others), hi=kernel.entry.group)
         form, hi = Form.ROW, 0
         if not kernel.entry.row:
             reads = [[(rows or (0,))[:1] for rows in own] for own in reads]

@@ -24,6 +24,7 @@ from mote.graph.region import Numbers, Region, halves, region_problem
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels.contract import ALIGNMENT, Call, Entry, Needs, Packed, Price, Refusal, aligned
+from mote.ops.common import learned
 from mote.targets import Target
 
 SCRATCH = "scratch"
@@ -38,6 +39,7 @@ WAIT = "wait"
 """An argument of a call that returns a status: not 0 where it may wait for the accelerator, 0 in `step`."""
 VARIANT = "variant"
 """The knob by which a pin names one of the alternatives of a region."""
+LEARNS = Refusal("its weights or biases learn")
 MOST_ALIGNMENT = 4096
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _VARIANT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -273,7 +275,9 @@ def _built(graph: Graph, offload: Offload) -> OffloadOffer:
             if numbers in asked and within:
                 continue
             asked.add(numbers)
-            built = generator.build(region, graph, offload.target)
+            ops = (graph.ops[n] for n in numbers)
+            learns = any(learned(graph, op) for op in ops)
+            built = LEARNS if learns else generator.build(region, graph, offload.target)
             artifacts = _alternatives(built, where)
             for artifact in artifacts:
                 _check(artifact, region, graph, offload.target, where)

@@ -29,6 +29,10 @@ MOST_WIDE_SHIFT = 7
 """The largest left shift of 64-bit accumulators."""
 WIDEST = 1 << 40
 """Bound of the accumulators of layers with int16 inputs."""
+MOST_LEARNED_BITS = 30
+"""Learned int32 biases count up to 2 to this power at most, whatever their layer's scales are."""
+WEIGHTS, BIAS = 1, 2
+"""The positions of a layer's inputs that may be states, and then learn."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
@@ -137,6 +141,9 @@ class WindowOp(Op):
     """Padding is the number zero, as a stream that has not begun could be."""
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """Weights and biases that learn are read whole: they are known by where they begin."""
+        if position > 0:
+            return (0,)
         height = self.input(g).shape[1]
         image, row = divmod(y, self.output(g).shape[1])
         rows = self.vertical.rows(row, height)
@@ -221,9 +228,46 @@ def even_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.fl
 
 
 def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
+    """The bias that is known at compile time: zeros where there is none, or where it learns."""
     if bias is None or bias.data is None:
         return np.zeros(channels, np.int64)
     return bias.data.reshape(-1).astype(np.int64)
+
+
+def learned(g: Graph, op: Op) -> tuple[int, ...]:
+    """Which of a layer's inputs are states where they could be constants: its weights, its bias, or both."""
+    if op.weights is None:
+        return ()
+    states = {s.before for s in g.states}
+    return tuple(p for p in (WEIGHTS, BIAS) if p < len(op.inputs) and op.inputs[p] in states)
+
+
+def learned_bias_bits(g: Graph, op: Op) -> NDArray[np.int64]:
+    """How far a learned int32 bias counts, for each channel: results are those of a bias in -2^bits..2^bits. That is
+    room for the bias as shipped and for half of the output's range; every proof about sums holds for all of it."""
+    initial = next(s.initial for s in g.states if s.before == op.inputs[BIAS])
+    x, w, y = op.input(g), op.input(g, WEIGHTS), op.output(g)
+    half_range = -y.dtype.limits[0] / real_scales(x, w, y, y.channels)
+    bits = np.ceil(np.log2(np.abs(initial.reshape(-1).astype(np.float64)) + half_range + 1))
+    return np.clip(bits, 1, MOST_LEARNED_BITS).astype(np.int64)
+
+
+def bias_ends(g: Graph, op: Op, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the largest integer bias of each channel."""
+    if BIAS in learned(g, op):
+        limit = 1 << learned_bias_bits(g, op)
+        return -limit, limit
+    bias = bias_values(op.tensor(g, BIAS), channels)
+    return bias, bias
+
+
+def whole_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.int64]:
+    """The integer bias of a layer: a constant, or the value of a state as far as that counts."""
+    if BIAS not in learned(g, op):
+        return bias_values(op.tensor(g, BIAS), channels)
+    value = values[BIAS]
+    assert value is not None
+    return np.clip(value.reshape(-1).astype(np.int64), *bias_ends(g, op, channels))
 
 
 def float_bias(bias: Tensor | None, channels: int) -> NDArray[np.float32]:
@@ -307,8 +351,8 @@ def weight_problem(g: Graph, op: Op) -> str | None:
         return problem
     if op.input(g).dtype == DType.INT16:
         return _int16_problem(g, op)
-    x, w, b = op.input(g), op.input(g, 1), op.tensor(g, 2)
-    if w.data is None:
+    x, w, learns = op.input(g), op.input(g, 1), learned(g, op)
+    if w.data is None and WEIGHTS not in learns:
         return "weights that are computed at run time are not supported"
     wide = wide_weights(w) and x.dtype == DType.INT8
     if wide and op.weights is None:
@@ -316,10 +360,12 @@ def weight_problem(g: Graph, op: Op) -> str | None:
     half = w.dtype == DType.FLOAT16 and x.dtype == DType.FLOAT32
     if w.dtype != x.dtype and not (wide or half or hybrid(g, op)):
         return f"{x.dtype} input with {w.dtype} weights is not supported"
-    if b is not None and (b.data is None or b.dtype != (DType.INT32 if x.dtype == DType.INT8 else DType.FLOAT32)):
-        return f"a {'computed' if b.data is None else b.dtype} bias is not supported"
+    if problem := _bias_problem(g, op):
+        return problem
     if problem := _misfit(g, op):
         return problem
+    if learns and x.dtype == DType.INT8 and (wide or w.quant is None or w.quant.unsigned):
+        return "uint8 weights, or weights without a scale, do not learn"
     if w.dtype in (DType.FLOAT32, DType.FLOAT16):
         return None
     if w.quant is None or np.any(w.quant.zero_point != 0):
@@ -327,6 +373,22 @@ def weight_problem(g: Graph, op: Op) -> str | None:
     if hybrid(g, op):
         return None
     return scale_problem(quantize_multiplier(float(real_scales(x, w, op.output(g), len(w.quant.scale)).max())))
+
+
+def _bias_problem(g: Graph, op: Op) -> str | None:
+    """Why the bias of a layer with int8 or float32 inputs is not supported, or None."""
+    b = op.tensor(g, BIAS)
+    if b is None:
+        return None
+    learns = BIAS in learned(g, op)
+    if b.data is None and not learns:
+        return "a computed bias is not supported"
+    if b.dtype != (DType.INT32 if op.input(g).dtype == DType.INT8 else DType.FLOAT32):
+        return f"a {b.dtype} bias is not supported"
+    initial = [np.abs(s.initial.astype(np.float64)).max() for s in g.states if learns and s.before == b.id]
+    if b.dtype == DType.INT32 and initial and initial[0] > 1 << MOST_LEARNED_BITS:
+        return f"a bias of more than 2^{MOST_LEARNED_BITS} cannot learn"
+    return None
 
 
 def _misfit(g: Graph, op: Op) -> str | None:

@@ -14,6 +14,9 @@ from mote.kernels.contract import Params, Structs, View
 from mote.ops.common import Axis, WindowOp, int8_range
 from mote.ops.windows.transpose_conv import TransposeConv
 
+CHANNEL_WORDS = 3
+"""Numbers of a `mote_channel_t`, of which the first is the bias."""
+
 
 def output_params(activation: Activation, output: Tensor, channels: Structs | None = None) -> Params:
     """`mote_output_t`. With the `channels` that it finishes, kernels may learn that it is plain."""

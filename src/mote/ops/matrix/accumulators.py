@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op
 from mote.graph.numeric.fixedpoint import Ints, rescale, scale_even, scale_once
 from mote.graph.ranges import LEAST, Peak, Range
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Tensor
 from mote.graph.types import Activation, DType, Rounding
-from mote.ops.common import bias_values, channel_scales, even_scales, int8_range, real_scales, wide_sums
+from mote.ops.common import (
+    bias_ends,
+    bias_values,
+    channel_scales,
+    even_scales,
+    int8_range,
+    real_scales,
+    wide_sums,
+)
 from mote.ops.matrix.round_once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]
@@ -106,6 +114,25 @@ def products(weights: NDArray[np.int8], low: Ints, high: Ints) -> Ends:
     return (above @ low + below @ high).astype(np.int64), (above @ high + below @ low).astype(np.int64)
 
 
+def layer_products(w: Tensor, low: Ints, high: Ints) -> Ends:
+    """The same of a layer's int8 weights: where these learn, for all that they can become."""
+    if w.data is not None:
+        return products(w.data, low, high)
+    most = np.full(w.shape[:-1], -LEAST * int(np.maximum(np.abs(low), np.abs(high)).sum()), np.int64)
+    return -most, most
+
+
+def farthest_weights(w: Tensor) -> Array:
+    """Constant weights, or for each that learns the one of largest magnitude."""
+    return np.full(w.shape, LEAST, np.int8) if w.data is None else w.data
+
+
+def farthest_bias(g: Graph, op: Op, channels: int) -> Ints:
+    """The largest magnitude of each channel's bias."""
+    low, high = bias_ends(g, op, channels)
+    return np.maximum(np.abs(low), np.abs(high))
+
+
 def window_ends(taps: Ends, rows: Ints, columns: Ints) -> Ends:
     """The range of the sums over [rows, columns, channels] taps, counting only taps inside the image."""
     low, high = (np.einsum("yk,xl,klc->yxc", rows, columns, t, optimize=True) for t in taps)
@@ -115,7 +142,7 @@ def window_ends(taps: Ends, rows: Ints, columns: Ints) -> Ends:
 def layer_sums(g: Graph, op: Op, ends: Ends, rounding: Rounding) -> Accumulators:
     """With the bias, and how they are scaled."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
-    low, high = (bias_values(op.tensor(g, 2), y.channels) + end for end in ends)
+    low, high = (bias + end for bias, end in zip(bias_ends(g, op, y.channels), ends, strict=True))
     if rounding is Rounding.TWICE:
         return Accumulators(low, high, *channel_scales(x, w, y, y.channels), y.zero_point)
     even = rounding is Rounding.EVEN
@@ -135,12 +162,11 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Accumulators) ->
 def layer_peak(g: Graph, op: Op, sums: Accumulators, axis: int = 0) -> Peak:
     """The peak of a layer whose weights have the output channels on an axis. Kernels may fold the zero point into the
     bias."""
-    x, w = op.input(g), op.input(g, 1)
-    assert w.data is not None
+    x, weights = op.input(g), farthest_weights(op.input(g, 1))
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high))
-    bias = bias_values(op.tensor(g, 2), len(largest))
+    bias = farthest_bias(g, op, len(largest))
     after = max(map(rescaled, largest.tolist(), sums.left.tolist()))
-    return Peak(int(largest.max()), max(parts(w.data, axis, x.zero_point, bias), after))
+    return Peak(int(largest.max()), max(parts(weights, axis, x.zero_point, bias), after))
 
 
 def vector_peak(weights: Array, zero: int, bias: Ints, inputs: Range, shift: int) -> Peak:

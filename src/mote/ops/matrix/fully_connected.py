@@ -16,7 +16,6 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import (
     absolute_weights,
-    bias_values,
     real_scales,
     real_weights,
     rounded_inputs,
@@ -26,12 +25,14 @@ from mote.ops.common import (
 from mote.ops.matrix import half_precision
 from mote.ops.matrix.accumulators import (
     Accumulators,
+    farthest_bias,
+    farthest_weights,
     layer_peak,
+    layer_products,
     layer_range,
     layer_sums,
     narrow_peak,
     parts,
-    products,
     wide_parts,
 )
 from mote.ops.matrix.half_precision import bias_of, computes_in_half
@@ -61,7 +62,9 @@ class FullyConnected(Op):
         return self.output(g).size * self.input(g, 1).shape[1]
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
+        if self.input(g).shape[:-1] != self.output(g).shape[:-1]:
+            return None
+        return (0,) if position > 0 else (y,)
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         """Vectors of a stream, where the axis is still one of the output."""
@@ -79,11 +82,10 @@ class FullyConnected(Op):
 
     def _once_problem(self, g: Graph) -> str | None:
         """Why LiteRT has no result to follow: a float beyond 32 bits converts to whatever the processor makes of it."""
-        x, w, y, bias = self.input(g), self.input(g, 1), self.output(g), self.tensor(g, 2)
-        assert w.data is not None
+        x, w, y = self.input(g), self.input(g, 1), self.output(g)
+        weights, bias = farthest_weights(w), farthest_bias(g, self, w.shape[0])
         most = float(real_scales(x, w, y, w.shape[0]).max())
-        values = bias_values(bias, w.shape[0])
-        largest = wide_parts(w.data, 0, values) if x.dtype == DType.INT16 else parts(w.data, 0, x.zero_point, values)
+        largest = wide_parts(weights, 0, bias) if x.dtype == DType.INT16 else parts(weights, 0, x.zero_point, bias)
         if not wide_sums(g, self):
             largest = min(largest, INT32_MAX + 1)
         if largest * most < INT32_MAX + LEAST:
@@ -97,10 +99,9 @@ class FullyConnected(Op):
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w, columns = self.input(g), self.input(g, 1), self.columns(g)
-        assert w.data is not None
         if columns is None:
             columns, inputs = np.zeros(w.shape[1], np.int64), inputs.hull
-        ends = products(w.data, inputs.low[columns] - x.zero_point, inputs.high[columns] - x.zero_point)
+        ends = layer_products(w, inputs.low[columns] - x.zero_point, inputs.high[columns] - x.zero_point)
         return layer_sums(g, self, ends, self.rounding)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:

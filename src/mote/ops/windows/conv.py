@@ -17,7 +17,6 @@ from mote.ops.common import (
     Axis,
     WindowOp,
     absolute_weights,
-    bias_values,
     channel_scales,
     clamp_float,
     even_scales,
@@ -27,16 +26,17 @@ from mote.ops.common import (
     real_weights,
     rounded_inputs,
     weight_problem,
+    whole_bias,
     wide_sums,
 )
 from mote.ops.matrix import half_precision
 from mote.ops.matrix.accumulators import (
     Accumulators,
     layer_peak,
+    layer_products,
     layer_range,
     layer_sums,
     narrow_peak,
-    products,
     window_ends,
 )
 from mote.ops.matrix.half_precision import bias_of, computes_in_half
@@ -69,8 +69,7 @@ class Conv2D(WindowOp):
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)
-        assert w.data is not None
-        ends = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)
+        ends = layer_products(w, inputs.low - x.zero_point, inputs.high - x.zero_point)
         low, high = (taps.transpose(1, 2, 0) for taps in ends)
         return layer_sums(g, self, window_ends((low, high), *self.present(g)), self.rounding)
 
@@ -123,7 +122,7 @@ def finish(
     channels = sums.shape[-1]
     if y.dtype == DType.FLOAT32:
         return clamp_float(sums + real_bias(g, op, values, channels), activation)
-    total = sums.astype(np.int64) + bias_values(op.tensor(g, 2), channels)
+    total = sums.astype(np.int64) + whole_bias(g, op, values, channels)
     wide = wide_sums(g, op)
     total = total if wide else wrap32(total)
     of = x, w, y, channels

@@ -18,7 +18,14 @@ from mote.ops.common import (
     rounded_inputs,
     weight_problem,
 )
-from mote.ops.matrix.accumulators import Accumulators, layer_peak, layer_range, layer_sums, window_ends
+from mote.ops.matrix.accumulators import (
+    Accumulators,
+    farthest_weights,
+    layer_peak,
+    layer_range,
+    layer_sums,
+    window_ends,
+)
 from mote.ops.windows.conv import finish
 
 
@@ -48,9 +55,12 @@ class DepthwiseConv2D(WindowOp):
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)
-        assert w.data is not None
-        ends = [np.repeat(e - x.zero_point, self.multiplier) * w.data[0] for e in (inputs.low, inputs.high)]
-        return layer_sums(g, self, window_ends((np.minimum(*ends), np.maximum(*ends)), *self.present(g)), self.rounding)
+        weights = farthest_weights(w)[0]
+        ends = [np.repeat(e - x.zero_point, self.multiplier) * weights for e in (inputs.low, inputs.high)]
+        if w.data is None:
+            ends += [-end for end in ends]
+        taps = np.minimum.reduce(ends), np.maximum.reduce(ends)
+        return layer_sums(g, self, window_ends(taps, *self.present(g)), self.rounding)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return layer_range(g, self, self.activation, self.sums(g, inputs[0])) if inputs[0] else None

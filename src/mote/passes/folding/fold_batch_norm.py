@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.types import Activation, DType
+from mote.ops.common import learned
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
@@ -43,6 +44,7 @@ def _foldable(graph: Graph, layer: Op) -> bool:
     return (
         isinstance(layer, Layer)
         and layer.activation == Activation.NONE
+        and not learned(graph, layer)
         and layer.output(graph).dtype == layer.input(graph, 1).dtype == DType.FLOAT32
     )
 

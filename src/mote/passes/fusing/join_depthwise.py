@@ -13,7 +13,7 @@ import numpy as np
 from mote.graph import Graph, Op, Quantization
 from mote.graph.tensor import Array
 from mote.graph.types import DType
-from mote.ops.common import Axis, bias_values, float_bias
+from mote.ops.common import Axis, bias_values, float_bias, learned
 from mote.ops.moves.pad_concat_transpose import Concatenation
 from mote.ops.moves.slice import Slice
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -56,6 +56,8 @@ def _join_one(graph: Graph) -> Graph | None:
 def _part(graph: Graph, tensor: int) -> _Part | None:
     op = graph.producers.get(tensor)
     if not isinstance(op, DepthwiseConv2D) or op.multiplier != 1 or graph.only_consumer(tensor) is None:
+        return None
+    if learned(graph, op):
         return None
     w = op.input(graph, 1)
     if w.dtype != op.input(graph).dtype or (w.quant is not None and w.quant.unsigned):

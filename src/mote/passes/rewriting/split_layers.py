@@ -9,6 +9,7 @@ from dataclasses import replace
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Quantization
+from mote.ops.common import learned
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.moves.pad_concat_transpose import INPUTS, Concatenation
 from mote.ops.windows.conv import Conv2D
@@ -44,7 +45,7 @@ def run(graph: Graph) -> Graph:
 def _parts(graph: Graph, op: Op, most: int) -> Iterator[slice]:
     """The outputs of each part."""
     weights = op.input(graph, 1)
-    if weights.data is None:
+    if weights.data is None or learned(graph, op):
         return
     count = weights.shape[0]
     size = max(most * count // max(weights.data.nbytes, 1), -(-count // INPUTS))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from mote.graph import Graph, Op
+from mote.ops.common import learned
 from mote.ops.control.control_flow import Control
 from mote.passes.folding import compose_requantization, fold_by_range
 from mote.passes.shrinking import merge_channels, shrink_channels, trim_kernels
@@ -23,7 +24,10 @@ PASSES: tuple[Shrinking, ...] = (
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
-    """All passes, again and again until nothing is left to remove, in the bodies of control flow first."""
+    """All passes, again and again until nothing is left to remove, in the bodies of control flow first. A graph with
+    layers that learn stays whole: what cannot matter today may have weights tomorrow."""
+    if any(learned(graph, op) for op in graph.ops):
+        return graph, []
     graph, removals = _in_bodies(graph)
     while True:
         latest: list[Removal] = []

@@ -564,8 +564,9 @@ class Executor:
 
     def _several(self, number: int, i: Instruction) -> list[Statement]:
         """As many output rows as the kernel computes at once, from all input rows under them."""
-        out, (source,) = i.target, _sources(number, i)
-        array = self._array(_Pointers(element(i)), source.operand.taps)
+        out, (source, *others) = i.target, _sources(number, i)
+        taps = source.operand.taps
+        array = self._array(_Pointers(element(i)), taps + len(others))
         outs = self._array(_Pointers(CTYPES[out.dtype], output=True), i.hi)
         arguments = [self._params(number), array.name, outs.name, "count", *self._scratch(i)]
         target = index(outs.name, K)
@@ -575,6 +576,7 @@ class Executor:
             i.hi,
             assign("const int32_t count", call("mote_min", i.hi, Template("end - {}", (Y,)))),
             self._spread(source, array, 0),
+            *(assign(index(array.name, taps + k), self._source(other, other.row)) for k, other in enumerate(others)),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
             *self._guarded(i, [call(f"mote_{i.called.entry.rows}", *arguments)], *piece),
             *(loop("int32_t", K, "count", trace) for trace in self._trace(number, target, out.row_bytes)),

@@ -9,6 +9,7 @@ from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, wrap32
 from mote.graph.types import Rounding
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Coding,
     Entry,
@@ -21,7 +22,8 @@ from mote.kernels.contract import (
     View,
     units_of,
 )
-from mote.kernels.pack.params import channel_structs, interleave, output_params
+from mote.kernels.pack.learned_bias import learning
+from mote.kernels.pack.params import CHANNEL_WORDS, channel_structs, interleave, output_params
 from mote.kernels.pack.requantize.even import TO_EVEN
 from mote.kernels.pack.weights.coding import encode
 from mote.ops.common import bias_values
@@ -79,9 +81,10 @@ def packed_params(view: View, weights: NDArray[np.int8]) -> Params:
 
 def _plain(view: View) -> Packed | Refusal:
     params = plain_params(view, view.constant(1))
-    return (
-        params if isinstance(params, Refusal) else Packed("fully_connected_s8", params, Entry(Call.FLAT, vectors(view)))
-    )
+    if isinstance(params, Refusal):
+        return params
+    biases = Biases("channel", CHANNEL_WORDS)
+    return Packed("fully_connected_s8", params, Entry(Call.FLAT, vectors(view)), biases=biases)
 
 
 def _coded(view: View) -> Packed | Refusal:
@@ -125,7 +128,7 @@ def _steps(view: View) -> Packed | Refusal:
     params = steps_params(view, view.constant(1))
     if isinstance(params, Refusal):
         return params
-    return Packed("fully_connected_steps_s8", params, Entry(Call.FLAT, vectors(view)))
+    return Packed("fully_connected_steps_s8", params, Entry(Call.FLAT, vectors(view)), biases=Biases("start", 1))
 
 
 def _table(real: float, zero: int) -> NDArray[np.int32]:
@@ -136,7 +139,7 @@ def _table(real: float, zero: int) -> NDArray[np.int32]:
 
 
 KERNELS = (
-    Kernel("fully_connected", (FullyConnected,), INT8, _plain, tuned=True),
+    learning(Kernel("fully_connected", (FullyConnected,), INT8, _plain, tuned=True)),
     Kernel("fully_connected_coded", (FullyConnected,), INT8, _coded, coded=True),
     Kernel("fully_connected_steps", (FullyConnected,), INT8, _steps, costs="fully_connected"),
 )

@@ -10,6 +10,7 @@ from mote.graph.rows import OUTSIDE
 from mote.graph.types import Rounding
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Kernel,
@@ -22,9 +23,10 @@ from mote.kernels.contract import (
     View,
     units_of,
 )
-from mote.kernels.pack.params import adds_rows, channel_structs, interleave, output_params, window_params
+from mote.kernels.pack.learned_bias import learning
+from mote.kernels.pack.params import CHANNEL_WORDS, adds_rows, channel_structs, interleave, output_params, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
-from mote.ops.common import bias_values, channel_scales, even_scales
+from mote.ops.common import bias_values, channel_scales, even_scales, learned
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
 
@@ -72,7 +74,7 @@ def _channels(view: View, bias: NDArray[np.int64]) -> Structs:
     else:
         mult, shift = channel_scales(*of)
         constant = np.clip(rescale(bias, mult, shift), -1024, 1023)
-    used = view.constant(1).reshape(w.shape[0], -1).any(axis=1)
+    used = view.constant(1).reshape(w.shape[0], -1).any(axis=1) | bool(learned(view.graph, view.op))
     return channel_structs(np.where(used, bias, 4 * constant), np.where(used, mult, 1 << 30), np.where(used, shift, -1))
 
 
@@ -83,7 +85,11 @@ def _pointwise(view: View) -> Packed | Refusal:
         return Refusal("it is for windows of one pixel")
     y = view.output.shape
     return Packed(
-        "pointwise_s8", {"gemm": view.once(gemm_params)}, Entry(Call.FLAT, units_of(y, y[3])), price=Price(tile=(1, 2))
+        "pointwise_s8",
+        {"gemm": view.once(gemm_params)},
+        Entry(Call.FLAT, units_of(y, y[3])),
+        price=Price(tile=(1, 2)),
+        biases=Biases("gemm.channel", CHANNEL_WORDS),
     )
 
 
@@ -99,6 +105,7 @@ def _conv2d(view: View) -> Packed | Refusal:
         Entry(Call.ROWS, row="conv2d_s8_row", taps=op.vertical.kernel),
         Needs(scratch=2 * op.depth(view.graph)),
         Price(tile=(1, 2)),
+        biases=Biases("gemm.channel", CHANNEL_WORDS),
     )
 
 
@@ -131,8 +138,8 @@ def _adding(view: View) -> Packed | Refusal:
     return Packed("conv2d_add_s8", params, Entry(Call.ADDS), Needs(sums=4 * y.size))
 
 
-POINTWISE = Kernel("pointwise", (Conv2D,), INT8, _pointwise, tuned=True, lanes=2)
-CONV2D = Kernel("conv2d", (Conv2D,), INT8, _conv2d, tuned=True, lanes=2)
+POINTWISE = learning(Kernel("pointwise", (Conv2D,), INT8, _pointwise, tuned=True, lanes=2))
+CONV2D = learning(Kernel("conv2d", (Conv2D,), INT8, _conv2d, tuned=True, lanes=2))
 KERNELS = (
     POINTWISE,
     CONV2D,

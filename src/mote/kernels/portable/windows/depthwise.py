@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mote.graph.tensor import Array
-from mote.kernels.contract import INT8, Call, Entry, Kernel, Needs, Packed, Params, Refusal, View
-from mote.kernels.pack.params import adds_rows, channel_structs, output_params, pad_to, window_params
+from mote.kernels.contract import INT8, Biases, Call, Entry, Kernel, Needs, Packed, Params, Refusal, View
+from mote.kernels.pack.learned_bias import learning
+from mote.kernels.pack.params import CHANNEL_WORDS, adds_rows, channel_structs, output_params, pad_to, window_params
 from mote.kernels.pack.requantize.even import TO_EVEN, rounds_to_even
 from mote.ops.common import bias_values, channel_scales
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -41,7 +42,8 @@ def _by_rows(view: View) -> Packed | Refusal:
     if rounds_to_even(view):
         return TO_EVEN
     taps = view.the(DepthwiseConv2D).vertical.kernel
-    return Packed("depthwise_s8", layer_params(view), Entry(Call.ROWS, row="depthwise_s8_row", taps=taps))
+    entry, biases = Entry(Call.ROWS, row="depthwise_s8_row", taps=taps), Biases("channel", CHANNEL_WORDS)
+    return Packed("depthwise_s8", layer_params(view), entry, biases=biases)
 
 
 def _adding(view: View) -> Packed | Refusal:
@@ -53,6 +55,6 @@ def _adding(view: View) -> Packed | Refusal:
 
 
 KERNELS = (
-    Kernel("depthwise", (DepthwiseConv2D,), INT8, _by_rows, tuned=True),
+    learning(Kernel("depthwise", (DepthwiseConv2D,), INT8, _by_rows, tuned=True)),
     Kernel("depthwise_add", (DepthwiseConv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
 )

@@ -1,0 +1,87 @@
+/* mote_learned_bias.h: kernels of layers whose weights are constants, with biases that are learned.
+ *
+ * A kernel's parameters have a bias for each channel in some array. That is copied into working memory, with the learned
+ * bias added as sums come in this kernel, and the kernel is called with a copy of its parameters that points there. Learned
+ * biases count up to a power of two, for which the compiler has proved that sums fit.
+ */
+#ifndef MOTE_LEARNED_BIAS_H
+#define MOTE_LEARNED_BIAS_H
+
+#include "mote_common.h"
+
+typedef struct {
+    int32_t channels;
+    int32_t words, step;  /* of the array, and from a channel's bias to the next one's */
+    int32_t own;          /* bytes of the kernel's own working memory, before the array */
+    int32_t under_row, under_rows; /* where among pointers to rows that to the biases is: for one row, for several */
+    const uint8_t *bits;  /* biases count in -2^bits..2^bits */
+    const int32_t *scale; /* what sums come times; NULL: as they are */
+} mote_learned_bias_t;
+
+MOTE_NOINLINE const void *mote_learned_bias(const mote_learned_bias_t *p, const void *from, const int32_t *bias,
+                                            void *scratch) {
+    int32_t *const to = (int32_t *)(void *)((int8_t *)scratch + p->own);
+    int32_t *at = to;
+    memcpy(to, from, (size_t)p->words * sizeof *to);
+    for (int32_t c = 0; c < p->channels; c++, at += p->step) {
+        const int32_t most = (int32_t)1 << p->bits[c];
+        const int32_t value = bias[c] < -most ? -most : bias[c] > most ? most : bias[c];
+        *at = (int32_t)((uint32_t)*at + (uint32_t)value * (p->scale != NULL ? (uint32_t)p->scale[c] : 1u));
+    }
+    return to;
+}
+
+#define MOTE_LEARNED_SCRATCH(x) , x
+#define MOTE_LEARNED_NO_SCRATCH(x)
+
+/* The parameters of such a kernel, and those that the kernel inside is called with. */
+#define MOTE_LEARNED_BIAS_PARAMS(id) \
+    typedef struct { \
+        mote_##id##_t kernel; \
+        mote_learned_bias_t learned; \
+    } mote_##id##_learned_t;
+#define MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+    mote_##id##_t kernel = p->kernel; \
+    kernel.path = mote_learned_bias(&p->learned, p->kernel.path, bias, scratch);
+
+/* `path`: where its biases are; `working`: whether it has working memory. */
+#define MOTE_LEARNED_BIAS_FLAT(id, path, working) \
+    MOTE_LEARNED_BIAS_PARAMS(id) \
+    MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
+                                                       const int32_t *bias, int8_t *out, int32_t units, \
+                                                       void *scratch) { \
+        MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+        mote_##id(&kernel, in, out, units working(scratch)); \
+    }
+#define MOTE_LEARNED_BIAS_ROWS(id, path, working) \
+    MOTE_LEARNED_BIAS_PARAMS(id) \
+    MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
+                                                       const int32_t *bias, int8_t *out, int32_t lo, int32_t hi, \
+                                                       void *scratch) { \
+        MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+        mote_##id(&kernel, in, out, lo, hi working(scratch)); \
+    }
+#define MOTE_LEARNED_BIAS_WHOLE(id, path, working) \
+    MOTE_LEARNED_BIAS_PARAMS(id) \
+    MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
+                                                       const int32_t *bias, int8_t *out, void *scratch) { \
+        MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+        mote_##id(&kernel, in, out working(scratch)); \
+    }
+
+/* One output row, or several, from pointers to input rows, behind which one points to the biases. */
+#define MOTE_LEARNED_BIAS_OF(rows, under) ((const int32_t *)(const void *)(rows)[p->learned.under])
+#define MOTE_LEARNED_BIAS_ROW(id, path, working, row) \
+    MOTE_UNUSED static inline void mote_##row##_learned(const mote_##id##_learned_t *p, const int8_t **rows, \
+                                                        int8_t *out, void *scratch) { \
+        MOTE_LEARNED_BIAS_COPY(id, path, MOTE_LEARNED_BIAS_OF(rows, under_row)) \
+        mote_##row(&kernel, rows, out working(scratch)); \
+    }
+#define MOTE_LEARNED_BIAS_SEVERAL(id, path, working, several) \
+    MOTE_UNUSED static inline void mote_##several##_learned(const mote_##id##_learned_t *p, const int8_t **rows, \
+                                                            int8_t *const *outs, int32_t count, void *scratch) { \
+        MOTE_LEARNED_BIAS_COPY(id, path, MOTE_LEARNED_BIAS_OF(rows, under_rows)) \
+        mote_##several(&kernel, rows, outs, count working(scratch)); \
+    }
+
+#endif

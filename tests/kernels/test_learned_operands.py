@@ -1,0 +1,61 @@
+"""Int8 layers with learned operands: the C gives what NumPy does, whatever was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from mote.graph.types import Activation, Rounding
+from mote.ops.common import BIAS, WEIGHTS, bias_ends, learned
+from tests.features.postprocess.scored import in_c, streamed
+from tests.helpers.support import emulated
+from tests.kernels.learned_layers import Layer, Learners
+
+RELU = Activation.RELU
+BIASES = (
+    Layer("conv", 6, 4, 6),
+    Layer("conv", 8, 8, 8, activation=RELU),
+    Layer("conv", 8, 4, 8, stride=2),
+    Layer("conv", 5, 4, 5, kernel=1),
+    Layer("conv", 6, 8, 6, kernel=1, stride=2, activation=RELU),
+    Layer("depthwise", 6, 6, 6),
+    Layer("depthwise", 7, 8, 8, stride=2, activation=RELU),
+    Layer("dense", 1, 20, 7),
+    Layer("dense", 1, 33, 4, rounding=Rounding.ONCE),
+)
+
+
+def agree(layers: Sequence[Layer], target: str, count: int = 5) -> None:
+    """All bits, also where what was learned goes as far as integers do."""
+    learners = Learners(layers)
+    graph, given = learners.graph(), [learners.case(i) for i in range(count)]
+    for number, (want, got) in enumerate(zip(streamed(graph, given), in_c(graph, given, target), strict=True)):
+        for t, x, y in zip(graph.outputs, want, got, strict=True):
+            np.testing.assert_array_equal(y, x, err_msg=f"{graph.tensors[t]}, inference {number}")
+
+
+@pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
+def test_learned_biases(target: str) -> None:
+    agree(BIASES, target)
+
+
+def test_biases_count_as_far_as_sums_are_proved() -> None:
+    """A bias beyond its bound gives the results of the bound, and the layer's range holds for both ends."""
+    learners = Learners([Layer("conv", 4, 3, 4)])
+    graph, case = learners.graph(), learners.case(0)
+    op = graph.ops[0]
+    assert learned(graph, op) == (BIAS,)
+    low, high = bias_ends(graph, op, 4)
+    assert np.all(high >= np.abs(graph.states[0].initial)) and np.all(low == -high)
+    results = []
+    for value in (high, np.full(4, np.iinfo(np.int32).max), low, np.full(4, np.iinfo(np.int32).min)):
+        results.append(graph.evaluate({**case, op.inputs[BIAS]: value.astype(np.int32)})[op.outputs[0]])
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[2], results[3])
+    assert np.any(results[0] != results[2])
+    limits, peak = graph.ranges[op.outputs[0]], graph.peak(op)
+    assert all(np.all(limits.low <= r) and np.all(r <= limits.high) for r in results)
+    assert peak is not None and peak.total >= high.max()
+    assert WEIGHTS not in learned(graph, op)
