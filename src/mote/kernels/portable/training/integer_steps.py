@@ -33,8 +33,8 @@ def _weights(view: View) -> Packed:
     (_, height, width, depth), _ = op.images(g)
     params: Params = {
         "step": _step(view),
-        "rows": _axis(op.vertical, height),
-        "cols": _axis(op.horizontal, width),
+        "rows": axis_params(op.vertical, height),
+        "cols": axis_params(op.horizontal, width),
         "depth": depth,
         "zero": op.input(g, 2).zero_point,
     }
@@ -42,7 +42,8 @@ def _weights(view: View) -> Packed:
     return Packed(name, params, Entry(operands=(1, 2, 3, 4)))
 
 
-def _axis(axis: Axis, size: int) -> Params:
+def axis_params(axis: Axis, size: int) -> Params:
+    """Rows or columns of a window over an image."""
     window = {"taps": axis.kernel, "stride": axis.stride, "spread": axis.dilation, "pad": axis.before}
     return {"in": size, "out": axis.size(size), **window}
 

@@ -5,7 +5,7 @@
 #ifndef MOTE_STEPS_S8_H
 #define MOTE_STEPS_S8_H
 
-#include "mote_common.h"
+#include "mote_gradient_axis.h"
 
 /* mult / 2^31 * 2^shift. */
 typedef struct {
@@ -22,14 +22,9 @@ typedef struct {
     const mote_factor_t *factor; /* of each channel */
 } mote_step_t;
 
-/* Rows or columns of a window over an image. */
-typedef struct {
-    int32_t in, out, taps, stride, spread, pad;
-} mote_step_axis_t;
-
 typedef struct {
     mote_step_t step;
-    mote_step_axis_t rows, cols;
+    mote_gradient_axis_t rows, cols;
     int32_t depth; /* channels of the image */
     int32_t zero;  /* its zero point */
 } mote_conv_step_t;
@@ -98,19 +93,6 @@ static inline void mote_bias_step_s32(const mote_step_t *p, const int8_t *gradie
     }
 }
 
-/* The outputs lo..hi-1 whose windows have tap k inside the image. */
-static inline void mote_step_inside(const mote_step_axis_t *a, int32_t k, int32_t *lo, int32_t *hi) {
-    const int32_t first = k * a->spread - a->pad;
-    *lo = 0;
-    *hi = a->out;
-    while (*lo < *hi && *lo * a->stride + first < 0) {
-        ++*lo;
-    }
-    while (*hi > *lo && (*hi - 1) * a->stride + first >= a->in) {
-        --*hi;
-    }
-}
-
 /* A tap of a window: where it reads, and which gradients that is for. */
 typedef struct {
     const int8_t *in, *gradient;
@@ -121,8 +103,8 @@ static inline mote_step_tap_t mote_step_tap(const mote_conv_step_t *p, int32_t k
                                             const int8_t *in) {
     int32_t top, bottom, left, right;
     mote_step_tap_t tap;
-    mote_step_inside(&p->rows, ky, &top, &bottom);
-    mote_step_inside(&p->cols, kx, &left, &right);
+    mote_gradient_inside(&p->rows, ky, &top, &bottom);
+    mote_gradient_inside(&p->cols, kx, &left, &right);
     const int32_t row = top * p->rows.stride + ky * p->rows.spread - p->rows.pad;
     const int32_t column = left * p->cols.stride + kx * p->cols.spread - p->cols.pad;
     tap.rows = bottom - top;

@@ -1,0 +1,93 @@
+/* mote_masks_s8.h: what gradients need of activations and of maxima, in fewer bits than these; and gradients through it. */
+#ifndef MOTE_MASKS_S8_H
+#define MOTE_MASKS_S8_H
+
+#include "mote_gradient_axis.h"
+
+typedef struct {
+    int32_t channels;
+    int32_t low, high; /* bits are 1 between them */
+} mote_activation_mask_s8_t;
+
+typedef struct {
+    int32_t channels;
+} mote_masked_gradient_s8_t;
+
+typedef struct {
+    mote_gradient_axis_t rows, cols;
+    int32_t channels;
+} mote_max_pool_taps_t;
+typedef mote_max_pool_taps_t mote_max_pool_taps_s8_t, mote_max_pool_spread_s8_t;
+
+/* A bit for each element of n pixels, eight channels a byte. */
+static inline void mote_activation_mask_s8(const mote_activation_mask_s8_t *p, const int8_t *in, uint8_t *out, int32_t n) {
+    for (; n > 0; n--) {
+        for (int32_t c = 0; c < p->channels; out++) {
+            uint32_t bits = 0;
+            for (uint32_t bit = 1; bit < 256 && c < p->channels; bit <<= 1, c++, in++) {
+                bits |= *in > p->low && *in < p->high ? bit : 0;
+            }
+            *out = (uint8_t)bits;
+        }
+    }
+}
+
+static inline void mote_masked_gradient_s8(const mote_masked_gradient_s8_t *p, const int8_t *in, const uint8_t *mask,
+                                           int8_t *out, int32_t n) {
+    for (; n > 0; n--) {
+        for (int32_t c = 0; c < p->channels; mask++) {
+            const uint32_t bits = *mask;
+            for (uint32_t bit = 1; bit < 256 && c < p->channels; bit <<= 1, c++, in++) {
+                *out++ = (int8_t)(bits & bit ? *in : 0);
+            }
+        }
+    }
+}
+
+/* The tap of each window that has the largest pixel, the first of several; 255 where it has no pixel. */
+static inline void mote_max_pool_taps_s8(const mote_max_pool_taps_t *p, const int8_t *in, uint8_t *out) {
+    for (int32_t y = 0; y < p->rows.out; y++) {
+        for (int32_t x = 0; x < p->cols.out; x++) {
+            for (int32_t c = 0; c < p->channels; c++) {
+                int32_t most = -129, taken = 255, number = 0;
+                for (int32_t ky = 0; ky < p->rows.taps; ky++) {
+                    const int32_t row = mote_gradient_input(&p->rows, y, ky);
+                    for (int32_t kx = 0; kx < p->cols.taps; kx++, number++) {
+                        const int32_t column = mote_gradient_input(&p->cols, x, kx);
+                        if (row >= 0 && column >= 0) {
+                            const int32_t value = in[(row * p->cols.in + column) * p->channels + c];
+                            taken = value > most ? number : taken;
+                            most = value > most ? value : most;
+                        }
+                    }
+                }
+                *out++ = (uint8_t)taken;
+            }
+        }
+    }
+}
+
+/* Each gradient to the pixel that its maximum is. */
+static inline void mote_max_pool_spread_s8(const mote_max_pool_taps_t *p, const int8_t *in, const uint8_t *taps,
+                                           int8_t *out) {
+    for (int32_t y = 0; y < p->rows.in; y++) {
+        for (int32_t x = 0; x < p->cols.in; x++) {
+            for (int32_t c = 0; c < p->channels; c++) {
+                int32_t sum = 0, number = 0;
+                for (int32_t ky = 0; ky < p->rows.taps; ky++) {
+                    const int32_t row = mote_gradient_output(&p->rows, y, ky);
+                    for (int32_t kx = 0; kx < p->cols.taps; kx++, number++) {
+                        const int32_t column = mote_gradient_output(&p->cols, x, kx);
+                        if (row >= 0 && column >= 0) {
+                            const int32_t at = (row * p->cols.out + column) * p->channels + c;
+                            sum += taps[at] == number ? in[at] : 0;
+                        }
+                    }
+                }
+                *out++ = mote_saturate_s8(sum);
+            }
+        }
+    }
+}
+
+#endif
