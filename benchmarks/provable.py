@@ -32,6 +32,7 @@ from tests.ops.reductions import test_normalize, test_reduce
 from tests.ops.signal import test_audio_stateless as test_signal
 from tests.ops.signal import test_rfft2d as test_spectrum
 from tests.ops.training import test_kernels as test_training
+from tests.ops.training.integer import test_input_gradients as test_integer_gradients
 from tests.ops.training.integer import test_steps as test_integer_steps
 from tests.ops.windows import test_conv3d
 
@@ -486,7 +487,7 @@ def learners() -> Model:
 
 def gradients() -> Model:
     """Gradients and losses of training, in float32 and in integers."""
-    return side_by_side([*test_training.several(), *test_integer_steps.several()])
+    return side_by_side([*test_training.several(), *test_integer_steps.several(), *test_integer_gradients.several()])
 
 
 def images() -> Model:

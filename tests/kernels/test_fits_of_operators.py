@@ -37,6 +37,7 @@ from tests.ops.reductions import test_reduce
 from tests.ops.signal import test_audio_stateless as test_signal
 from tests.ops.signal import test_rfft2d as test_spectrum
 from tests.ops.training import test_kernels as test_training
+from tests.ops.training.integer import test_input_gradients as test_integer_gradients
 from tests.ops.training.integer import test_steps as test_integer_steps
 
 T = TypeVar("T")
@@ -116,6 +117,7 @@ def cases() -> tuple[Case, ...]:
         test_linear,
         test_training,
         test_integer_steps,
+        test_integer_gradients,
     )
     learners = [graph for kind in kinds for graph in kind.several()]
     for graph in (*learners, *test_decisions.every_step(), *test_micro.every(), *filters):
