@@ -120,7 +120,8 @@ class IntegerConvInputGradient(IntegerInputGradient):
     def factors(self, g: Graph) -> Ints:
         """The scale of each output channel as a share of the largest."""
         scales = self.weights_scale(g)
-        return np.rint(scales / scales.max() * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
+        shares: Ints = np.rint(scales / scales.max() * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
+        return shares
 
     def scaling(self, g: Graph) -> tuple[Ints, Ints]:
         largest = self.weights_scale(g).max()
