@@ -3,7 +3,6 @@
 #define MOTE_INPUT_GRADIENTS_S8_FITS_H
 
 #include "mote_common_fits.h"
-#include "mote_gradient_axis_fits.h"
 #include "mote_input_gradients_s8.h"
 
 static inline int mote_multipliers_fit(const mote_multiplier_t *scale, const mote_room_t *room, int32_t count) {
