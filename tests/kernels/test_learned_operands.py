@@ -7,7 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from mote.graph import Graph
 from mote.graph.types import Activation, Rounding
+from mote.kernels.catalogue import candidates
+from mote.kernels.contract import View
 from mote.ops.common import BIAS, WEIGHTS, bias_ends, learned
 from tests.features.postprocess.scored import in_c, streamed
 from tests.helpers.support import emulated
@@ -25,6 +28,17 @@ BIASES = (
     Layer("dense", 1, 20, 7),
     Layer("dense", 1, 33, 4, rounding=Rounding.ONCE),
 )
+ALL = (WEIGHTS, BIAS)
+WHOLE = (
+    Layer("conv", 6, 4, 6, learns=ALL),
+    Layer("conv", 7, 20, 5, stride=2, activation=RELU, learns=ALL),
+    Layer("conv", 5, 3, 4, learns=ALL),
+    Layer("conv", 5, 8, 7, kernel=1, stride=2, activation=RELU, learns=(WEIGHTS,)),
+    Layer("depthwise", 6, 6, 6, learns=ALL),
+    Layer("depthwise", 7, 8, 8, stride=2, activation=RELU, learns=(WEIGHTS,)),
+    Layer("dense", 1, 20, 7, learns=ALL),
+    Layer("dense", 1, 33, 4, rounding=Rounding.ONCE, learns=ALL),
+)
 
 
 def agree(layers: Sequence[Layer], target: str, count: int = 5) -> None:
@@ -37,8 +51,18 @@ def agree(layers: Sequence[Layer], target: str, count: int = 5) -> None:
 
 
 @pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
-def test_learned_biases(target: str) -> None:
-    agree(BIASES, target)
+def test_learned_biases_and_weights(target: str) -> None:
+    agree((*BIASES, *WHOLE), target)
+
+
+def test_layers_that_learn_are_refused_where_no_kernel_can() -> None:
+    """A kernel with weights or biases built in is not offered, and other types are refused by reason."""
+    graph = Learners([Layer("conv", 4, 4, 4, learns=ALL)]).graph()
+    offered = candidates(View(graph, (graph.ops[0],)), frozenset({"dsp", "armv7m"}), coded=True)
+    assert [k.family for k in offered] == ["learned_conv2d"]
+    op = graph.ops[0]
+    computed = Graph(graph.name, graph.tensors, graph.ops, graph.inputs, graph.outputs)
+    assert op.unsupported(computed) == "weights that are computed at run time are not supported"
 
 
 def test_biases_count_as_far_as_sums_are_proved() -> None:

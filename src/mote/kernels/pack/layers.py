@@ -166,7 +166,7 @@ def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -
         return _narrow(view, lo, hi)
     largest = wide_parts(view.constant(1), axis, _bias(view))
     bits = 64 if wide and largest > INT32_MAX else 32
-    scale = _exact_scales(view, min(largest, 1 << 31) if bits == 32 else largest) if once else _wide_scales(view)
+    scale = exact_scales(view, min(largest, 1 << 31) if bits == 32 else largest) if once else _wide_scales(view)
     if isinstance(scale, Refusal):
         return scale
     kind, way = ("exact", "EXACT") if once else ("wide", "WIDE")
@@ -210,7 +210,7 @@ def projection(view: View) -> LayerForm | Refusal:
         zero = "MOTE_LAYER_WEIGHT_ZERO" if y.dtype == DType.INT8 else "MOTE_LAYER_NO_ZERO"
         return LayerForm(f"{twice.suffix}_twice", (*twice.arguments, zero), twice.finish)
     lo, hi = (bound - y.zero_point for bound in quantized_range(op.activation, y))
-    scale = _exact_scales(view, op.largest(g)) if op.rounds_once(g) else _wide_scales(view)
+    scale = exact_scales(view, op.largest(g)) if op.rounds_once(g) else _wide_scales(view)
     if isinstance(scale, Refusal):
         return scale
     bits = 32 if op.narrow(g) else 64
@@ -228,7 +228,7 @@ def projection(view: View) -> LayerForm | Refusal:
     return LayerForm(suffix, (*types, none, plus, "MOTE_START_BIAS", f"MOTE_FINISH_{kind.upper()}", none), finish)
 
 
-def _exact_scales(view: View, largest: int) -> Structs | Refusal:
+def exact_scales(view: View, largest: int) -> Structs | Refusal:
     """`mote_exact_t` of each channel."""
     reals = real_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     scales: list[Exact] = []

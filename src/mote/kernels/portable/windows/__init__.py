@@ -1,6 +1,15 @@
 """Kernels that move a window over an image: convolutions, pooling, resizing, sampling."""
 
-from mote.kernels.portable.windows import conv, conv3d, depthwise, grid_roi_sampling, pool, resize, transpose_conv
+from mote.kernels.portable.windows import (
+    conv,
+    conv3d,
+    depthwise,
+    grid_roi_sampling,
+    learned_layers,
+    pool,
+    resize,
+    transpose_conv,
+)
 from mote.kernels.portable.windows.coded_conv import coded
 from mote.kernels.portable.windows.nibbles_conv import nibbles
 
@@ -16,4 +25,5 @@ KERNELS = (
     *transpose_conv.KERNELS,
     *conv3d.KERNELS,
     *grid_roi_sampling.KERNELS,
+    *learned_layers.KERNELS,
 )

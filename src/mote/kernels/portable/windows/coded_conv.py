@@ -32,7 +32,8 @@ def _kernel(base: Kernel, at_once: int) -> Kernel:
             return Refusal(f"there are no more than {at_once} channels to expand at once")
         return _coded(plain, view, at_once)
 
-    return replace(base, name=f"{base.name}_coded{at_once}", pack=pack, header="coded_s8", coded=True)
+    name, constant = f"{base.name}_coded{at_once}", frozenset[int]()
+    return replace(base, name=name, pack=pack, header="coded_s8", coded=True, learned=constant)
 
 
 @dataclass(frozen=True)

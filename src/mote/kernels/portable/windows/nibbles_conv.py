@@ -41,6 +41,7 @@ def _kernel(base: Kernel, at_once: int) -> Kernel:
         header="nibbles_s8",
         costs=base.costs or base.name,
         knobs=None,
+        learned=frozenset(),
     )
 
 
