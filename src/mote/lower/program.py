@@ -13,7 +13,7 @@ from enum import IntEnum
 from mote.graph import Op, Rows, Tensor
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
+from mote.graph.types import DType, StateRole
 from mote.kernels.contract import Call, Packed
 from mote.lower.affine import affine
 from mote.offload.contract import Artifact, Offloaded, Pointer
@@ -286,6 +286,7 @@ class Initial:
 
     at: int
     data: Array
+    role: StateRole = StateRole.NONE
 
 
 @dataclass(frozen=True)
@@ -336,6 +337,11 @@ class Program:
     def counter_bytes(self) -> int:
         """Bytes of each counter."""
         return 1 if all(i.times < 1 << 8 for i in self.instructions) else 2
+
+    @property
+    def learns(self) -> bool:
+        """Whether it has states that hold what is learned."""
+        return any(state.role is StateRole.LEARNED for state in self.states)
 
     @property
     def jumps(self) -> bool:
@@ -394,7 +400,7 @@ class _Lowered:
             tuple(plan.numbers[step.ops] for step in plan.steps),
             plan.arenas,
             plan.state_bytes,
-            tuple(Initial(plan.place[s.before].offset, s.initial) for s in graph.states),
+            tuple(Initial(plan.place[s.before].offset, s.initial, s.role) for s in graph.states),
             plan.rings,
             counters,
             graph.warm_up,

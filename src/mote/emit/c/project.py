@@ -12,7 +12,7 @@ from functools import cached_property
 
 from mote.emit.c import ramcode, stamps
 from mote.emit.c.c import Definition, Include, Text, printed
-from mote.emit.c.model import header, opening, several, source, together, wrapper
+from mote.emit.c.model import header, opening, several, source, together, weights, wrapper
 from mote.emit.c.model.arenas import arenas, shared
 from mote.emit.c.model.interface import Interface, interface
 from mote.emit.c.options import ProjectOptions
@@ -270,6 +270,8 @@ def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Def
     if any(p.job.options.cipher for p in parts):
         files[opening.AES] = opening.aes()
     if options.single_file:
+        if any(p.made.learns for p in parts):
+            files[weights.TYPES] = licensed(library.header(weights.TYPES))
         return files | {f"{options.name}.c": printed(_amalgamated(body, kernels, [p.constants for p in parts]))}
     last = max(i for i, d in enumerate(body) if isinstance(d, Include) and d.file in kernels) + 1
     files[f"{options.name}.c"] = printed([*body[:last], *stamps.check(kernels), *body[last:]])

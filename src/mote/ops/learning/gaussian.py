@@ -59,6 +59,9 @@ class GaussianUpdate(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [(1,), *(self.input(g, position).shape for position in range(2, 6))]
 
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        return (0, self.most) if position == 5 else None
+
     def unsupported(self, g: Graph) -> str | None:
         label = self.input(g, 1)
         if (label.dtype, label.shape) != (DType.INT32, (1,)):

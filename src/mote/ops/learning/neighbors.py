@@ -44,6 +44,9 @@ class KnnUpdate(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [(1,), *(self.input(g, position).shape for position in (2, 3, 4))]
 
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        return {3: (-1, self.classes - 1), 4: (0, self.input(g, 3).size - 1)}.get(position)
+
     def unsupported(self, g: Graph) -> str | None:
         capacity = self.input(g, 3).size
         wanted = [

@@ -64,6 +64,9 @@ class OneClassUpdate(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [(1,), self.input(g, 2).shape, self.input(g, 3).shape]
 
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        return (0, self.window) if position == 3 else None
+
     def unsupported(self, g: Graph) -> str | None:
         if not 1 <= self.window <= LONGEST_WINDOW:
             return f"a window of {self.window} samples is not supported (1 to {LONGEST_WINDOW})"

@@ -54,6 +54,9 @@ class PrototypeUpdate(Op):
     def shapes(self, g: Graph) -> list[Shape]:
         return [(1,), self.input(g, 2).shape, self.input(g, 3).shape]
 
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        return (0, self.most) if position == 3 else None
+
     def unsupported(self, g: Graph) -> str | None:
         classes = self.input(g, 3).size
         wanted = [

@@ -8,7 +8,8 @@ from textwrap import fill
 
 import numpy as np
 
-from mote.emit.c.c import BLANK, Comment, Define, Definition, Noted, Text, guarded, printed
+from mote.emit.c.c import BLANK, Comment, Define, Definition, Include, Noted, Text, guarded, printed
+from mote.emit.c.model import weights
 from mote.emit.c.model.arenas import arenas, size_macro
 from mote.emit.c.model.conversions import (
     dequantizing,
@@ -52,7 +53,8 @@ typedef enum {
     MOTE_BAD_IMAGE = 9,    /* the runtime: the image is damaged, or no image */
     MOTE_NO_KERNEL = 10,   /* the runtime: the image needs a kernel that the firmware does not have */
     MOTE_UNSUPPORTED = 11, /* the runtime: the image needs a newer runtime, or one with larger limits */
-    MOTE_FAILED = 12       /* an accelerator failed: the outputs mean nothing */
+    MOTE_FAILED = 12,      /* an accelerator failed: the outputs mean nothing */
+    MOTE_BAD_FLASH = 13    /* flash failed, or is not described as it must be; what was saved before holds */
 } mote_status;
 #endif
 """)
@@ -94,6 +96,7 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
     reads, writes = inputs(plan, options), outputs(plan, options)
     body: list[Definition] = [
         Text('#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'),
+        *_types(plan),
         STATUS,
         *_identity(options),
         *_sizes(plan, options),
@@ -106,6 +109,7 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
         *(_on_two_cores(options) if plan.goal.cores == 2 else []),
         *(_result(options) if options.keep_status else []),
         *(_keeping(plan, options) if plan.graph.states else []),
+        *(weights.declarations(plan, options) if weights.learned(plan) else []),
         *_checking(options),
         *(_decrypting(plan, options) if options.cipher else []),
         *(d for port in reads if is_quantized(port) for d in quantizing(port, whole=not plan.pushed)),
@@ -120,6 +124,11 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
         f"{options.name}.h: how to use the model.\n\n{_usage(plan, options)}\n{facts(plan, options, constants)}",
     )
     return printed([head, BLANK, *guarded(f"{options.name.upper()}_H", *body)])
+
+
+def _types(plan: Plan) -> list[Definition]:
+    """The types by which callers describe flash, where the model learns."""
+    return [Include(weights.TYPES), BLANK] if weights.learned(plan) else []
 
 
 def _usage(plan: Plan, options: ProjectOptions) -> str:

@@ -25,7 +25,7 @@ from mote.emit.c.c import (
     loop,
     when,
 )
-from mote.emit.c.model import checks, opening, states
+from mote.emit.c.model import checks, opening, states, weights
 from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
 from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, element_of, other_elements
@@ -120,6 +120,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
             *(part for e in executor.all for part in e.tables),
             *static_variables(plan, options),
             *keeping,
+            *(weights.functions(plan, options) if weights.learned(plan) else []),
             *(opening.functions(options, pool) if options.cipher else []),
             *checks.check(name, _checked(pool, executor, structs), pool.mark),
             *_accessors(plan, made, options),
@@ -207,6 +208,7 @@ def includes(made: Program) -> list[str]:
     calls = [share for i in turns for share in i.shares]
     used = [file for i in calls if i.kernel is not None and i.external is None for file in i.kernel.files]
     kept = ["mote_state.h"] if made.states else []
+    kept += ["mote_weights.h"] if made.learns else []
     rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
     rows += ["mote_rows_of.h"] if other_elements(made) else []
     barrier = ["mote_barrier.h"] if made.cores == 2 else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from mote.emit.c.c import printed
+from mote.emit.c.model import weights
 from mote.emit.c.model.arenas import arenas
 from mote.emit.c.model.conversions import is_quantized, is_ranked, labelled
 from mote.emit.c.model.handle import HANDLE, instance_type
@@ -133,6 +134,7 @@ def _class(plan: Plan, options: ProjectOptions) -> str:
         *_labels(plan, options),
         *_running(plan, options),
         *(_keeping(options) if plan.graph.states else []),
+        *(_learned(options) if weights.learned(plan) else []),
         "/* Compare constants in flash with their CRC-32. */",
         f"static status check() noexcept {{ return as({options.name}_check()); }}",
     ]
@@ -342,5 +344,25 @@ def _keeping(options: ProjectOptions) -> list[str]:
         *_method(
             "status restore(view<const uint8_t> state)", _returned(options, f"as({_call(options, 'restore', *state)})")
         ),
+        "",
+    ]
+
+
+def _learned(options: ProjectOptions) -> list[str]:
+    """The methods that save and load what was learned."""
+    record = ("record.data()", "record.size()")
+    save, load = (_returned(options, f"as({_call(options, f'{verb}_weights', '&flash')})") for verb in ("save", "load"))
+    to, back = (_returned(options, f"as({_call(options, f'{v}_weights', *record)})") for v in ("export", "import"))
+    return [
+        "/* What was learned: to flash and back, and how often it was saved there; to memory of yours and back. */",
+        f"static constexpr size_t weights_bytes = {options.name.upper()}_WEIGHTS_BYTES;",
+        *_method("status save_weights(const mote_records_t &flash) const", save),
+        *_method("status load_weights(const mote_records_t &flash)", load),
+        *_method(
+            "[[nodiscard]] static uint32_t saved_weights(const mote_records_t &flash)",
+            f"return {options.name}_saved_weights(&flash);",
+        ),
+        *_method("status export_weights(view<uint8_t> record) const", to),
+        *_method("status import_weights(view<const uint8_t> record)", back),
         "",
     ]

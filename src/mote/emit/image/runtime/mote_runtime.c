@@ -305,6 +305,7 @@ const char *mote_status_text(mote_status status) {
         "kernel is missing",
         "needs another runtime",
         "accelerator failed",
+        "flash failed",
     };
     return (uint32_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }

@@ -59,7 +59,8 @@ typedef enum {
     MOTE_BAD_IMAGE = 9,    /* the runtime: the image is damaged, or no image */
     MOTE_NO_KERNEL = 10,   /* the runtime: the image needs a kernel that the firmware does not have */
     MOTE_UNSUPPORTED = 11, /* the runtime: the image needs a newer runtime, or one with larger limits */
-    MOTE_FAILED = 12       /* an accelerator failed: the outputs mean nothing */
+    MOTE_FAILED = 12,      /* an accelerator failed: the outputs mean nothing */
+    MOTE_BAD_FLASH = 13    /* flash failed, or is not described as it must be; what was saved before holds */
 } mote_status;
 #endif
 

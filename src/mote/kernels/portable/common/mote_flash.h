@@ -23,7 +23,7 @@ typedef struct {
 
 #define MOTE_RECORDS_BUFFER 256u
 
-/* Where records are kept, one behind another. The area holds two at least, in sectors of their own; the more it holds,
+/* Where records are kept, one after another. The area holds two at least, in sectors of their own; the more it holds,
  * the less often a sector is erased. */
 typedef struct {
     const mote_flash_t *flash;

@@ -1,4 +1,4 @@
-/* mote_records.h: records one behind another in flash, all of as many words; the newest that is whole holds.
+/* mote_records.h: records one after another in flash, all of as many words; the newest that is whole holds.
  *
  * A record begins with its number and ends with the CRC-32 of all before: one that was torn has a wrong one and is passed
  * over. Sectors are erased in blocks, the fewest that hold a record. When a block is full the next one is erased and gets

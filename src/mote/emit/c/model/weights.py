@@ -1,0 +1,176 @@
+"""Weights that a model learns on the device: functions to save and load them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from mote.emit.c.c import CFunction, Comment, Define, Definition, Noted, Text, call, when
+from mote.emit.c.model.handle import handed, taken, variable
+from mote.emit.c.options import ProjectOptions
+from mote.graph import State
+from mote.graph.types import DType, StateRole
+from mote.plan.plan import Plan
+
+TYPES = "mote_flash.h"
+"""The header with the types that a caller describes flash by."""
+HEAD, END = 16, 4
+"""Bytes before and behind what is learned in a record: see `mote_weights.h`."""
+BOUNDED = {DType.INT8: "MOTE_WEIGHTS_INT8", DType.INT32: "MOTE_WEIGHTS_INT32"}
+"""Types of states whose values are compared with bounds."""
+
+
+def learned(plan: Plan) -> tuple[State, ...]:
+    """The states that hold what is learned."""
+    return tuple(s for s in plan.graph.states if s.role is StateRole.LEARNED)
+
+
+def record_bytes(plan: Plan) -> int:
+    payload = sum(state.initial.nbytes for state in learned(plan))
+    return HEAD + -(-payload // 4) * 4 + END
+
+
+def saving(options: ProjectOptions) -> str:
+    return f"mote_status {options.name}_save_weights({taken(options, 'const mote_records_t *flash', const=True)})"
+
+
+def loading(options: ProjectOptions) -> str:
+    return f"mote_status {options.name}_load_weights({taken(options, 'const mote_records_t *flash')})"
+
+
+def counting(options: ProjectOptions) -> str:
+    return f"uint32_t {options.name}_saved_weights(const mote_records_t *flash)"
+
+
+def exporting(options: ProjectOptions) -> str:
+    return f"mote_status {options.name}_export_weights({taken(options, 'void *record', 'size_t bytes', const=True)})"
+
+
+def importing(options: ProjectOptions) -> str:
+    return f"mote_status {options.name}_import_weights({taken(options, 'const void *record', 'size_t bytes')})"
+
+
+def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The table of what is learned, and the functions that save and load it."""
+    name = options.name
+    own, states = f"&{name}_weights", f"{variable(options, 'kept')}.states.bytes"
+    position = f"{variable(options, 'state')}.position"
+    ready = when(f"{position} == 0", "return MOTE_NOT_READY")
+    between = when(f"{position} != 1", "return MOTE_BUSY")
+    record = f"{name.upper()}_WEIGHTS_BYTES"
+    fits = when(f"!mote_records_fit(flash, {record})", "return MOTE_BAD_FLASH")
+    short = when(f"record == NULL || bytes < {record}", "return MOTE_BAD_STATE")
+    newest = f"const mote_weights_found_t newest = mote_weights_find({own}, flash)"
+    return [
+        *_table(plan, options),
+        CFunction(
+            saving(options),
+            [ready, between, fits, f"return mote_weights_save({own}, flash, {states}) ? MOTE_OK : MOTE_BAD_FLASH"],
+        ),
+        CFunction(
+            loading(options),
+            [
+                *(ready, between, fits),
+                newest,
+                when("newest.own == UINT32_MAX", "return MOTE_BAD_STATE"),
+                f"const uint32_t at = mote_record_at(flash, {record}, newest.own)",
+                when(
+                    f"!mote_weights_take({own}, flash->flash, at, {states})",
+                    f"{name}_forget({handed(options)})",
+                    "return MOTE_BAD_FLASH",
+                ),
+                "return MOTE_OK",
+            ],
+        ),
+        CFunction(
+            counting(options),
+            [when(f"!mote_records_fit(flash, {record})", "return 0"), f"return mote_weights_find({own}, flash).saves"],
+        ),
+        CFunction(
+            exporting(options),
+            [ready, between, short, call("mote_weights_export", own, states, "record"), "return MOTE_OK"],
+        ),
+        CFunction(
+            importing(options),
+            [
+                *(ready, between, short),
+                f"return mote_weights_import({own}, record, {states}) ? MOTE_OK : MOTE_BAD_STATE",
+            ],
+        ),
+    ]
+
+
+def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    """The functions in the model's header."""
+    name, macro = options.name, options.name.upper()
+    return [
+        Comment("Bytes of a record of what the model has learned."),
+        Noted(Define(f"{macro}_WEIGHTS_BYTES", record_bytes(plan)), f"{len(learned(plan))} tensors"),
+        Text(""),
+        Comment(
+            "Write what was learned to flash, behind the records that are there, and take it from the newest record\n"
+            "that is whole. The area holds two records or more, in sectors of their own: where it holds n, a sector\n"
+            "is erased once in n saves. Power may fail at any moment: the record before holds until the new one is\n"
+            "complete. MOTE_BAD_FLASH: the area is too small or not described as mote_flash.h says, or the flash\n"
+            "failed; what was saved before holds, and only a load that cannot read the record that it has checked\n"
+            "leaves the model as after init. MOTE_BAD_STATE: there is no record of this model (a version, the size,\n"
+            "the model and a CRC-32 are compared, then values: a float must be finite, an index one of those that\n"
+            "there are); nothing has changed. MOTE_BUSY in the middle of an inference. After init the model is as it\n"
+            "was compiled: load, then."
+        ),
+        saving(options),
+        loading(options),
+        Text(""),
+        Comment(f"How often weights were saved there, as the newest record of {name} says; 0: there is none."),
+        counting(options),
+        Text(""),
+        Comment("The same record in memory of yours, for a file system or a line."),
+        exporting(options),
+        importing(options),
+        Text(""),
+    ]
+
+
+def _table(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    parts = ",\n".join(f"    {{{part}}}" for part in _parts(plan))
+    table = f"static const mote_weights_part_t {options.name}_learned[]{options.flash_mark} = {{\n{parts},\n}};"
+    own = f"0x{_identity(plan, options):08x}u, {record_bytes(plan)}u, {options.name}_learned, {len(learned(plan))}u"
+    return [
+        Comment("What the model learns: where it lies, and what its values can be."),
+        Text(table),
+        Text(f"static const mote_weights_t {options.name}_weights = {{{own}}};\n"),
+    ]
+
+
+def _parts(plan: Plan) -> Iterator[str]:
+    """The initializers of the parts."""
+    for state in learned(plan):
+        tensor = plan.graph.tensors[state.before]
+        bounds, kind = _bounds(plan, state), "MOTE_WEIGHTS_ANY"
+        if tensor.dtype is DType.FLOAT32:
+            kind, bounds = "MOTE_WEIGHTS_FLOAT", (0, 0)
+        elif bounds is not None and tensor.dtype in BOUNDED:
+            kind = BOUNDED[tensor.dtype]
+        low, high = bounds or (0, 0)
+        yield f"{plan.place[state.before].offset}u, {state.initial.nbytes}u, {low}, {high}, {kind}"
+
+
+def _bounds(plan: Plan, state: State) -> tuple[int, int] | None:
+    """The least and the largest value of a state that mean something to all that read it; None: any."""
+    graph = plan.graph
+    read = [op.bounds(graph, i) for op in graph.ops for i, t in enumerate(op.inputs) if t == state.before]
+    known = [bounds for bounds in read if bounds is not None]
+    return (max(low for low, _ in known), min(high for _, high in known)) if known else None
+
+
+def _identity(plan: Plan, options: ProjectOptions) -> int:
+    """An identifier of the model file and of what it learns, as it is before anything was learned."""
+    crc = options.model
+    for state in learned(plan):
+        tensor = plan.graph.tensors[state.before]
+        scales = None if tensor.quant is None else (tensor.quant.scale.tolist(), tensor.quant.zero_point.tolist())
+        crc = zlib.crc32(repr((state.initial.shape, str(tensor.dtype), scales)).encode(), crc)
+        crc = zlib.crc32(np.ascontiguousarray(state.initial).tobytes(), crc)
+    return crc
