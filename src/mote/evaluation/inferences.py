@@ -13,6 +13,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape
 from mote.graph.tensor import Array, Shape
+from mote.graph.types import StateRole
 from mote.ops.elementwise.quantize import QUANTIZED, dequantized, quantized
 from mote.ops.features.scores import ScoreOp
 
@@ -73,7 +74,7 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
 
 def _remembers_inputs(graph: Graph) -> bool:
     """Whether a model continues from one inference to the next, and not only steps behind it."""
-    return any(not isinstance(graph.producers[s.after], ScoreOp) for s in graph.states)
+    return any(not isinstance(graph.producers.get(s.after), ScoreOp) for s in graph.states if s.role is StateRole.NONE)
 
 
 def as_taken(graph: Graph, data: Dataset) -> Dataset:

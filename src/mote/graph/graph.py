@@ -200,7 +200,7 @@ class Op(Attributes):
 class State:
     """A state of the model that lasts from one inference to the next, in one place: tensor `before` is what an
     inference finds there (nobody computes it), tensor `after` what it leaves (an operator writes it over `before`, see
-    `Op.updates`)."""
+    `Op.updates`). Both are one tensor where inferences only read it."""
 
     before: int
     after: int
@@ -405,7 +405,7 @@ class Graph:
     def _verify_updates(self) -> None:
         """States are written in place, by operators that say so, after everyone who reads what was there."""
         made = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
-        wanted = {s.after: s.before for s in self.states}
+        wanted = {s.after: s.before for s in self.states if s.after != s.before}
         if made != wanted:
             raise InvalidGraphError(f"updates {made}, its states are {wanted}", f"graph '{self.name}'")
         for op in self.ops:

@@ -141,9 +141,9 @@ def _assign(e: Emitter, op: Assign) -> None:
     e.op("ASSIGN_VARIABLE", [handle, e.at(op.inputs[1])], [])
 
 
-def _writes(graph: Graph, state: State) -> Op:
-    """The operator that writes a state."""
-    return graph.producers[state.after]
+def _writes(graph: Graph, state: State) -> Op | None:
+    """The operator that writes a state, if one does."""
+    return graph.producers.get(state.after)
 
 
 def _is_alias(e: Emitter, op: Op) -> bool:

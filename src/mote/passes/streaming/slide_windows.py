@@ -24,7 +24,7 @@ def run(graph: Graph) -> Graph:
 
 def _recognise(graph: Graph, state: State) -> Graph | None:
     readers = graph.consumers[state.before]
-    join, write = readers[0], graph.producers[state.after]
+    join, write = readers[0], graph.producers.get(state.after)
     if len(readers) != 2 or readers[1] is not write:
         return None
     if not isinstance(join, Concatenation) or not isinstance(write, Assign) or len(join.inputs) != 2:

@@ -20,7 +20,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _recognise(graph: Graph, state: State) -> Graph | None:
-    write, readers = graph.producers[state.after], graph.consumers[state.before]
+    write, readers = graph.producers.get(state.after), graph.consumers[state.before]
     update = graph.producers.get(write.inputs[1]) if isinstance(write, Assign) else None
     if not isinstance(update, DynamicUpdateSlice) or readers != [update, write] or update.outputs[0] in graph.outputs:
         return None
