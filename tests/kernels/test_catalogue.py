@@ -29,8 +29,7 @@ HEADERS = [path.name for folder in FOLDERS for path in folder.iterdir() if path.
 @cache
 def operators() -> tuple[type[Op], ...]:
     """The operators that a plan can have: those that no other one refines, and those that kernels name. Constants are
-    folded before, control flow is made of plans, not of kernels, and command streams run on an accelerator. Steps
-    of optimizers have references only."""
+    folded before, control flow is made of plans, not of kernels, and command streams run on an accelerator."""
 
     def below(kind: type[Op]) -> Iterator[type[Op]]:
         for other in kind.__subclasses__():
@@ -39,7 +38,6 @@ def operators() -> tuple[type[Op], ...]:
 
     named = {kernel.computes[0] for kernel in catalogue.KERNELS}
     every = (kind for kind in below(Op) if kind.__module__.startswith("mote.ops."))
-    every = (kind for kind in every if kind.__module__ != "mote.ops.training.optimizers")
     usual = (kind for kind in every if kind not in (ConstantOutput, NpuStream) and not issubclass(kind, Control))
     return tuple(kind for kind in usual if kind in named or not kind.__subclasses__())
 

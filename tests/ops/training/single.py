@@ -24,7 +24,8 @@ def single(kind: type[Op], *values: Array, outputs: int = 1, **attributes: Any) 
     op = kind(inputs=tuple(tensors), outputs=ids, name="alone", index=0, **attributes)
     graph = Graph("alone", tensors, (op,), tuple(tensors), ids)
     shapes = op.shapes(graph)
-    made = {i: Tensor(i, f"y{i}", shape, DType.FLOAT32) for i, shape in zip(ids, shapes, strict=True)}
+    dtypes = [types[op.updates[o]] if o in op.updates else DType.FLOAT32 for o in range(outputs)]
+    made = {i: Tensor(i, f"y{i}", *of) for i, of in zip(ids, zip(shapes, dtypes, strict=True), strict=True)}
     states = tuple(State(op.inputs[i], ids[o], values[i]) for o, i in op.updates.items())
     return replace(graph, tensors={**tensors, **made}, states=states).verify()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array
@@ -25,6 +26,7 @@ from mote.ops.training.normalization_gradients import (
     RmsNormalizationGradient,
     SoftmaxGradient,
 )
+from mote.ops.training.optimizers import AccumulateGradient, AdamStep, SgdStep, moment_types
 from mote.ops.training.window_gradients import (
     AveragePoolGradient,
     ConvInputGradient,
@@ -48,20 +50,20 @@ WINDOWS = [
     (Axis(1, 2), Axis(5, 1, 1, 4, 4), (5, 1)),
 ]
 """Windows with padding, strides, gaps, and pixels that no window has; and sizes of images."""
-SMALL = np.zeros(1, np.float32)
+ONE = np.ones(1, np.float32)
+LABELS = np.zeros(4, np.int32)
 
 
-def alone(kind: type[Op], *shapes: tuple[int, ...], states: Sequence[Array] = (), **attributes: Any) -> Graph:
-    """An operator whose inputs are float32 of these shapes, then states that it writes over."""
-    values = [*(np.zeros(shape, np.float32) for shape in shapes), *states]
-    return given(kind, values, len(shapes), 1 + len(states), **attributes)
-
-
-def given(kind: type[Op], values: Sequence[Array], inputs: int, outputs: int, **attributes: Any) -> Graph:
-    """An operator of inputs like these values, of which only the first so many are the graph's."""
-    graph = single(kind, *values, outputs=outputs, **attributes)
+def alone(kind: type[Op], *values: tuple[int, ...] | Array, outputs: int = 1, **attributes: Any) -> Graph:
+    """An operator of float32 inputs of some shapes, or of arrays: what states begin with that it writes over, or else
+    constants; labels are inputs."""
+    arrays = [np.zeros(value, np.float32) if isinstance(value, tuple) else value for value in values]
+    graph = single(kind, *arrays, outputs=outputs, **attributes)
     assert (problem := graph.ops[0].unsupported(graph)) is None, problem
-    return replace(graph, inputs=graph.inputs[:inputs])
+    known = {i for i, value in enumerate(values) if not isinstance(value, tuple) and value is not LABELS}
+    constants = known - {state.before for state in graph.states}
+    tensors = {i: replace(t, data=arrays[i] if i in constants else None) for i, t in graph.tensors.items()}
+    return replace(graph, tensors=tensors, inputs=tuple(i for i in graph.inputs if i not in known))
 
 
 def windows() -> list[Graph]:
@@ -101,16 +103,34 @@ def elements() -> list[Graph]:
 
 
 def losses() -> list[Graph]:
-    labels = np.zeros((4,), np.int32)
     return [
-        given(SoftmaxCrossEntropy, [np.zeros((4, 3), np.float32), labels, SMALL], 2, 2, beta=0.5),
-        given(SoftmaxCrossEntropy, [np.zeros((1, 9), np.float32), labels[:1], SMALL], 2, 2),
-        alone(MeanSquaredError, (2, 5), (2, 5), states=[SMALL]),
+        alone(SoftmaxCrossEntropy, (4, 3), LABELS, ONE, outputs=2, beta=0.5),
+        alone(SoftmaxCrossEntropy, (4, 9), LABELS, ONE, outputs=2),
+        alone(MeanSquaredError, (2, 5), (2, 5), ONE, outputs=2),
+    ]
+
+
+def steps() -> list[Graph]:
+    """Of optimizers: with and without moments, in inferences that make a step and in others, and of more weights than
+    have a scale in common."""
+    rng = np.random.default_rng(2)
+    w = rng.normal(size=(7, 11)).astype(np.float32)
+    moments = [np.zeros(shape, dtype.numpy) for dtype, shape in moment_types(w.size)]
+    one, two = (np.array([step], np.int32) for step in (1, 2))
+    rate = np.array([0.05], np.float32)
+    return [
+        *(alone(AccumulateGradient, w, w.shape, step, every=2) for step in (one, two)),
+        *(alone(SgdStep, w, w.shape, rate, step, every=2) for step in (one, two)),
+        alone(SgdStep, w, w.shape, (1,), one, weight_decay=0.01),
+        alone(SgdStep, w, w.shape, rate, one, w, outputs=2, momentum=0.9),
+        *(alone(SgdStep, w, w.shape, rate, step, w, outputs=2, momentum=0.9, every=3) for step in (one, two)),
+        alone(AdamStep, w, w.shape, rate, one, *moments, outputs=5, weight_decay=0.1),
+        *(alone(AdamStep, w, w.shape, rate, step, *moments, outputs=5, every=3) for step in (one, two)),
     ]
 
 
 def several() -> list[Graph]:
-    return [*windows(), *elements(), *losses()]
+    return [*windows(), *elements(), *losses(), *steps()]
 
 
 def drawn(graph: Graph, count: int) -> list[dict[int, Array]]:
@@ -141,8 +161,13 @@ def agree(graphs: Sequence[Graph], target: str, count: int, relative: float = RE
 
 
 def test_c_computes_the_same() -> None:
-    agree(several(), "host", 4)
+    agree([*windows(), *elements(), *losses()], "host", 4)
 
 
 def test_a_core_computes_the_same() -> None:
-    agree(several(), emulated("cortex-m4"), 3)
+    agree([*windows(), *elements(), *losses()], emulated("cortex-m4"), 3)
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m4"])
+def test_steps_of_optimizers_have_the_same_bits(target: str) -> None:
+    agree(steps(), target if target == "host" else emulated(target), 6, relative=0.0)

@@ -30,17 +30,21 @@ torch.set_num_threads(1)
 STEPS = 20
 
 
-def stepping(kind: type[OptimizerStep], weights: Array, moments: list[Array], **attributes: Any) -> Graph:
-    """A graph with inputs gradient (1) and step (2), which updates its weights (0) and moments."""
+def stepping(
+    kind: type[OptimizerStep], weights: Array, moments: list[Array], learning_rate: float, **attributes: Any
+) -> Graph:
+    """A graph with inputs gradient (1) and step (3), which updates its weights (0) and moments; 2 is the learning
+    rate."""
     states = [weights, *moments]
-    before = (0, *range(3, 3 + len(moments)))
+    before = (0, *range(4, 4 + len(moments)))
     after = tuple(range(100, 100 + len(states)))
     types = {i: Tensor(i, f"s{i}", s.shape, DType(str(s.dtype))) for i, s in zip(before, states, strict=True)}
     results = {a: replace(types[b], id=a) for b, a in zip(before, after, strict=True)}
-    given = {1: Tensor(1, "gradient", weights.shape, DType.FLOAT32), 2: Tensor(2, "step", (1,), DType.INT32)}
-    op = kind(inputs=(0, 1, 2, *before[1:]), outputs=after, name="update", **attributes)
+    given = {1: Tensor(1, "gradient", weights.shape, DType.FLOAT32), 3: Tensor(3, "step", (1,), DType.INT32)}
+    given[2] = Tensor(2, "rate", (1,), DType.FLOAT32, data=np.array([learning_rate], np.float32))
+    op = kind(inputs=(0, 1, 2, 3, *before[1:]), outputs=after, name="update", **attributes)
     kept = tuple(State(b, a, s) for b, a, s in zip(before, after, states, strict=True))
-    graph = Graph("step", types | results | given, (op,), (1, 2), (), kept).verify()
+    graph = Graph("step", types | results | given, (op,), (1, 3), (), kept).verify()
     assert op.unsupported(graph) is None
     return graph
 
@@ -50,7 +54,7 @@ def run(graph: Graph, gradients: list[Array]) -> list[Array]:
     states: dict[int, Array] = {}
     results = []
     for number, gradient in enumerate(gradients):
-        values = graph.evaluate({1: gradient, 2: np.array([number], np.int32), **states})
+        values = graph.evaluate({1: gradient, graph.inputs[1]: np.array([number], np.int32), **states})
         states = graph.carried(values)
         results.append(states[0])
     return results
@@ -176,14 +180,16 @@ def test_accumulation() -> None:
 def test_problems_are_named() -> None:
     w, step = np.zeros(4, np.float32), np.zeros(1, np.int32)
 
+    rate = np.full(1, 0.1, np.float32)
+
     def said(*values: Array, kind: Any = SgdStep, **attributes: Any) -> str:
-        graph = single(kind, *values, **{"learning_rate": 0.1, **attributes})
+        graph = single(kind, *values, **attributes)
         return str(graph.ops[0].unsupported(graph))
 
-    assert "a gradient of (3,) is not that of weights of (4,)" in said(w, w[:3], step)
-    assert "a learning rate of 0 is not supported" in said(w, w, step, learning_rate=0.0)
-    assert "a step of float32 (4,) is not supported" in said(w, w, w)
-    assert "moments in 8 bits" in said(w, w, step, kind=AdamStep)
-    graph = single(SgdStep, w, w, step, learning_rate=0.1, every=2)
-    alone = graph.ops[0].with_(inputs=(0, 1, ABSENT))
+    assert "a gradient of (3,) is not that of weights of (4,)" in said(w, w[:3], rate, step)
+    assert "a learning rate of (4,) is not supported" in said(w, w, w, step)
+    assert "a step of float32 (4,) is not supported" in said(w, w, rate, w)
+    assert "moments in 8 bits" in said(w, w, rate, step, kind=AdamStep)
+    graph = single(SgdStep, w, w, rate, step, every=2)
+    alone = graph.ops[0].with_(inputs=(0, 1, 2, ABSENT))
     assert "needs the number of the step" in str(alone.unsupported(graph))

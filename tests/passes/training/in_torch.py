@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mote.graph import Graph, Op
+from mote.graph import Graph
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
+from mote.graph.types import StateRole
+from mote.ops.control.control_flow import If
 from mote.passes.training.backward import Loss
 from mote.passes.training.tape import Tape
 
@@ -22,6 +25,11 @@ F = torch.nn.functional
 def empty() -> Tape:
     """A tape to write a model on."""
     return Tape(Graph("model", {}, (), (), ()))
+
+
+def finished(t: Tape, outputs: Collection[int]) -> Graph:
+    """The model of an empty tape."""
+    return Graph("model", t.tensors, tuple(t.ops), (), tuple(outputs)).verify()
 
 
 def _padded(op: Any, x: Any, value: float = 0.0) -> Any:
@@ -148,12 +156,38 @@ def steps_of(
     states: dict[int, Array] = {}
     losses = []
     for inputs, right in cases:
-        values = graph.evaluate({**inputs, graph.inputs[-1]: right, **states})
+        values = graph.evaluate({**inputs, **states, **told(graph, right)})
         states = graph.carried(values)
-        losses.append(float(values[graph.outputs[0]][0]))
+        losses.append(float(states[loss_of(graph)][0]))
     return losses, states
 
 
-def backward_ops(graph: Graph, model: Graph) -> list[Op]:
-    """The operators that training has added."""
-    return list(graph.ops[len(model.ops) :])
+def told(graph: Graph, right: Array) -> dict[int, Array]:
+    """The states of a graph of training that say what is right."""
+    by_role = {s.role: s.before for s in graph.states}
+    if StateRole.TARGET in by_role:
+        return {by_role[StateRole.TARGET]: right, by_role[StateRole.LABEL]: np.zeros(1, np.int32)}
+    return {by_role[StateRole.LABEL]: right}
+
+
+def loss_of(graph: Graph) -> int:
+    """The state with the loss."""
+    return next(s.before for s in graph.states if graph.tensors[s.before].name == "loss")
+
+
+def step_of(graph: Graph) -> Graph:
+    """The step of training: what is run where there is a label."""
+    return next(op.branches[0] for op in graph.ops if isinstance(op, If))
+
+
+def labelled(graph: Graph) -> Graph:
+    """A graph of training in which labels and targets are inputs, behind those of the model, and the loss is the last
+    output: for programs that cannot write states between inferences."""
+    roles = (StateRole.TARGET, StateRole.LABEL)
+    told = [s for role in roles for s in graph.states if s.role is role]
+    loss = next(s.after for s in graph.states if s.before == loss_of(graph))
+    states = tuple(s for s in graph.states if s not in told)
+    made = {s.after for s in told if s.after != s.before}
+    ops = [op for op in graph.ops if not made.intersection(op.outputs)]
+    inputs = (*graph.inputs, *(s.before for s in told))
+    return replace(graph, inputs=inputs, outputs=(*graph.outputs, loss), states=states).with_ops(ops).verify()

@@ -31,7 +31,7 @@ from mote.passes.training.gradients import RULES
 from mote.passes.training.optimizers import Sgd
 from mote.passes.training.tape import Tape
 from tests.helpers.support import examples
-from tests.passes.training.in_torch import Trained, empty, random, steps_of, torch
+from tests.passes.training.in_torch import Trained, empty, finished, random, steps_of, torch
 
 BOUND = 2e-5
 """How far a gradient may be from PyTorch's, as a share of its largest element (of 0.01 where that is less)."""
@@ -90,7 +90,7 @@ def check(kind: type[Op], shapes: list[Shape], attributes: dict[str, Any], seed:
     rng = np.random.default_rng(seed)
     t: Tape = empty()
     learned = [t.tensor(f"w{i}", shape, data=random(rng, *shape)) for i, shape in enumerate(shapes)]
-    model = t.finish([], t.add(kind, learned, "op", **attributes))
+    model = finished(t, t.add(kind, learned, "op", **attributes))
     judge(model, learned, random(rng, *model.tensors[model.outputs[0]].shape))
 
 
@@ -142,4 +142,4 @@ def test_several_consumers() -> None:
     square = t.one(Mul, [w, w], "square")
     both = t.one(Add, [square, t.one(Tanh, [w], "tanh")], "both")
     output = t.one(Add, [both, t.one(Mul, [square, both], "product")], "output")
-    judge(t.finish([], [output]), [w], random(rng, 2, 3))
+    judge(finished(t, [output]), [w], random(rng, 2, 3))

@@ -80,7 +80,7 @@ def form(
     if halves:
         return _halves(view, op.activation) if are_halves(view) else WIDER
     if view.input.dtype == DType.FLOAT32:
-        return _hybrid(view, op.activation) if view.constant(1).dtype == np.int8 else _float(view, op.activation)
+        return _hybrid(view, op.activation) if view.constant(1).dtype == np.int8 else float_layer(view, op.activation)
     if view.input.dtype == DType.INT8:
         return _even(view, op) if rounds_to_even(view) else _bytes(view, op.activation)
     return _shorts(view, op.activation, axis, rounding)
@@ -104,14 +104,15 @@ def lean(view: View) -> bool:
     return view.small or view.constant(1).dtype == np.float32
 
 
-def _float(view: View, activation: Activation) -> LayerForm:
+def float_layer(view: View, activation: Activation) -> LayerForm:
+    """Of float32 throughout."""
     how = "mote_finish_f32_t", "MOTE_LAYER_NO_ZERO", "mote_add_product_f32", "MOTE_START_ZERO", "MOTE_FINISH_F32"
     return LayerForm("f32", ("float",) * 5 + how, float_finish(view, activation))
 
 
 def _halves(view: View, activation: Activation) -> LayerForm:
     """float32 with weights of half precision."""
-    real, types = _float(view, activation), ("float", "uint16_t", "float", "float", "float")
+    real, types = float_layer(view, activation), ("float", "uint16_t", "float", "float", "float")
     how = tuple("mote_add_half_product" if name == "mote_add_product_f32" else name for name in real.arguments[5:])
     return LayerForm("halves", types + how, real.finish, headers=("half",), halves=True)
 
@@ -201,7 +202,7 @@ def projection(view: View) -> LayerForm | Refusal:
     """Of a fully connected layer whose weights are an operand."""
     op, y, g = view.the(Projection), view.output, view.graph
     if y.dtype == DType.FLOAT32:
-        real = _float(view, op.activation)
+        real = float_layer(view, op.activation)
         return LayerForm(real.suffix, (*real.arguments, "MOTE_LAYER_NO_ZERO"), real.finish)
     if op.narrow(g) and not op.rounds_once(g):
         twice = (

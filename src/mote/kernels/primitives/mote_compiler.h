@@ -99,6 +99,13 @@ static inline void *mote_copy_bytes(void *to, const void *from, size_t bytes) {
 #define MOTE_LOOK_AT(pointer) ((void)0)
 #endif
 
+/* A float that is rounded here: nothing that comes behind is fused with what made it. */
+#if defined(__GNUC__) && !defined(__FRAMAC__)
+#define MOTE_ROUNDED(variable) __asm__("" : "+m"(variable))
+#else
+#define MOTE_ROUNDED(variable) ((void)0)
+#endif
+
 /* A pointer that has been moved: gcc would rather have one for each way that it goes, and copy it. */
 #if defined(__GNUC__)
 #define MOTE_MOVED(pointer) __asm__("" : "+r"(pointer))

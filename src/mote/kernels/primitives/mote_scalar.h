@@ -46,4 +46,13 @@ static inline int32_t mote_saturate_s16(int32_t x) { return x < -32768 ? -32768 
 static inline float mote_add_product_f32(float sum, float x, float w) { return sum + x * w; }
 #endif
 
+/* x * y, rounded: no compiler fuses it with what it is added to, so that all cores give the same bits. */
+#ifndef mote_product_f32
+static inline float mote_product_f32(float x, float y) {
+    float product = x * y;
+    MOTE_ROUNDED(product);
+    return product;
+}
+#endif
+
 #endif

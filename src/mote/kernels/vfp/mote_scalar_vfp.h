@@ -16,6 +16,15 @@ static inline float mote_add_product_f32(float sum, float x, float w) {
 #define mote_add_product_f32 mote_add_product_f32
 #endif
 
+#if defined(__ARM_FP) && (__ARM_FP & 4) && defined(__GNUC__)
+static inline float mote_product_f32(float x, float y) {
+    float product = x * y;
+    __asm__("" : MOTE_REAL(product));
+    return product;
+}
+#define mote_product_f32 mote_product_f32
+#endif
+
 #if (defined(__aarch64__) || (defined(__ARM_FP) && (__ARM_FP & 4))) && defined(__GNUC__)
 /* The square root, rounded right. */
 static inline float mote_sqrtf(float x) {

@@ -7,6 +7,7 @@ All arithmetic is in float32, operation by operation as it is written here, so t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,10 @@ from mote.ops.training.types import real_problem
 Floats = NDArray[np.float32]
 BLOCK = 64
 """So many moments of Adam have a scale in common."""
-WEIGHTS, GRADIENT, STEP, MOMENTS = 0, 1, 2, 3
+WEIGHTS, GRADIENT, RATE, STEP, MOMENTS = 0, 1, 2, 3, 4
 """The positions of an optimizer's inputs."""
-SMALLEST_RATE = float(np.finfo(np.float32).tiny)
+COUNT = 2
+"""The position of the step among the inputs of sums of gradients."""
 
 
 class AccumulateGradient(Op):
@@ -42,7 +44,7 @@ class AccumulateGradient(Op):
     def unsupported(self, g: Graph) -> str | None:
         if self.input(g).shape != self.input(g, 1).shape:
             return f"a gradient of {self.input(g, 1).shape} cannot be added to one of {self.input(g).shape}"
-        return real_problem(g, self, 0, 1) or step_problem(g, self)
+        return real_problem(g, self, 0, 1) or step_problem(g, self, COUNT)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         total, gradient, step = values
@@ -50,12 +52,21 @@ class AccumulateGradient(Op):
         return [gradient if step.item() % self.every == 0 else total + gradient]
 
 
-class OptimizerStep(Op):
-    """Inputs (weights, gradient, step or absent, moments...), outputs (weights, moments...) after the step, each in
-    place. The gradient is a sum over `every` inferences, of which the mean is taken; nothing changes in others than the
-    last of these."""
+@dataclass(frozen=True, eq=False)
+class StepInputs:
+    """The weights, their gradient, the learning rate, and the number of the step, from 1."""
 
-    learning_rate: float
+    weights: Floats
+    gradient: Floats
+    rate: np.float32
+    number: int
+
+
+class OptimizerStep(Op):
+    """Inputs (weights, gradient, learning rate, step or absent, moments...), outputs (weights, moments...) after the
+    step, each in place. The learning rate is one float32, known at run time. The gradient is a sum over `every`
+    inferences, of which the mean is taken; nothing changes in others than the last of these."""
+
     weight_decay: float = 0.0
     every: int = 1
 
@@ -70,25 +81,25 @@ class OptimizerStep(Op):
         weights, gradient = self.input(g), self.input(g, GRADIENT)
         if weights.shape != gradient.shape:
             return f"a gradient of {gradient.shape} is not that of weights of {weights.shape}"
-        if self.learning_rate < SMALLEST_RATE:
-            return f"a learning rate of {self.learning_rate:g} is not supported (more than 0)"
+        if self.input(g, RATE).size != 1:
+            return f"a learning rate of {self.input(g, RATE).shape} is not supported (one number)"
         if self.every > 1 and self.tensor(g, STEP) is None:
             return f"the mean of {self.every} gradients needs the number of the step"
-        return real_problem(g, self, WEIGHTS, GRADIENT) or step_problem(g, self)
+        return real_problem(g, self, WEIGHTS, GRADIENT, RATE) or step_problem(g, self, STEP)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         step, before = values[STEP], [values[WEIGHTS], *values[MOMENTS:]]
         weights, *moments = [value for value in before if value is not None]
-        gradient = values[GRADIENT]
-        assert gradient is not None
+        gradient, rate = values[GRADIENT], values[RATE]
+        assert gradient is not None and rate is not None
         number = 0 if step is None else step.item()
         if (number + 1) % self.every:
             return [weights, *moments]
         mean = np.divide(gradient, np.float32(self.every), dtype=np.float32)
-        return self.step(weights, mean, (number + 1) // self.every, moments)
+        return self.step(StepInputs(weights, mean, rate.reshape(-1)[0], (number + 1) // self.every), moments)
 
-    def step(self, weights: Floats, gradient: Floats, number: int, moments: Sequence[Array]) -> list[Array]:
-        """Weights and moments after step `number`, from 1."""
+    def step(self, at: StepInputs, moments: Sequence[Array]) -> list[Array]:
+        """Weights and moments after a step."""
         raise NotImplementedError
 
 
@@ -99,12 +110,12 @@ class SgdStep(OptimizerStep):
     momentum: float = 0.0
     kind = "SGD"
 
-    def step(self, weights: Floats, gradient: Floats, number: int, moments: Sequence[Array]) -> list[Array]:
-        decayed = gradient + np.float32(self.weight_decay) * weights if self.weight_decay else gradient
+    def step(self, at: StepInputs, moments: Sequence[Array]) -> list[Array]:
+        decayed = at.gradient + np.float32(self.weight_decay) * at.weights if self.weight_decay else at.gradient
         if not moments:
-            return [weights - np.float32(self.learning_rate) * decayed]
+            return [at.weights - at.rate * decayed]
         velocity = np.float32(self.momentum) * moments[0] + decayed
-        return [weights - np.float32(self.learning_rate) * velocity, velocity]
+        return [at.weights - at.rate * velocity, velocity]
 
 
 class AdamStep(OptimizerStep):
@@ -125,24 +136,24 @@ class AdamStep(OptimizerStep):
             return "it needs the number of the step and moments in 8 bits"
         return super().unsupported(g)
 
-    def step(self, weights: Floats, gradient: Floats, number: int, moments: Sequence[Array]) -> list[Array]:
+    def step(self, at: StepInputs, moments: Sequence[Array]) -> list[Array]:
         means, mean_scales, roots, root_scales = moments
-        one, flat = np.float32(1), gradient.reshape(-1)
+        one, flat, number = np.float32(1), at.gradient.reshape(-1), at.number
         beta1, beta2 = np.float32(self.beta1), np.float32(self.beta2)
         mean = beta1 * _decoded(means, mean_scales) + (one - beta1) * flat
         before = _decoded(roots, root_scales)
         square = beta2 * (before * before) + (one - beta2) * (flat * flat)
         root = np.sqrt(square)
-        rate = np.float32(self.learning_rate) / (one - power(beta1, number))
+        rate = at.rate / (one - power(beta1, number))
         divisor = root / np.sqrt(one - power(beta2, number)) + np.float32(self.epsilon)
-        kept = one - np.float32(self.learning_rate) * np.float32(self.weight_decay)
-        after = weights.reshape(-1) * kept - rate * (mean / divisor)
+        kept = one - at.rate * np.float32(self.weight_decay)
+        after = at.weights.reshape(-1) * kept - rate * (mean / divisor)
         noise = uniform(number, 2 * flat.size)
         new_means, new_mean_scales = encoded(mean, 127, noise[: flat.size])
         new_roots, new_root_scales = encoded(root, 255, noise[flat.size :])
         new_roots = np.where(root > 0, np.maximum(new_roots, 1), new_roots)
         states = [new_means.astype(np.int8), new_mean_scales, new_roots.astype(np.uint8), new_root_scales]
-        return [after.reshape(weights.shape), *states]
+        return [after.reshape(at.weights.shape), *states]
 
 
 def moment_types(size: int) -> list[tuple[DType, Shape]]:
@@ -151,9 +162,9 @@ def moment_types(size: int) -> list[tuple[DType, Shape]]:
     return [(DType.INT8, (size,)), blocks, (DType.UINT8, (size,)), blocks]
 
 
-def step_problem(g: Graph, op: Op) -> str | None:
-    """Why an operator cannot know the number of the step, or None."""
-    step = op.tensor(g, STEP)
+def step_problem(g: Graph, op: Op, position: int) -> str | None:
+    """Why an operator cannot know the number of the step, its input at that position, or None."""
+    step = op.tensor(g, position)
     if step is None or (step.dtype == DType.INT32 and step.size == 1):
         return None
     return f"a step of {step.dtype} {step.shape} is not supported (one int32)"
@@ -177,14 +188,15 @@ def uniform(step: int, count: int) -> Floats:
 def encoded(values: Floats, largest: int, noise: Floats) -> tuple[Floats, Floats]:
     """Codes up to `largest` and the scale of each block, its largest absolute value over largest^2. With q = |value| /
     scale a code is the root of q, rounded down, or one more where noise is below (q - code^2) / (2 * code + 1): on
-    average that is the value."""
+    average that is the value. What is no number has code 0."""
     blocks = np.zeros((-(-values.size // BLOCK), BLOCK), np.float32)
     blocks.reshape(-1)[: values.size] = values
     scales = np.abs(blocks).max(axis=1) / np.float32(largest * largest)
     q = np.abs(values) / _spread(np.where(scales > 0, scales, np.float32(1)), values.size)
     low = np.floor(np.sqrt(q))
     up = noise < (q - low * low) / (np.float32(2) * low + np.float32(1))
-    return np.copysign(np.minimum(low + up, np.float32(largest)), values), scales
+    codes = np.where(np.isnan(q), np.float32(0), np.minimum(low + up, np.float32(largest)))
+    return np.copysign(codes, values), scales
 
 
 def _decoded(codes: Array, scales: Floats) -> Floats:

@@ -8,15 +8,19 @@ from enum import StrEnum
 import numpy as np
 
 from mote.errors import MoteError
-from mote.graph import Graph, Op
+from mote.graph import Graph, Op, State
 from mote.graph.graph import ABSENT
 from mote.graph.types import DType, StateRole
+from mote.ops.control.state import Assign
+from mote.ops.elementwise.comparison import GreaterEqual
+from mote.ops.reductions.reduce import ReduceMax
 from mote.ops.reductions.softmax import Softmax
 from mote.ops.training.losses import MeanSquaredError, SoftmaxCrossEntropy
 from mote.passes.training.gradients import RULES, before_activation
 from mote.passes.training.optimizers import Optimizer, counted
 from mote.passes.training.tape import Tape
 
+NO_LABEL = -1
 REMEDY = "let only layers behind it learn, or replace it by one with a gradient"
 
 
@@ -32,31 +36,76 @@ class Loss(StrEnum):
 def training_graph(graph: Graph, learned: Collection[int], loss: str, optimizer: Optimizer) -> Graph:
     """A float32 model with a step of training behind it, in which the constants `learned` (ids of tensors) are states.
 
-    Its inputs are the model's and a label or target; its outputs are the loss, computed with the weights before the
-    step, and the model's. Gradients are computed where a learned tensor needs them, and each of these is updated as
-    soon as nothing reads it any more, so that its gradient need not be kept. `graph` is as the front end made it: there
-    is no gradient of operators that passes have fused.
+    The step is run where the state of role LABEL is not negative, then that is -1 again: inferences without a label
+    learn nothing, and pay nothing for training. The loss, of the weights before the step, is a state, and so is the
+    learning rate. Gradients are computed where a learned tensor needs them, and each of these is updated as soon as
+    nothing reads it any more, so that its gradient need not be kept. `graph` is as the front end made it: there is no
+    gradient of operators that passes have fused.
     """
     _check(graph, learned)
     t = Tape(graph)
-    judged, right, value, gradient = _loss(t, graph, _known(loss))
+    task = Supervision(t, graph, _known(loss))
+    rate = t.tensor("learning_rate", (1,))
     step = t.tensor("step", (1,), DType.INT32) if optimizer.counts else ABSENT
-    Backward(graph, t, frozenset(learned), optimizer, step).run(judged, gradient)
+    Backward(graph, t, frozenset(learned), optimizer, (rate, step)).run(task.judged, task.gradient)
     if step != ABSENT:
         t.at = None
         counted(t, step)
-    return t.finish([*graph.inputs, right], [value, *graph.outputs])
+    rates = State(rate, rate, np.array([optimizer.learning_rate], np.float32), StateRole.RATE)
+    return t.finish(*task.labelled(), [rates, *task.states])
+
+
+class Supervision:
+    """The loss of a model's first output, and the states that say what is right. A label is int32: -1 where there is
+    none. Of a regression, it is 0 where the target is to be learned."""
+
+    def __init__(self, t: Tape, graph: Graph, loss: Loss) -> None:
+        self.tape = t
+        self.states: list[State] = []
+        t.at = None
+        output, value = graph.outputs[0], t.tensor("loss", (1,))
+        if loss is Loss.MEAN_SQUARED_ERROR:
+            shape = t.shape(output)
+            target = t.tensor("target", shape)
+            self.judged, self.label = output, t.tensor("label", (1,), DType.INT32)
+            self.states.append(State(target, target, np.zeros(shape, np.float32), StateRole.TARGET))
+            self.gradient, after = t.add(MeanSquaredError, [output, target, value], "mean_squared_error")
+        else:
+            last = graph.producers.get(output)
+            self.judged, beta = (last.inputs[0], last.beta) if isinstance(last, Softmax) else (output, 1.0)
+            self.label = t.tensor("label", t.shape(self.judged)[:-1], DType.INT32)
+            inputs = [self.judged, self.label, value]
+            self.gradient, after = t.add(SoftmaxCrossEntropy, inputs, "cross_entropy", beta=beta)
+        t.state(value, after, np.zeros(1, np.float32), StateRole.OPTIMIZER)
+
+    def labelled(self) -> tuple[list[Op], list[Op]]:
+        """The operators that compute whether there is a label, and those that take it back."""
+        t, shape = self.tape, self.tape.shape(self.label)
+        t.at = None
+        largest, condition = self.label, list[Op]()
+        if t.tensors[self.label].size > 1:
+            condition.append(t.made(ReduceMax, [self.label], "largest", axes=tuple(range(len(shape)))))
+            largest = condition[-1].outputs[0]
+        zero = t.tensor("zero", (1,), DType.INT32, np.zeros(1, np.int32))
+        condition.append(t.made(GreaterEqual, [largest, zero], "labelled", DType.BOOL))
+        none = t.tensor("none", shape, DType.INT32, np.full(shape, NO_LABEL, np.int32))
+        back = t.made(Assign, [self.label, none], "label")
+        initial = np.full(shape, NO_LABEL, np.int32)
+        self.states.append(State(self.label, back.outputs[0], initial, StateRole.LABEL))
+        return condition, [back]
 
 
 class Backward:
     """The walk from the loss back through a model's operators."""
 
-    def __init__(self, graph: Graph, tape: Tape, learned: frozenset[int], optimizer: Optimizer, step: int) -> None:
+    def __init__(
+        self, graph: Graph, tape: Tape, learned: frozenset[int], optimizer: Optimizer, given: tuple[int, int]
+    ) -> None:
         self.graph = graph
         self.tape = tape
         self.learned = learned
         self.optimizer = optimizer
-        self.step = step
+        self.rate, self.step = given
         self.gradients: dict[int, int] = {}
         """The gradients of tensors, by these, as far as they are known."""
         self.needed = _needed(graph, learned)
@@ -98,7 +147,7 @@ class Backward:
             reason = f"the loss does not depend on tensor '{self.graph.tensors[weights].name}', which should learn"
             remedy = "let layers learn that the model's first output is computed with"
             raise MoteError(reason, where=op.where, remedy=remedy)
-        self.optimizer.update(self.tape, weights, gradient, self.step)
+        self.optimizer.update(self.tape, weights, gradient, self.rate, self.step)
 
 
 def _needed(graph: Graph, learned: frozenset[int]) -> frozenset[int]:
@@ -131,22 +180,3 @@ def _known(loss: str) -> Loss:
         return Loss(loss)
     except ValueError:
         raise MoteError(f"there is no loss '{loss}'", where="loss", remedy=f"one of {', '.join(Loss)}") from None
-
-
-def _loss(t: Tape, graph: Graph, loss: Loss) -> tuple[int, int, int, int]:
-    """The tensor that is judged, the input with what is right, the loss, and the judged tensor's gradient."""
-    output = graph.outputs[0]
-    t.at = None
-    before = t.tensor("loss", (1,))
-    if loss is Loss.MEAN_SQUARED_ERROR:
-        target = t.tensor("target", t.shape(output))
-        gradient, value = t.add(MeanSquaredError, [output, target, before], "mean_squared_error")
-        judged = output, target
-    else:
-        last = graph.producers.get(output)
-        source, beta = (last.inputs[0], last.beta) if isinstance(last, Softmax) else (output, 1.0)
-        label = t.tensor("label", t.shape(source)[:-1], DType.INT32)
-        gradient, value = t.add(SoftmaxCrossEntropy, [source, label, before], "cross_entropy", beta=beta)
-        judged = source, label
-    t.state(before, value, np.zeros(1, np.float32), StateRole.OPTIMIZER)
-    return *judged, value, gradient

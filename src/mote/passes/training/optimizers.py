@@ -45,17 +45,17 @@ class Optimizer:
         """The class of the operator, and its own attributes."""
         raise NotImplementedError
 
-    def update(self, t: Tape, weights: int, gradient: int, step: int) -> None:
-        """Add the operators and states that change the weights by their gradient. `step` is the tensor with the number
-        of the step, ABSENT where it is not counted."""
+    def update(self, t: Tape, weights: int, gradient: int, rate: int, step: int) -> None:
+        """Add the operators and states that change the weights by their gradient. `rate` is the tensor with the
+        learning rate, `step` that with the number of the step, ABSENT where it is not counted."""
         initial = t.learns(weights)
         if self.accumulate > 1:
             gradient = self._accumulated(t, gradient, step)
         kinds = self.moments(initial.size, initial.shape)
         moments = [t.tensor("moment", shape, dtype) for dtype, shape in kinds]
         kind, attributes = self.operator()
-        common = {"learning_rate": self.learning_rate, "weight_decay": self.weight_decay, "every": self.accumulate}
-        after = t.add(kind, [weights, gradient, step, *moments], "update", **common, **attributes)
+        common = {"weight_decay": self.weight_decay, "every": self.accumulate}
+        after = t.add(kind, [weights, gradient, rate, step, *moments], "update", **common, **attributes)
         t.state(weights, after[0], initial, StateRole.LEARNED)
         for before, made, (dtype, shape) in zip(moments, after[1:], kinds, strict=True):
             t.state(before, made, np.zeros(shape, dtype.numpy), StateRole.OPTIMIZER)

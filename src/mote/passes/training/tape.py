@@ -10,8 +10,10 @@ import numpy as np
 
 from mote.errors import MoteError, working_on
 from mote.graph import Graph, Op, State, Tensor
+from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType, StateRole
+from mote.ops.control.control_flow import If
 from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.moves.reshape import Reshape
 from mote.ops.reductions.reduce import Sum
@@ -21,13 +23,13 @@ LOSS = "loss"
 
 
 class Tape:
-    """Operators and tensors that are added to those of a graph. What is added belongs to the layer `at` that it is the
-    gradient of; None: to no layer."""
+    """Operators and tensors that are added behind those of a graph, to be run where a condition holds. What is added
+    belongs to the layer `at` that it is the gradient of; None: to no layer."""
 
     def __init__(self, graph: Graph) -> None:
         self.tensors = dict(graph.tensors)
-        self.ops = list(graph.ops)
-        self.states = list(graph.states)
+        self.ops: list[Op] = []
+        self.states: list[State] = []
         self.at: Op | None = None
         self._given = graph
         self._known = replace(graph, tensors=self.tensors)
@@ -46,18 +48,25 @@ class Tape:
     def add(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> tuple[int, ...]:
         """An operator's outputs, of the types of the states that they update or of its first input. `what` says what it
         computes."""
+        op = self.made(kind, inputs, what, **attributes)
+        self.ops.append(op)
+        return op.outputs
+
+    def made(
+        self, kind: type[Op], inputs: Sequence[int], what: str, dtype: DType | None = None, **attributes: Any
+    ) -> Op:
+        """An operator that is not added, with its outputs, of another type where one is given."""
         index, name = (-1, LOSS) if self.at is None else (self.at.index, self.at.name)
         op = kind(inputs=tuple(inputs), outputs=(), name=f"{name}/{what}", index=index, **attributes)
         shapes = op.shapes(self._known)
         op = op.with_(outputs=tuple(range(self._next, self._next + len(shapes))))
         for position, shape in enumerate(shapes):
-            self.tensor(op.name, shape, op.input(self._known, op.updates.get(position, 0)).dtype)
+            self.tensor(op.name, shape, dtype or op.input(self._known, op.updates.get(position, 0)).dtype)
         with working_on(op):
             problem = op.unsupported(self._known)
         if problem:
             raise MoteError(problem, where=op.where, remedy="leave the layer as it is: train others, or all behind it")
-        self.ops.append(op)
-        return op.outputs
+        return op
 
     def one(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
         """The output of an operator that has one."""
@@ -102,7 +111,33 @@ class Tape:
     def product(self, first: int, second: int, what: str) -> int:
         return self.one(Mul, [first, second], what)
 
-    def finish(self, inputs: Sequence[int], outputs: Sequence[int]) -> Graph:
-        """The graph of everything, verified."""
-        graph = replace(self._given, inputs=tuple(inputs), outputs=tuple(outputs), states=tuple(self.states))
-        return graph.with_ops(self.ops, self.tensors.values()).verify()
+    def finish(self, condition: Sequence[Op], after: Sequence[Op], more: Sequence[State]) -> Graph:
+        """The graph of everything, verified: `condition` computes whether what was added is run, `after` comes behind
+        it; both have the states `more`."""
+        branch = self._conditional(condition[-1].outputs[0])
+        afters = dict(zip(branch.outputs, self.states, strict=True))
+        for output, state in afters.items():
+            self.tensors[output] = replace(self.tensors[state.before], id=output)
+        states = (*self._given.states, *(replace(s, after=i) for i, s in afters.items()), *more)
+        ops = [*self._given.ops, *condition, branch, *after]
+        return replace(self._given, states=states).with_ops(ops, self.tensors.values()).verify()
+
+    def _conditional(self, condition: int) -> If:
+        """Everything that was added, as the first branch of an operator; the second one does nothing."""
+        kept = [state.before for state in self.states]
+        made = {i for op in self.ops for i in op.outputs}
+        read = dict.fromkeys(i for op in self.ops for i in op.inputs if i != ABSENT)
+        given = tuple(i for i in read if i not in made and i not in kept and self.tensors[i].data is None)
+        idle = Graph(f"{self._given.name} without training", {i: self.tensors[i] for i in given}, (), given, ())
+        step = replace(idle, name=f"{self._given.name} training", states=tuple(self.states))
+        step = step.with_ops(self.ops, self.tensors.values())
+        outputs = tuple(range(self._next, self._next + len(kept)))
+        self._next += len(kept)
+        return If(
+            inputs=(condition, *given, *kept),
+            outputs=outputs,
+            name="training",
+            index=-1,
+            branches=(step, idle),
+            kept=(tuple(range(len(kept))), ()),
+        )

@@ -1,10 +1,20 @@
-"""Kernels of training: gradients, losses and the steps of optimizers, in float32 and in integers."""
+"""Kernels of training: layers that learn, gradients, losses and the steps of optimizers, in float32 and in integers."""
 
-from mote.kernels.portable.training import gradients, integer_gradients, integer_losses, integer_steps, losses
+from mote.kernels.portable.training import (
+    gradients,
+    integer_gradients,
+    integer_losses,
+    integer_steps,
+    learned_layers,
+    losses,
+    optimizers,
+)
 
 KERNELS = (
+    *learned_layers.KERNELS,
     *gradients.KERNELS,
     *losses.KERNELS,
+    *optimizers.KERNELS,
     *integer_losses.KERNELS,
     *integer_gradients.KERNELS,
     *integer_steps.KERNELS,
