@@ -135,3 +135,22 @@ class Learners:
             return self.rng.integers(-20000, 20000, t.shape).astype(np.int32)
         low, high = t.dtype.limits
         return self.rng.integers(low, high, t.shape, endpoint=True).astype(t.dtype.numpy)
+
+
+def with_learned_biases(graph: Graph) -> Graph:
+    """A model's int8 layers with states for biases, each of which becomes an input of the inference before."""
+    tensors, ops, states, told = dict(graph.tensors), list(graph.ops), list(graph.states), list(graph.inputs)
+    fresh = graph.fresh_id()
+    for number, op in enumerate(graph.ops):
+        if not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
+            continue
+        bias = op.input(graph, BIAS)
+        assert bias.data is not None
+        before, after, value = fresh, fresh + 1, fresh + 2
+        fresh += 3
+        tensors |= {t: Tensor(t, f"bias{t}", bias.shape, bias.dtype) for t in (before, after, value)}
+        ops[number] = op.with_(inputs=(*op.inputs[:BIAS], before))
+        ops.append(Assign(inputs=(before, value), outputs=(after,), name=f"assign{after}", index=1000 + number))
+        states.append(State(before, after, bias.data, StateRole.LEARNED))
+        told.append(value)
+    return Graph(graph.name, tensors, tuple(ops), tuple(told), graph.outputs, tuple(states)).verify()

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+import mlperf_tiny
+from mote import frontends
 from mote.graph import Graph
+from mote.graph.tensor import Array
 from mote.graph.types import Activation, Rounding
 from mote.kernels.catalogue import candidates
 from mote.kernels.contract import View
 from mote.ops.common import BIAS, WEIGHTS, bias_ends, learned
+from mote.ops.control.state import Assign
 from tests.features.postprocess.scored import in_c, streamed
 from tests.helpers.support import emulated
-from tests.kernels.learned_layers import Layer, Learners
+from tests.kernels.learned_layers import Layer, Learners, with_learned_biases
 
 RELU = Activation.RELU
 BIASES = (
@@ -53,6 +57,52 @@ def agree(layers: Sequence[Layer], target: str, count: int = 5) -> None:
 @pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
 def test_learned_biases_and_weights(target: str) -> None:
     agree((*BIASES, *WHOLE), target)
+
+
+PINNED = {
+    "winograd2": Layer("conv", 10, 8, 6, activation=RELU),
+    "winograd4": Layer("conv", 9, 4, 4),
+    "winograd_stride2": Layer("conv", 8, 4, 4, stride=2),
+    "conv4x2_wide": Layer("conv", 7, 3, 6, activation=RELU),
+    "conv4x2_wide_fpu": Layer("conv", 8, 8, 4, stride=2),
+    "conv4x2_wide_compact": Layer("conv", 4, 32, 2),
+    "pointwise4x2_wide": Layer("conv", 5, 12, 4, kernel=1, activation=RELU),
+    "pointwise4x2_wide_fpu": Layer("conv", 4, 8, 8, kernel=1),
+}
+
+
+@pytest.mark.parametrize("target", [emulated("cortex-m4")])
+def test_tuned_kernels_add_learned_biases(target: str) -> None:
+    """Weights, code and constants of these are those of layers that do not learn."""
+    learners = Learners(list(PINNED.values()))
+    graph, given = learners.graph(), [learners.case(i) for i in range(4)]
+    layers = [op for op in graph.ops if learned(graph, op)]
+    pins = {op.name: kernel for op, kernel in zip(layers, PINNED, strict=True)}
+    for want, got in zip(streamed(graph, given), in_c(graph, given, target, kernels=pins), strict=True):
+        for name, x, y in zip(PINNED, want, got, strict=True):
+            np.testing.assert_array_equal(y, x, err_msg=name)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
+@pytest.mark.parametrize("model", ["ic", "kws"])
+def test_models_with_learned_biases(model: str, target: str) -> None:
+    """By rows, as planned."""
+    graph, rng = with_learned_biases(frontends.load(mlperf_tiny.build(model))), np.random.default_rng(0)
+    given = []
+    for spread in (1, 100000, 1):
+        state = {s.after: s.initial for s in graph.states}
+        told = {op.inputs[1]: state[op.outputs[0]] for op in graph.ops if isinstance(op, Assign)}
+        case: dict[int, Array] = {
+            t: (told[t] + spread * rng.integers(-3000, 3000, told[t].shape)).astype(np.int32)
+            if t in told
+            else rng.integers(-128, 128, graph.tensors[t].shape).astype(np.int8)
+            for t in graph.inputs
+        }
+        given.append(case)
+    for want, got in zip(streamed(graph, given), in_c(graph, given, target), strict=True):
+        for x, y in zip(want, got, strict=True):
+            np.testing.assert_array_equal(y, x)
 
 
 def test_layers_that_learn_are_refused_where_no_kernel_can() -> None:

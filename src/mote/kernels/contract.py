@@ -266,6 +266,8 @@ class Price:
     """Output channels that it computes at once."""
     tile: tuple[int, int] = (1, 1)
     """How many rows and columns of the output it computes at once."""
+    tile_rows: int = 1
+    """Rows of tiles that it computes at once, where tiles have several rows."""
     whole_tiles: bool = False
     """Where fewer are left it computes as many all the same."""
     whole_windows: bool = False
@@ -327,11 +329,13 @@ class Biases:
     """Where the biases of a layer's channels lie among its kernel's parameters, so that learned ones can be added."""
 
     path: str
-    """The parameter: an array of structs or of 32-bit integers."""
+    """The parameter: an array of structs or of 32-bit integers. Empty: it finds them behind its own working memory."""
     step: int
     """32-bit words from a channel's bias to that of the next one."""
     scale: NDArray[np.int64] | None = None
     """The factor that each channel's sums come with: 0 where its result is always the same; None: 1 for all."""
+    starts: Array | None = None
+    """Where sums begin without learned biases, if that is no parameter."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -271,7 +271,7 @@ def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, in
     if not kernel.price.whole_tiles:
         return rows * width, rows * width
     high, wide = kernel.price.tile
-    at_once = rows if high == 1 else high * _tile_rows(kernel)
+    at_once = rows if high == 1 else high * kernel.price.tile_rows
     strip = at_once if whole else kernel.entry.group
     strips = [(strip, rows // strip), (rows % strip, 1)]
     if high == 1:
@@ -288,13 +288,6 @@ def _left(kernel: Packed, rows: int, width: int, whole: bool) -> int:
         return 0
     wide = kernel.price.tile[1]
     return rows * width % wide if whole and kernel.entry.call is Call.FLAT else rows * (width % wide)
-
-
-def _tile_rows(kernel: Packed) -> int:
-    """Rows of tiles that are computed at once."""
-    rows = kernel.params["tile_rows"]
-    assert isinstance(rows, int)
-    return rows
 
 
 def _rows_read(graph: Graph, op: Op, rows: int) -> int:

@@ -51,9 +51,9 @@ def streamed(graph: Graph, cases: Iterable[dict[int, Array]]) -> list[list[Array
     return made
 
 
-def in_c(graph: Graph, cases: Sequence[dict[int, Array]], target: str = "host") -> list[list[Array]]:
+def in_c(graph: Graph, cases: Sequence[dict[int, Array]], target: str = "host", **options: object) -> list[list[Array]]:
     """The outputs of the generated C, in one run."""
-    compiled = compile_graph(graph, make_settings(target))
+    compiled = compile_graph(graph, make_settings(target, **options))
     planned = compiled.plan.graph
     raw = [[np.ascontiguousarray(case[t]).tobytes() for t in planned.inputs] for case in cases]
     with temporary_folder() as folder:

@@ -50,7 +50,8 @@ def _pack(view: View, kernel: Kernel, **knobs: Knob) -> Packed | Refusal:
 
 def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed:
     """The wrapper around a kernel: it takes the bias as its second operand, behind the rows of the first one."""
-    entry, array = inner.entry, _array(inner.params, biases.path)
+    entry, placed = inner.entry, biases.starts is not None
+    array = _array(inner.params, biases.path) if biases.starts is None else biases.starts
     words, own = _words(array), aligned(inner.needs.scratch or 0)
     scale = biases.scale
     given: Params = {
@@ -60,11 +61,13 @@ def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed:
         "own": own,
         **_rows_under(view, entry),
         "bits": learned_bias_bits(view.graph, view.op).astype(np.uint8),
+        "starts": array if placed else 0,
         "scale": 0 if scale is None or bool(np.all(scale == 1)) else scale.astype(np.int32),
     }
     name = f"{inner.name}_learned"
     scratch = "MOTE_LEARNED_SCRATCH" if inner.needs.scratch is not None else "MOTE_LEARNED_NO_SCRATCH"
-    of = inner.name, biases.path, scratch
+    put = "MOTE_LEARNED_PLACE" if placed else "MOTE_LEARNED_PARAMETER"
+    of = inner.name, put, biases.path, scratch
     instances = [Instance(f"MOTE_LEARNED_BIAS_{entry.call.name}", of)]
     if entry.row:
         instances.append(Instance("MOTE_LEARNED_BIAS_ROW", (*of, entry.row)))

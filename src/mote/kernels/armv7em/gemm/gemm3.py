@@ -87,6 +87,9 @@ class Pairs:
     constants: Ints
     """[pairs, constants]"""
     shift: int
+    scale: Ints | None = None
+    """[channels]: the factor that sums come with, 0 where a result is always the same; None: it is not one for each
+    channel."""
 
     def stream(self) -> Ints:
         pairs = len(self.words)
@@ -145,13 +148,15 @@ class Stream(NamedTuple):
     form: GemmForm
     words: Ints
     density: float = 1.0
+    pairs: Pairs | None = None
+    """The parts that it is made of, unless some are left out."""
 
 
 def _dense(view: View, weights: Weights) -> Stream | Refusal:
     packed = PACKERS[weights](view.once(matrix_of), view.once(bias_of), sums_of(view), isinstance(view.writes, Planar))
     if packed is None:
         return NO_CONSTANTS
-    return Stream(form_of(view, weights, packed.shift), packed.stream())
+    return Stream(form_of(view, weights, packed.shift), packed.stream(), pairs=packed)
 
 
 def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
@@ -283,7 +288,8 @@ def _wide(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
         requantization = requantization.unsigned()
     biases, words = _pairs(requantization.biases(bias)), _pairs(_words(requantization.scaled(matrix)))
     constants = _pairs(requantization.constants(sums.linear))
-    return Pairs(biases, words.transpose(0, 2, 1), constants.reshape(len(words), -1), requantization.shift)
+    scale = requantization.scaled(np.ones(len(bias), np.int64))
+    return Pairs(biases, words.transpose(0, 2, 1), constants.reshape(len(words), -1), requantization.shift, scale)
 
 
 def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:

@@ -45,6 +45,7 @@ from mote.kernels.armv7em.ordering import knob
 from mote.kernels.armv7em.ordering.schedule import Order
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Instance,
@@ -58,8 +59,10 @@ from mote.kernels.contract import (
     View,
     aligned,
 )
+from mote.kernels.pack.learned_bias import BUILT_IN, learning
 from mote.kernels.pack.params import pad_to
 from mote.kernels.portable.windows.conv import patch_params, sums_of
+from mote.ops.common import BIAS, learned
 from mote.ops.windows.conv import Conv2D
 
 COMPACT, COMPACT_STEPS = "_compact", (12, 11, 10, 9, 8, 7, 6, 5, 4)
@@ -84,6 +87,8 @@ ONTO = "_onto"
 """The end of the names of code that adds to what is there."""
 PLACES = (0, 2, 1, 3)
 """Where a planar line keeps each of four neighbours."""
+APART = "_apart"
+"""The end of the names of code whose biases lie apart from its stream, that many bytes behind the widened inputs."""
 MOST_STEPS = 1023
 """Longer sums have inputs that are too far apart."""
 
@@ -120,7 +125,7 @@ def _stream(view: View, source: PixelBytes, weights: Weights) -> Stream | Refusa
     if packed is None:
         return NO_CONSTANTS
     used = replace(packed, words=packed.words[:, : source.steps])
-    return Stream(form_of(view, weights, packed.shift), used.stream())
+    return Stream(form_of(view, weights, packed.shift), used.stream(), pairs=used)
 
 
 def _refused(view: View, *, pointwise: bool) -> Refusal | None:
@@ -155,6 +160,8 @@ def pack(
         return target
     if source.steps > MOST_STEPS:
         return Refusal("sums are too long")
+    if learned(view.graph, view.op) and (shared or added or weights != "wide"):
+        return BUILT_IN
     stream = _stream(view, source, weights)
     if isinstance(stream, Refusal):
         return stream
@@ -183,6 +190,7 @@ def name_of(
     fpu: bool = False,
     most: int | None = None,
     unrolled: bool = False,
+    apart: int | None = None,
 ) -> str:
     """Of the code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
@@ -194,6 +202,7 @@ def name_of(
         UNROLLED if unrolled else "",
         ONTO if target.added else "",
         FOURS if twice(source, target, fpu=fpu) else "",
+        f"{APART}{apart}" if apart is not None else "",
     )
     return f"{form}_{shape}_{target.line}_{where}{''.join(ends)}"
 
@@ -209,12 +218,14 @@ def _packed(
     most: int | None = None,
     unrolled: bool = False,
 ) -> Packed:
-    form = stream.form
-    name = name_of(form.name, source, target, dual=dual, fpu=fpu, most=most, unrolled=unrolled)
+    form, apart = stream.form, _apart(view, source)
+    name = name_of(form.name, source, target, dual=dual, fpu=fpu, most=most, unrolled=unrolled, apart=apart)
     how = (form.weights, form.outputs, form.shift)
-    text = code(source, target, *how, dual=dual, fpu=fpu, most=most, unrolled=unrolled)
-    arguments = (name, form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest)
-    macro = "MOTE_GEMM4X2_ADD_CODE" if target.added else "MOTE_GEMM4X2_CODE"
+    text = code(source, target, *how, dual=dual, fpu=fpu, most=most, unrolled=unrolled, apart=apart)
+    shape = form.weights, form.outputs, form.shift, target.line, source.taps, source.words, source.rest
+    arguments = (name, *shape) if apart is None else (name, *shape, apart)
+    added = "_APART" if apart is not None else "_ADD" if target.added else ""
+    macro = f"MOTE_GEMM4X2{added}_CODE"
     kind, instance = kind_of(source), Instance(macro, arguments, text, facts_of(view, source, target, fpu=fpu))
     more = float(loop_cycles(source.steps, most) - loop_cycles(source.steps))
     if fpu:
@@ -223,6 +234,19 @@ def _packed(
         _called(view, source, stream, name, instance, slower=_slower(source, more)),
         beats=(f"{kind}_{form.stored}", f"{kind}_{form.stored}{COMPACT}") if dual else (),
     )
+
+
+def _apart(view: View, source: PixelBytes) -> int | None:
+    """How far behind the widened inputs biases lie that are learned; None where they are in the stream."""
+    if BIAS not in learned(view.graph, view.op):
+        return None
+    return aligned((_conv if source.taps else _pointwise)(view, source)[1])
+
+
+def _biases(view: View, stream: Stream) -> Biases | None:
+    if stream.pairs is None or stream.pairs.scale is None or BIAS not in learned(view.graph, view.op):
+        return None
+    return Biases("", 1, stream.pairs.scale, wrap32(stream.pairs.biases).astype(np.int32).reshape(-1))
 
 
 def kind_of(source: PixelBytes) -> str:
@@ -288,6 +312,7 @@ def _called(
         Needs(scratch=scratch, writes=view.writes),
         Price(tile=(1, 4), whole_tiles=True, density=slower),
         instances=(made, Instance(f"MOTE_{kind.upper()}", (name,))),
+        biases=_biases(view, stream),
     )
 
 
@@ -352,7 +377,7 @@ def _kernel(weights: Weights, *, pointwise: bool, way: str = "") -> Kernel:
     if way == SHARED:
         return kernel
     knobs = partial(unrolling, pointwise=pointwise, way=way) if way != COMPACT else None
-    return knob.with_order(replace(kernel, knobs=knobs), ORDERS.get(way, knob.BOTH))
+    return learning(knob.with_order(replace(kernel, knobs=knobs), ORDERS.get(way, knob.BOTH)))
 
 
 def unrolling(view: View, *, pointwise: bool, way: str) -> Mapping[str, tuple[Knob, ...]]:

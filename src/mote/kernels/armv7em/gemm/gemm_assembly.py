@@ -144,20 +144,24 @@ def code(
     fpu: bool = False,
     most: int | None = None,
     unrolled: bool = False,
+    apart: int | None = None,
 ) -> tuple[str, ...]:
     """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
     `dual`: ordered for a core that starts two instructions a cycle; `fpu`: with inputs in registers of the FPU; `most`:
-    so many steps are written out behind the first one at most; `unrolled`: all of them are. Layers of the same shape
-    have the same."""
+    so many steps are written out behind the first one at most; `unrolled`: all of them are; `apart`: biases
+    lie so many bytes behind the widened inputs, and not in the stream. Layers of the same shape have the same."""
     added = FROM + 4 * source.pointers
     frame = added + (12 if target.added else 0)
+    biases = None if apart is None else frame
+    frame += 0 if apart is None else 4
     keep = kept(source) if fpu else FpuInputs()
     steps, loop = source.steps, _kept_loop(source) if fpu else _loop(source.steps - 1, most)
     loop = None if unrolled else loop
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
-    sums = _kept_sums(keep, steps, loop) if fpu else _sums(weights, steps, loop, _pairs if dual else in_steps)
+    products = _pairs if dual else in_steps
+    sums = _kept_sums(keep, steps, loop, biases) if fpu else _sums(weights, steps, loop, products, biases)
     made = [*sums, *narrow(weights, scale, saturate, shift)]
     if twice(source, target, fpu=fpu):
         to = "r8" if keep.all else ""
@@ -181,6 +185,7 @@ def code(
         *_widened_inputs(source, keep),
         *begin(target),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
+        *([] if apart is None else [f"movw r12, #{apart + 8}", "add r12, r8, r12", f"str r12, [sp, #{biases}]"]),
         "2:",
         *channels,
         *(_plus("sub", "r8", 16 * steps) if loop else []),
@@ -420,13 +425,14 @@ class Products(Protocol):
     def __call__(self, weights: str, count: int, *, start: int, move: bool) -> list[str]: ...
 
 
-def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Products) -> list[str]:
-    """All products of eight sums."""
+def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Products, biases: int | None) -> list[str]:
+    """All products of eight sums; `biases`: where on the stack it says where the next ones are, if not in the
+    stream."""
     if loop is None:
-        return [*first_step(weights, move=False), *_written(products, weights, steps - 1, start=16)]
+        return [*first_step(weights, move=False, biases=biases), *_written(products, weights, steps - 1, start=16)]
     each, passes = loop
     before = steps - 1 - each * passes
-    lines = [*first_step(weights, move=True), *products(weights, before, start=0, move=True)]
+    lines = [*first_step(weights, move=True, biases=biases), *products(weights, before, start=0, move=True)]
     return [*lines, "4:", *products(weights, each, start=0, move=True),
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
@@ -437,10 +443,10 @@ def _written(products: Products, weights: str, count: int, *, start: int) -> lis
     return [text for at, some in parts for text in products(weights, some, start=start + 16 * at, move=False)]
 
 
-def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None) -> list[str]:
+def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None, biases: int | None) -> list[str]:
     """All products of eight sums of wide weights; inputs of the first steps come from the FPU."""
     start, left = 16 * keep.steps, steps - keep.steps
-    lines = [*_first_kept(keep), *(_kept_steps(keep) if keep.all else _half_kept_steps(keep))]
+    lines = [*_first_kept(keep, biases), *(_kept_steps(keep) if keep.all else _half_kept_steps(keep))]
     if loop is None:
         return [*lines, *_written(in_steps, "wide", left, start=start)]
     each, passes = loop
@@ -450,10 +456,18 @@ def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None) -> lis
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
-def _first_kept(keep: FpuInputs) -> list[str]:
+def _first_biases(biases: int | None) -> list[str]:
+    """Biases of two channels to r10 and r11: from the stream, or from where lr points, which the stack has."""
+    if biases is None:
+        return ["ldr r10, [r9, #4]", "ldr r11, [r9, #8]"]
+    move = ["add lr, lr, #8", f"str lr, [sp, #{biases}]"]
+    return [f"ldr lr, [sp, #{biases}]", "ldr r10, [lr]", "ldr r11, [lr, #4]", *move]
+
+
+def _first_kept(keep: FpuInputs, biases: int | None) -> list[str]:
     """The first products, with the biases."""
     loads = [f"ldr r{p}, [r8, #{8 + 4 * p}]" for p in range(4 - keep.pixels)]
-    loads += [*(f"ldr {r}, [r9, #{4 * i + 4}]" for i, r in enumerate(FREE[:3])), "ldr lr, [r9, #16]!"]
+    loads += [*_first_biases(biases), "ldr r12, [r9, #12]", "ldr lr, [r9, #16]!"]
     moves = [f"vmov r{p}, s{keep.register(0, p)}" for p in range(4 - keep.pixels, 4)]
     second = [f"smlad r{4 + p}, r{p}, lr, r11" for p in range(4)]
     return [*loads, *moves, *second, *(f"smlad r{p}, r{p}, r12, r10" for p in range(4))]
@@ -491,14 +505,13 @@ def _half_kept_steps(keep: FpuInputs) -> list[str]:
     return lines
 
 
-def first_step(weights: str, *, move: bool) -> list[str]:
-    """The first products, with the biases; `move`: the inputs' pointer too."""
+def first_step(weights: str, *, move: bool, biases: int | None = None) -> list[str]:
+    """The first products, with the biases, which may lie apart; `move`: the inputs' pointer too."""
     loads = ["ldr r0, [r8, #8]", "ldr r1, [r8, #12]", "ldr r3, [r8, #20]", f"ldr r2, [r8, #16]{'!' if move else ''}"]
-    biases = ["ldr r10, [r9, #4]", "ldr r11, [r9, #8]"]
     if weights == "wide":
-        loads += [*biases, "ldr r12, [r9, #12]", "ldr lr, [r9, #16]!"]
+        loads += [*_first_biases(biases), "ldr r12, [r9, #12]", "ldr lr, [r9, #16]!"]
     else:
-        loads += [*biases, "ldr lr, [r9, #12]!", "sxtb16 r12, lr"]
+        loads += [*_first_biases(biases), "ldr lr, [r9, #12]!", "sxtb16 r12, lr"]
     second = [f"smlad r{4 + p}, r{p}, lr, r11" for p in range(4)]
     return [*loads, *second, *(f"smlad r{p}, r{p}, r12, r10" for p in range(4))]
 

@@ -345,11 +345,12 @@ static inline int32_t mote_gemm3_scale(int32_t y, int32_t linear, const int32_t 
     return (int32_t)(((int64_t)y * q[0] >> 32) + add);
 }
 
-/* Two channels' bytes of some pixels, from the stream's next weights and constants; `words` of each pixel's inputs, or
+/* Two channels' bytes of some pixels, from the stream's next weights and constants, and from biases that lie apart if
+ * some are given; `words` of each pixel's inputs, or
  * blocks of so many. Sums wrap as registers do. */
 #define MOTE_GEMM3_MOST 4 /* pixels */
-static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32_t **next, int32_t words,
-                                  int32_t weights, int32_t blocks, int32_t out, int32_t s,
+static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32_t **next, const int32_t *biases,
+                                  int32_t words, int32_t weights, int32_t blocks, int32_t out, int32_t s,
                                   int32_t byte[2][MOTE_GEMM3_MOST]) {
     const int32_t pair = weights != mote_gemm3_wide, once = weights == mote_gemm3_once;
     const int32_t linear = out == mote_gemm3_linear;
@@ -359,7 +360,7 @@ static inline void mote_gemm3_two(const uint32_t *x, int32_t pixels, const int32
     int32_t more = 0;
     for (int32_t c = 0; c < 2; c++, stream++) {
         for (int32_t i = 0; i < pixels; i++) {
-            sum[c][i] = (uint32_t)*stream;
+            sum[c][i] = (uint32_t)(biases != NULL ? biases[c] : *stream);
         }
     }
     do {
@@ -408,7 +409,7 @@ static inline const int32_t *mote_gemm3_c(const uint32_t *inputs, const int32_t 
     const int32_t planar = out == mote_gemm3_planar;
     for (;;) {
         int32_t byte[2][MOTE_GEMM3_MOST];
-        mote_gemm3_two(inputs, 3, &stream, block ? block : depth / 2, weights, block, out, s, byte);
+        mote_gemm3_two(inputs, 3, &stream, NULL, block ? block : depth / 2, weights, block, out, s, byte);
         for (int32_t i = 0; i < 3; i++) {
             if (block) {
                 tail->to[i][stream[1]] = (int8_t)(byte[1][i] & 0xff);

@@ -16,7 +16,7 @@
 #define MOTE_GEMM4X2_ADD_CODE(id, weights, out, s, line, taps, words, rest, text) \
     MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame) { \
         mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest, \
-                       MOTE_GEMM3_ADD_SHIFT); \
+                       MOTE_GEMM3_ADD_SHIFT, NULL); \
     }
 #define MOTE_GEMM4X2_ADD_ANY_CODE(id, weights, out, s, text) \
     MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame, const mote_gemm3_t *gemm, \

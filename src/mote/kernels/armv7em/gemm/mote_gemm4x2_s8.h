@@ -42,6 +42,9 @@ typedef void mote_gemm4x2_blocks_t(const mote_gemm4x2_frame_t *);
         const mote_gemm4x2_frame_t *frame __attribute__((unused))) { \
         __asm__ volatile(text); \
     }
+/* With biases that lie apart from weights, so many bytes behind the widened inputs. */
+#define MOTE_GEMM4X2_APART_CODE(id, weights, out, s, line, taps, words, rest, apart, text) \
+    MOTE_GEMM4X2_CODE(id, weights, out, s, line, taps, words, rest, text)
 typedef void mote_gemm4x2_widening_t(void);
 #define MOTE_GEMM4X2_ANY_CODE(id, weights, out, s, text) \
     __attribute__((naked, noinline, unused, aligned(4))) static void mote_gemm4x2_##id( \
@@ -76,7 +79,7 @@ static inline void mote_gemm4x2_widen(const mote_gemm4x2_frame_t *f, int32_t tap
 /* What the assembly does. Less than no taps: inputs are there, widened, block after block. `added`: the stream begins
  * with three constants, and results are added to what is there: see mote_gemm3_add_s8.h. */
 static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights, int32_t out, int32_t s, int32_t line,
-                                  int32_t taps, int32_t words, int32_t rest, int32_t added) {
+                                  int32_t taps, int32_t words, int32_t rest, int32_t added, const int32_t *biases) {
     const int32_t lines = taps > 0 ? taps : 1, steps = 2 * lines * words + (lines * rest + 1) / 2;
     const int32_t *const q = f->stream;
     for (int32_t b = 0; b < f->blocks; b++) {
@@ -87,7 +90,7 @@ static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights
         }
         for (int32_t at = 0; at < f->span; at += 2 * line) {
             int32_t byte[2][MOTE_GEMM3_MOST];
-            mote_gemm3_two(inputs, 4, &stream, steps, weights, 0, out, s, byte);
+            mote_gemm3_two(inputs, 4, &stream, biases != NULL ? biases + 2 * (at / (2 * line)) : NULL, steps, weights, 0, out, s, byte);
             for (int32_t i = 0; i < 8 && added > 0; i++) { /* of all pixels first: one may be there more than once */
                 int32_t *const y = &byte[i / 4][i % 4];
                 const int8_t other = f->to[i % 4][b * f->out_step + at + i / 4 * line];
@@ -104,14 +107,19 @@ static inline void mote_gemm4x2_c(const mote_gemm4x2_frame_t *f, int32_t weights
 
 #define MOTE_GEMM4X2_CODE(id, weights, out, s, line, taps, words, rest, text) \
     MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame) { \
-        mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest, 0); \
+        mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest, 0, NULL); \
+    }
+#define MOTE_GEMM4X2_APART_CODE(id, weights, out, s, line, taps, words, rest, apart, text) \
+    MOTE_UNUSED static inline void mote_gemm4x2_##id(const mote_gemm4x2_frame_t *frame) { \
+        mote_gemm4x2_c(frame, mote_gemm3_##weights, mote_gemm3_##out, s, line, taps, words, rest, 0, \
+                       (const int32_t *)(const void *)((const int8_t *)frame->inputs + (apart))); \
     }
 
 /* The same for what is known at run time. */
 static inline void mote_gemm4x2_any_c(const mote_gemm4x2_frame_t *f, const mote_gemm3_t *g, int32_t taps,
                                       int32_t weights, int32_t out, int32_t s, int32_t added) {
     mote_gemm4x2_c(f, weights, out, s, g->planes > 0 ? g->planes : 1, taps, g->depth / 4 / (taps > 0 ? taps : 1), 0,
-                   added);
+                   added, NULL);
 }
 
 #define MOTE_GEMM4X2_ANY_CODE(id, weights, out, s, text) \

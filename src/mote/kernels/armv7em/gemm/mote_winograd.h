@@ -42,6 +42,11 @@ typedef struct {
     const mote_winograd_channel_t *channel;
 } mote_winograd_t;
 
+typedef struct {
+    mote_winograd_t layer;
+    const int32_t *biases; /* in place of those before weights */
+} mote_winograd_apart_t;
+
 /* Words between transformed inputs: what to do with the next 2 * n pairs. NEXT + n: store the sums and begin new ones;
  * KEEP + n: store the sums and add to them; MORE + n: add to them. n is 1 to 4, or 8. */
 enum { MOTE_WINOGRAD_END = 0, MOTE_WINOGRAD_NEXT = 0, MOTE_WINOGRAD_KEEP = 8, MOTE_WINOGRAD_MORE = 16 };
@@ -83,12 +88,15 @@ enum { MOTE_WINOGRAD_END = 0, MOTE_WINOGRAD_NEXT = 0, MOTE_WINOGRAD_KEEP = 8, MO
 
 /* The whole block against two output channels; gives where the next channels' weights begin. `control` loads r12 (what
  * comes next) and lr (where sums go); a jump by a table then leads back to where so many pairs are left. That takes
- * four instructions for each position, and three for each further 16 pairs. */
-#define MOTE_WINOGRAD_PRODUCTS(control) \
+ * four instructions for each position, and three for each further 16 pairs. `biases` loads those of the channels. */
+#define MOTE_WINOGRAD_OWN_BIASES "ldm r9!, {r0, r4}\n\t"
+#define MOTE_WINOGRAD_LEARNED_BIASES \
+    "add r9, #8\n\t" \
+    "ldm r2, {r0, r4}\n\t"
+#define MOTE_WINOGRAD_PRODUCTS(biases, control) \
     "push {r4-r11, lr}\n\t" \
     "mov r8, r0\n\t" \
-    "mov r9, r1\n\t" \
-    "ldm r9!, {r0, r4}\n\t" \
+    "mov r9, r1\n\t" biases \
     "mov r1, r0\n\t" \
     "mov r2, r0\n\t" \
     "mov r3, r0\n\t" \
@@ -140,14 +148,28 @@ enum { MOTE_WINOGRAD_END = 0, MOTE_WINOGRAD_NEXT = 0, MOTE_WINOGRAD_KEEP = 8, MO
 
 __attribute__((naked, noinline, unused)) static const uint32_t *mote_winograd_products(
     const uint32_t *inputs __attribute__((unused)), const uint32_t *weights __attribute__((unused))) {
-    __asm__ volatile(MOTE_WINOGRAD_PRODUCTS("ldm r8!, {r12, lr}\n\t"));
+    __asm__ volatile(MOTE_WINOGRAD_PRODUCTS(MOTE_WINOGRAD_OWN_BIASES, "ldm r8!, {r12, lr}\n\t"));
 }
 
 /* Weights are used more than once: a third word says how far on those of the next position are. */
 __attribute__((naked, noinline, unused)) static const uint32_t *mote_winograd_products_seeking(
     const uint32_t *inputs __attribute__((unused)), const uint32_t *weights __attribute__((unused))) {
-    __asm__ volatile(MOTE_WINOGRAD_PRODUCTS("ldm r8!, {r11, r12, lr}\n\t"
-                                            "add r9, r11\n\t"));
+    __asm__ volatile(MOTE_WINOGRAD_PRODUCTS(MOTE_WINOGRAD_OWN_BIASES, "ldm r8!, {r11, r12, lr}\n\t"
+                                                                      "add r9, r11\n\t"));
+}
+
+/* Both with biases that are learned, in place of those before the weights. */
+__attribute__((naked, noinline, unused)) static const uint32_t *mote_winograd_products_learned(
+    const uint32_t *inputs __attribute__((unused)), const uint32_t *weights __attribute__((unused)),
+    const int32_t *biases __attribute__((unused))) {
+    __asm__ volatile(MOTE_WINOGRAD_PRODUCTS(MOTE_WINOGRAD_LEARNED_BIASES, "ldm r8!, {r12, lr}\n\t"));
+}
+
+__attribute__((naked, noinline, unused)) static const uint32_t *mote_winograd_products_seeking_learned(
+    const uint32_t *inputs __attribute__((unused)), const uint32_t *weights __attribute__((unused)),
+    const int32_t *biases __attribute__((unused))) {
+    __asm__ volatile(MOTE_WINOGRAD_PRODUCTS(MOTE_WINOGRAD_LEARNED_BIASES, "ldm r8!, {r11, r12, lr}\n\t"
+                                                                          "add r9, r11\n\t"));
 }
 
 /* The first of these, written for a number of input channels (armv7em/gemm/winograd_assembly.py). */
@@ -170,8 +192,8 @@ static inline uint32_t mote_winograd_smlad(uint32_t a, uint32_t b, uint32_t sum)
     return sum + (uint32_t)low + (uint32_t)high;
 }
 
-static inline const uint32_t *mote_winograd_multiply(uint32_t *inputs, const uint32_t *weights, int32_t seeking) {
-    const uint32_t a = weights[0], b = weights[1];
+static inline const uint32_t *mote_winograd_multiply(uint32_t *inputs, const uint32_t *weights, uint32_t a, uint32_t b,
+                                                     int32_t seeking) {
     uint32_t sum[8] = {a, a, a, a, b, b, b, b};
     uint32_t *x = inputs;
     weights += 2;
@@ -199,11 +221,21 @@ static inline const uint32_t *mote_winograd_multiply(uint32_t *inputs, const uin
 }
 
 static inline const uint32_t *mote_winograd_products(uint32_t *inputs, const uint32_t *weights) {
-    return mote_winograd_multiply(inputs, weights, 0);
+    return mote_winograd_multiply(inputs, weights, weights[0], weights[1], 0);
 }
 
 static inline const uint32_t *mote_winograd_products_seeking(uint32_t *inputs, const uint32_t *weights) {
-    return mote_winograd_multiply(inputs, weights, 1);
+    return mote_winograd_multiply(inputs, weights, weights[0], weights[1], 1);
+}
+
+static inline const uint32_t *mote_winograd_products_learned(uint32_t *inputs, const uint32_t *weights,
+                                                             const int32_t *biases) {
+    return mote_winograd_multiply(inputs, weights, (uint32_t)biases[0], (uint32_t)biases[1], 0);
+}
+
+static inline const uint32_t *mote_winograd_products_seeking_learned(uint32_t *inputs, const uint32_t *weights,
+                                                                     const int32_t *biases) {
+    return mote_winograd_multiply(inputs, weights, (uint32_t)biases[0], (uint32_t)biases[1], 1);
 }
 
 #define MOTE_WINOGRAD_CODE(id, text) \
@@ -579,14 +611,22 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
  * any rows of a tensor. `form` names the functions of the transform. */
 #define MOTE_WINOGRAD_KERNEL(form, name, products, tile) MOTE_WINOGRAD_FUNCTIONS(form, name, name, products, tile)
 #define MOTE_WINOGRAD_FUNCTIONS(form, name, id, products, tile) \
-    typedef mote_winograd_t mote_##id##_t; \
+    MOTE_WINOGRAD_CALLS(form, name, id, products, MOTE_WINOGRAD_NO_BIASES, tile, mote_winograd_t)
+#define MOTE_WINOGRAD_NO_BIASES(w, c)
+/* The same with biases that lie apart from weights: those that are learned. */
+#define MOTE_WINOGRAD_LEARNED(form, name, products, tile) \
+    MOTE_WINOGRAD_CALLS(form, name, name##_apart, mote_##products##_learned, MOTE_WINOGRAD_BIASES, tile, \
+                        mote_winograd_apart_t)
+#define MOTE_WINOGRAD_BIASES(w, c) , ((const mote_winograd_apart_t *)(const void *)(w)->p)->biases + (c)
+#define MOTE_WINOGRAD_CALLS(form, name, id, products, biases, tile, params_t) \
+    typedef params_t mote_##id##_t; \
     MOTE_NOINLINE void mote_##id##_blocks(mote_winograd_work_t *w) { \
         while (mote_winograd_block(w)) { \
             const uint32_t *weights = (const uint32_t *)w->p->weights; \
             const int32_t channels = w->p->channels; \
             mote_##form##_forward(w); \
             for (int32_t c = 0; c < channels; c += 2) { \
-                weights = products(w->inputs, weights); \
+                weights = products(w->inputs, weights biases(w, c)); \
                 for (int32_t i = 0; i < w->runs; i++) { \
                     mote_winograd_run_t *const r = &w->run[i]; \
                     if (!r->direct) { \
@@ -600,25 +640,25 @@ MOTE_WINOGRAD_SMALL int32_t mote_winograd_window(const mote_winograd_t *p, int32
             } \
         } \
     } \
-    MOTE_NOINLINE void mote_##id##_rows(const mote_winograd_t *p, const int8_t *const *rows, int8_t *const *out, \
+    MOTE_NOINLINE void mote_##id##_rows(const params_t *p, const int8_t *const *rows, int8_t *const *out, \
                                         int32_t count, uint32_t *scratch) { \
         mote_winograd_work_t w; \
-        mote_##form##_start(&w, p, scratch); \
+        mote_##form##_start(&w, (const mote_winograd_t *)(const void *)p, scratch); \
         mote_winograd_take(&w, rows, out, count); \
         mote_##id##_blocks(&w); \
     } \
-    MOTE_NOINLINE void mote_##id##_row(const mote_winograd_t *p, const int8_t *const *rows, int8_t *out, \
+    MOTE_NOINLINE void mote_##id##_row(const params_t *p, const int8_t *const *rows, int8_t *out, \
                                        uint32_t *scratch) { \
         mote_##id##_rows(p, rows, &out, 1, scratch); \
     } \
-    MOTE_NOINLINE void mote_##id(const mote_winograd_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi, \
+    MOTE_NOINLINE void mote_##id(const params_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi, \
                                  uint32_t *scratch) { \
         const int8_t *rows[MOTE_WINOGRAD_ROWS + 2]; \
         int8_t *to[MOTE_WINOGRAD_ROWS]; \
         mote_winograd_work_t w; \
-        mote_##form##_start(&w, p, scratch); \
+        mote_##form##_start(&w, (const mote_winograd_t *)(const void *)p, scratch); \
         while (lo < hi) { \
-            const int32_t count = mote_winograd_window(p, tile, in, out, lo, hi, rows, to); \
+            const int32_t count = mote_winograd_window(w.p, tile, in, out, lo, hi, rows, to); \
             mote_winograd_take(&w, rows, to, count); \
             mote_##id##_blocks(&w); \
             lo += count; \

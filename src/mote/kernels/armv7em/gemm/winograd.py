@@ -21,6 +21,7 @@ from mote.kernels.armv7em.ordering.knob import order_knob
 from mote.kernels.armv7em.ordering.schedule import Order, ordered
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Instance,
@@ -33,11 +34,12 @@ from mote.kernels.contract import (
     Structs,
     View,
 )
+from mote.kernels.pack.learned_bias import learning
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize.dsp import narrow
 from mote.kernels.pack.requantize.search import searched
 from mote.kernels.portable.windows.conv import sums_of
-from mote.ops.common import bias_values, int8_range
+from mote.ops.common import BIAS, bias_values, int8_range, learned
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.conv import Conv2D
 
@@ -134,6 +136,7 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     """The kernel for a form of tiles; `shift`: only with this one."""
     if refused := _refused(view, f):
         return refused
+    apart = BIAS in learned(view.graph, view.op)
     x, weights, sums = view.input, view.constant(1).astype(np.int64), sums_of(view)
     zero = x.zero_point + f.offset
     bias = bias_values(view.op.tensor(view.graph, 2), len(weights)) - zero * weights.sum(axis=(1, 2, 3))
@@ -144,11 +147,14 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     chosen = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
     if chosen is None:
         return Refusal("its transformed weights do not fit 16 bits, or no constants requantize its sums exactly")
-    return _packed(view, f, "linear" if sums.linear else "relu", chosen)
+    packed = _packed(view, f, "linear" if sums.linear else "relu", chosen)
+    return _apart(packed, f, chosen) if apart else packed
 
 
 def pack_unrolled(view: View, f: WinogradForm, order: Order = "") -> Packed | Refusal:
     """The same with code for the layer's number of channels, in an order for some core if one is given."""
+    if learned(view.graph, view.op):
+        return Refusal("it is for biases that do not learn")
     packed = view.once(KERNELS_OF[f.header].bind)
     if isinstance(packed, Refusal):
         return packed
@@ -183,6 +189,8 @@ class Transformed:
     bias: Ints
     constants: Ints
     """[channels, 3]: mult, add, fix."""
+    scale: Ints
+    """The factor that sums come with, 0 of channels with one result."""
 
 
 def _scaled(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
@@ -198,7 +206,11 @@ def _scaled(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shif
     scaled = used[:, None, None] * weights << np.where(requantization.constant, 0, more)[:, None, None]
     biases = used * ((bias << requantization.scale) + requantization.offset)
     return Transformed(
-        shift, scaled, biases, np.stack([requantization.mult, requantization.add, requantization.fix], axis=1)
+        shift,
+        scaled,
+        biases,
+        np.stack([requantization.mult, requantization.add, requantization.fix], axis=1),
+        used << requantization.scale,
     )
 
 
@@ -214,7 +226,8 @@ def _divided(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shi
     if rows is None:
         return None
     biases = np.where(constant, 0, f.scale * bias + rows[:, 0])
-    return Transformed(shift, np.where(constant, 0, 1)[:, None, None] * weights, biases, rows[:, 1:])
+    used = np.where(constant, 0, 1)
+    return Transformed(shift, used[:, None, None] * weights, biases, rows[:, 1:], used * f.scale)
 
 
 def _refused(view: View, f: WinogradForm) -> Refusal | None:
@@ -267,8 +280,23 @@ def _packed(view: View, f: WinogradForm, kind: str, packed: Transformed) -> Pack
             taps=3,
         ),
         Needs(scratch=f.scratch(x.shape[2], channels)),
-        Price(tile=(f.size, f.size), whole_tiles=True),
+        Price(tile=(f.size, f.size), tile_rows=tile_rows, whole_tiles=True),
         instances=(Instance(f"MOTE_{f.header.upper()}", (kind, packed.shift)),),
+    )
+
+
+def _apart(packed: Packed, f: WinogradForm, chosen: Transformed) -> Packed:
+    """The kernel with biases that lie apart from its weights."""
+    name, products = f"{packed.name}_apart", f"winograd_products{'_seeking' if f.control == 3 else ''}"
+    made = Instance("MOTE_WINOGRAD_LEARNED", (f.header.removesuffix("_s8"), packed.name, products, f.size))
+    entry = packed.entry
+    return replace(
+        packed,
+        name=name,
+        params={"layer": packed.params, "biases": wrap32(chosen.bias).astype(np.int32)},
+        entry=replace(entry, row=f"{name}_row", rows=f"{name}_rows" if entry.rows else ""),
+        instances=(*packed.instances, made),
+        biases=Biases("biases", 1, chosen.scale),
     )
 
 
@@ -280,7 +308,7 @@ def _tile_rows(height: int, width: int, size: int) -> int:
 def _kernel(f: WinogradForm, way: str = "") -> Kernel:
     name, packer = f.header.removesuffix("_s8"), pack_unrolled if way else pack
     kernel = Kernel(name + way, (Conv2D,), INT8, partial(packer, f=f), header=f.header, isa=DSP, lanes=2, costs=name)
-    return replace(kernel, knobs=order_knob) if way else kernel
+    return replace(kernel, knobs=order_knob) if way else learning(kernel)
 
 
 KERNELS_OF = {f.header: _kernel(f) for f in FORMS.values()}

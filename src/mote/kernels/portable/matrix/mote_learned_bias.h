@@ -15,6 +15,7 @@ typedef struct {
     int32_t own;          /* bytes of the kernel's own working memory, before the array */
     int32_t under_row, under_rows; /* where among pointers to rows that to the biases is: for one row, for several */
     const uint8_t *bits;  /* biases count in -2^bits..2^bits */
+    const int32_t *starts; /* the array, where it is no parameter of the kernel */
     const int32_t *scale; /* what sums come times; NULL: as they are */
 } mote_learned_bias_t;
 
@@ -40,47 +41,51 @@ MOTE_NOINLINE const void *mote_learned_bias(const mote_learned_bias_t *p, const 
         mote_##id##_t kernel; \
         mote_learned_bias_t learned; \
     } mote_##id##_learned_t;
-#define MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+#define MOTE_LEARNED_BIAS_COPY(id, put, path, bias) \
     mote_##id##_t kernel = p->kernel; \
+    put(path, bias)
+/* A parameter points to the biases; or the kernel finds them behind its own working memory. */
+#define MOTE_LEARNED_PARAMETER(path, bias) \
     kernel.path = mote_learned_bias(&p->learned, p->kernel.path, bias, scratch);
+#define MOTE_LEARNED_PLACE(path, bias) (void)mote_learned_bias(&p->learned, p->learned.starts, bias, scratch);
 
-/* `path`: where its biases are; `working`: whether it has working memory. */
-#define MOTE_LEARNED_BIAS_FLAT(id, path, working) \
+/* `put`, `path`: where its biases are; `working`: whether it has working memory. */
+#define MOTE_LEARNED_BIAS_FLAT(id, put, path, working) \
     MOTE_LEARNED_BIAS_PARAMS(id) \
     MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
                                                        const int32_t *bias, int8_t *out, int32_t units, \
                                                        void *scratch) { \
-        MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+        MOTE_LEARNED_BIAS_COPY(id, put, path, bias) \
         mote_##id(&kernel, in, out, units working(scratch)); \
     }
-#define MOTE_LEARNED_BIAS_ROWS(id, path, working) \
+#define MOTE_LEARNED_BIAS_ROWS(id, put, path, working) \
     MOTE_LEARNED_BIAS_PARAMS(id) \
     MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
                                                        const int32_t *bias, int8_t *out, int32_t lo, int32_t hi, \
                                                        void *scratch) { \
-        MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+        MOTE_LEARNED_BIAS_COPY(id, put, path, bias) \
         mote_##id(&kernel, in, out, lo, hi working(scratch)); \
     }
-#define MOTE_LEARNED_BIAS_WHOLE(id, path, working) \
+#define MOTE_LEARNED_BIAS_WHOLE(id, put, path, working) \
     MOTE_LEARNED_BIAS_PARAMS(id) \
     MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
                                                        const int32_t *bias, int8_t *out, void *scratch) { \
-        MOTE_LEARNED_BIAS_COPY(id, path, bias) \
+        MOTE_LEARNED_BIAS_COPY(id, put, path, bias) \
         mote_##id(&kernel, in, out working(scratch)); \
     }
 
 /* One output row, or several, from pointers to input rows, behind which one points to the biases. */
 #define MOTE_LEARNED_BIAS_OF(rows, under) ((const int32_t *)(const void *)(rows)[p->learned.under])
-#define MOTE_LEARNED_BIAS_ROW(id, path, working, row) \
+#define MOTE_LEARNED_BIAS_ROW(id, put, path, working, row) \
     MOTE_UNUSED static inline void mote_##row##_learned(const mote_##id##_learned_t *p, const int8_t **rows, \
                                                         int8_t *out, void *scratch) { \
-        MOTE_LEARNED_BIAS_COPY(id, path, MOTE_LEARNED_BIAS_OF(rows, under_row)) \
+        MOTE_LEARNED_BIAS_COPY(id, put, path, MOTE_LEARNED_BIAS_OF(rows, under_row)) \
         mote_##row(&kernel, rows, out working(scratch)); \
     }
-#define MOTE_LEARNED_BIAS_SEVERAL(id, path, working, several) \
+#define MOTE_LEARNED_BIAS_SEVERAL(id, put, path, working, several) \
     MOTE_UNUSED static inline void mote_##several##_learned(const mote_##id##_learned_t *p, const int8_t **rows, \
                                                             int8_t *const *outs, int32_t count, void *scratch) { \
-        MOTE_LEARNED_BIAS_COPY(id, path, MOTE_LEARNED_BIAS_OF(rows, under_rows)) \
+        MOTE_LEARNED_BIAS_COPY(id, put, path, MOTE_LEARNED_BIAS_OF(rows, under_rows)) \
         mote_##several(&kernel, rows, outs, count working(scratch)); \
     }
 
