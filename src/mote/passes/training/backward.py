@@ -11,16 +11,13 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op, State
 from mote.graph.graph import ABSENT
 from mote.graph.types import DType, StateRole
-from mote.ops.control.state import Assign
-from mote.ops.elementwise.comparison import GreaterEqual
-from mote.ops.reductions.reduce import ReduceMax
 from mote.ops.reductions.softmax import Softmax
 from mote.ops.training.losses import MeanSquaredError, SoftmaxCrossEntropy
 from mote.passes.training.gradients import RULES, before_activation
+from mote.passes.training.label import label, labelled
 from mote.passes.training.optimizers import Optimizer, counted
 from mote.passes.training.tape import Tape
 
-NO_LABEL = -1
 REMEDY = "let only layers behind it learn, or replace it by one with a gradient"
 
 
@@ -52,7 +49,8 @@ def training_graph(graph: Graph, learned: Collection[int], loss: str, optimizer:
         t.at = None
         counted(t, step)
     rates = State(rate, rate, np.array([optimizer.learning_rate], np.float32), StateRole.RATE)
-    return t.finish(*task.labelled(), [rates, *task.states])
+    told = labelled(t, task.label)
+    return t.finish(told.condition, told.back, [rates, *task.states, told.state])
 
 
 class Supervision:
@@ -67,32 +65,16 @@ class Supervision:
         if loss is Loss.MEAN_SQUARED_ERROR:
             shape = t.shape(output)
             target = t.tensor("target", shape)
-            self.judged, self.label = output, t.tensor("label", (1,), DType.INT32)
+            self.judged, self.label = output, label(t)
             self.states.append(State(target, target, np.zeros(shape, np.float32), StateRole.TARGET))
             self.gradient, after = t.add(MeanSquaredError, [output, target, value], "mean_squared_error")
         else:
             last = graph.producers.get(output)
             self.judged, beta = (last.inputs[0], last.beta) if isinstance(last, Softmax) else (output, 1.0)
-            self.label = t.tensor("label", t.shape(self.judged)[:-1], DType.INT32)
+            self.label = label(t, t.shape(self.judged)[:-1])
             inputs = [self.judged, self.label, value]
             self.gradient, after = t.add(SoftmaxCrossEntropy, inputs, "cross_entropy", beta=beta)
         t.state(value, after, np.zeros(1, np.float32), StateRole.OPTIMIZER)
-
-    def labelled(self) -> tuple[list[Op], list[Op]]:
-        """The operators that compute whether there is a label, and those that take it back."""
-        t, shape = self.tape, self.tape.shape(self.label)
-        t.at = None
-        largest, condition = self.label, list[Op]()
-        if t.tensors[self.label].size > 1:
-            condition.append(t.made(ReduceMax, [self.label], "largest", axes=tuple(range(len(shape)))))
-            largest = condition[-1].outputs[0]
-        zero = t.tensor("zero", (1,), DType.INT32, np.zeros(1, np.int32))
-        condition.append(t.made(GreaterEqual, [largest, zero], "labelled", DType.BOOL))
-        none = t.tensor("none", shape, DType.INT32, np.full(shape, NO_LABEL, np.int32))
-        back = t.made(Assign, [self.label, none], "label")
-        initial = np.full(shape, NO_LABEL, np.int32)
-        self.states.append(State(self.label, back.outputs[0], initial, StateRole.LABEL))
-        return condition, [back]
 
 
 class Backward:
