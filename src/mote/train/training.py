@@ -18,7 +18,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from mote.errors import MoteError, naming
 from mote.execute.torch.float32.common import Value
-from mote.execute.torch.module import Learner, Trainable
+from mote.execute.torch.module import LearnerModule, Trainable
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.train.captured import CapturedLosses
@@ -39,7 +39,7 @@ SMALLEST = 1e-3
 """Lower bound for the size of constants, so that zero ones can be trained."""
 
 
-class Samples(Protocol):
+class InputSamples(Protocol):
     """The part of `mote.data.Dataset` that training uses."""
 
     @property
@@ -84,10 +84,10 @@ USUAL = Recipe()
 
 def train(
     module: Trainable,
-    data: Samples,
+    data: InputSamples,
     recipe: Recipe = USUAL,
     *,
-    teacher: Learner | None = None,
+    teacher: LearnerModule | None = None,
     augment: Augment | None = None,
     device: str = "auto",
     progress: Progress | None = None,
@@ -117,12 +117,12 @@ def train(
 
 
 def fit(
-    module: Learner,
+    module: LearnerModule,
     inputs: Sequence[Value],
     labels: Value | None,
     recipe: Recipe = USUAL,
     *,
-    teacher: Learner | None = None,
+    teacher: LearnerModule | None = None,
     augment: Augment | None = None,
     device: str = "auto",
     progress: Progress | None = None,
@@ -191,7 +191,7 @@ def _batches(order: Value, size: int) -> list[Value]:
     return [*others[:-1], torch.cat([others[-1], last])] if others and len(last) == 1 else [*others, last]
 
 
-def _average(module: Learner, decay: float) -> AveragedModel | None:
+def _average(module: LearnerModule, decay: float) -> AveragedModel | None:
     if not decay:
         return None
     return AveragedModel(module, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True)  # type: ignore[no-untyped-call]
@@ -229,7 +229,7 @@ def chosen(device: str) -> str:
     return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
 
 
-def stacked(graph: Graph, data: Samples) -> list[Value]:
+def stacked(graph: Graph, data: InputSamples) -> list[Value]:
     """The inputs of all samples, as modules take them."""
     cases = data.cases(graph)
     inputs = []
@@ -274,12 +274,12 @@ def _size(constant: nn.Parameter) -> float:
 
 
 def supervised(
-    module: Learner,
+    module: LearnerModule,
     inputs: Sequence[Value],
     labels: Value | None,
     share: float,
     *,
-    teacher: Learner | None,
+    teacher: LearnerModule | None,
     recipe: Recipe,
 ) -> Value:
     """Loss against labels and against the teacher's outputs. `share`: that of the labels in mixed inputs, beside those

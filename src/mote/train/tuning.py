@@ -9,7 +9,7 @@ from mote.execute.torch.module import GraphModule
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.train.augment import augmentation
-from mote.train.training import Progress, Recipe, Samples, train
+from mote.train.training import InputSamples, Progress, Recipe, train
 
 RATE = 1e-2
 """Initial learning rate, relative to the size of weights."""
@@ -31,7 +31,7 @@ def batch_size(samples: int) -> int:
     return min(max(samples // BATCHES, FEWEST), MOST)
 
 
-def taught(teacher: Graph, data: Samples, tuning: Tuning, *, progress: Progress | None = None) -> Graph:
+def taught(teacher: Graph, data: InputSamples, tuning: Tuning, *, progress: Progress | None = None) -> Graph:
     """The teacher: the unpruned graph, itself fine-tuned on the labels, if there are any. It may have been trained on
     other data."""
     return teacher if data.labels is None else fine_tuned(teacher, teacher, data, {}, tuning, progress=progress)
@@ -40,7 +40,7 @@ def taught(teacher: Graph, data: Samples, tuning: Tuning, *, progress: Progress 
 def fine_tuned(
     graph: Graph,
     teacher: Graph,
-    data: Samples,
+    data: InputSamples,
     kept: Mapping[int, Array],
     tuning: Tuning,
     *,

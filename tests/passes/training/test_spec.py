@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from mote.errors import MoteError
-from mote.passes.training.spec import Auto, Chosen, Learner, Spec, joined, parsed
+from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, joined, parsed
 
 
 @pytest.mark.parametrize(
     ("text", "spec"),
     [
-        ("last", Chosen(items=("last",))),
-        (" biases , 7 ", Chosen(items=("biases", "7"))),
-        ("conv:0,model/dense;add", Chosen(items=("conv:0", "model/dense;add"))),
+        ("last", ChosenLayers(items=("last",))),
+        (" biases , 7 ", ChosenLayers(items=("biases", "7"))),
+        ("conv:0,model/dense;add", ChosenLayers(items=("conv:0", "model/dense;add"))),
         (
             "conv:0:optimizer=adam, rate=1e-3,decay=.01,accumulate=4",
-            Chosen(items=("conv:0",), optimizer="adam", rate=0.001, decay=0.01, accumulate=4),
+            ChosenLayers(items=("conv:0",), optimizer="adam", rate=0.001, decay=0.01, accumulate=4),
         ),
         (
             "last:momentum=0.9,seed=0,loss=mean_squared_error",
-            Chosen(items=("last",), momentum=0.9, loss="mean_squared_error"),
+            ChosenLayers(items=("last",), momentum=0.9, loss="mean_squared_error"),
         ),
         ("auto:RAM=64K,CYCLES=2000000,rate=2", Auto(ram=65536, cycles=2000000, rate=2.0)),
         ("auto:flash=12K", Auto(flash=12288)),
@@ -72,7 +72,7 @@ def test_wrong_texts_are_explained(text: str, reason: str) -> None:
 
 def test_learning_rates_are_the_optimizers_unless_stated() -> None:
     specs = [parsed(text) for text in ("last", "last:optimizer=adam", "last:rate=0.5")]
-    assert [spec.learning_rate for spec in specs if isinstance(spec, Chosen)] == [0.01, 0.001, 0.5]
+    assert [spec.learning_rate for spec in specs if isinstance(spec, ChosenLayers)] == [0.01, 0.001, 0.5]
 
 
 def test_lists_of_items_are_joined() -> None:

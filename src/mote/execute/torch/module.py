@@ -28,7 +28,7 @@ CONFIDENCES = (Softmax, EvenSoftmax, LogSoftmax, Logistic)
 """Layers that turn logits into probabilities; losses use the logits."""
 
 
-class Learner(nn.Module):
+class LearnerModule(nn.Module):
     """A module that the training loop can train: it takes stacked samples."""
 
     static: ClassVar[bool] = False
@@ -48,7 +48,7 @@ class Learner(nn.Module):
         raise NotImplementedError
 
 
-class Trainable(Learner):
+class Trainable(LearnerModule):
     """A trainable graph for any number of samples. Samples are stacked on the first axis where the graph has one
     element there, else on a new leading axis."""
 

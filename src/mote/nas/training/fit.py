@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from mote.errors import MoteError
-from mote.execute.torch.module import Learner
+from mote.execute.torch.module import LearnerModule
 from mote.graph.tensor import Array
 from mote.nas.training.module import NetworkModule
 from mote.train.augment import augmenting
@@ -72,7 +72,7 @@ def train_network(
     data: Examples,
     recipe: NetworkRecipe | None = None,
     *,
-    teacher: Learner | None = None,
+    teacher: LearnerModule | None = None,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from mote.errors import MoteError
 from mote.execute.torch.float32.common import Value
-from mote.execute.torch.module import Learner
+from mote.execute.torch.module import LearnerModule
 from mote.graph.tensor import Array
 from mote.nas.spaces.layers import INPUT, NetworkLayer
 from mote.nas.spaces.network import Network, Weights
@@ -22,7 +22,7 @@ CHUNK = 512
 """Samples of a batch in evaluation."""
 
 
-class NetworkModule(Learner):
+class NetworkModule(LearnerModule):
     """A trainable network: it takes samples [n, height, width, channels] or [n, features], and gives logits or the
     values of a regression. The same seed gives the same initial weights on every machine."""
 

@@ -13,7 +13,7 @@ from mote.compress.quantize.pipeline import Methods, finished
 from mote.compress.quantize.pipeline import prepared as calibrated
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written
 from mote.compress.quantize_aware.fine_tuner import convert, prepare_graph, recalibrating
-from mote.execute.torch.module import GraphModule, Learner
+from mote.execute.torch.module import GraphModule, LearnerModule
 from mote.frontends import Format, Source
 from mote.nas.graphs import float_graph, quantizer_layers
 from mote.nas.spaces.network import Network, Weights
@@ -47,7 +47,7 @@ def quantize_aware(
     *,
     name: str = "network",
     labels: Sequence[str] = (),
-    teacher: Learner | None = None,
+    teacher: LearnerModule | None = None,
     device: str = "auto",
     progress: Progress | None = None,
 ) -> Quantized:

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from mote.errors import MoteError
 from mote.execute.torch.float32.common import Value
-from mote.execute.torch.module import Learner
+from mote.execute.torch.module import LearnerModule
 from mote.graph.tensor import Array
 from mote.nas.spaces.layers import NetworkLayer, Shape
 from mote.nas.spaces.network import Network
@@ -29,7 +29,7 @@ TIMED = 4
 """Batches whose time is taken."""
 
 
-class Supernet(Learner):
+class Supernet(LearnerModule):
     """The weights of a largest network, shared by all networks whose layers of the same names are no larger: they take
     the leading channels and the centres of kernels."""
 
@@ -88,7 +88,7 @@ def resized(x: Value, shape: Shape) -> Value:
     return smaller.permute(0, 2, 3, 1)
 
 
-class ResizingTeacher(Learner):
+class ResizingTeacher(LearnerModule):
     """A trained network as the teacher of networks that may take smaller images."""
 
     static = True

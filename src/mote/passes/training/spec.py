@@ -1,4 +1,4 @@
-"""What a model learns on the device, as the user states it: `last`, `biases,conv2:optimizer=adam,rate=0.001`,
+"""Training on the device, as the user states it: `last`, `biases,conv2:optimizer=adam,rate=0.001`,
 `auto:RAM=64K`, `prototype:classes=3`."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class StepSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen(StepSettings):
+class ChosenLayers(StepSettings):
     """Training of items by gradients: `last`, `biases`, and layers by name or number."""
 
     items: tuple[str, ...]
@@ -82,14 +82,14 @@ class Learner:
     pool: str = ""
     """How features of several positions become one vector; empty: not stated."""
     options: Mapping[str, float | str] = field(default_factory=dict)
-    """What this kind of learner takes beside that."""
+    """Settings of this kind of learner."""
 
 
-Spec = Chosen | Auto | Learner
+Spec = ChosenLayers | Auto | Learner
 
 
 def parsed(text: str) -> Spec:
-    """What a text states, `ITEM[,ITEM...][:KEY=VALUE,...]`."""
+    """The training that a text states, `ITEM[,ITEM...][:KEY=VALUE,...]`."""
     head, *rest = _SETTINGS.split(text, maxsplit=1)
     items = tuple(item.strip() for item in head.split(","))
     if not all(items):
@@ -97,7 +97,7 @@ def parsed(text: str) -> Spec:
     settings = _settings(rest[0]) if rest else {}
     alone = next((item for item in items if item in (AUTO, *LEARNERS)), None)
     if alone is None:
-        return Chosen(items=items, **_values(settings, _names(StepSettings)))
+        return ChosenLayers(items=items, **_values(settings, _names(StepSettings)))
     if len(items) > 1:
         raise _wrong(f"`{alone}` stands alone", "omit the other items; a layer with this name has a number, too")
     return _auto(settings) if alone == AUTO else _learner(alone, settings)
