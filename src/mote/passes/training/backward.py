@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 import numpy as np
@@ -17,8 +17,7 @@ from mote.passes.training.gradients import RULES, before_activation
 from mote.passes.training.label import label, labelled
 from mote.passes.training.optimizers import Optimizer, counted
 from mote.passes.training.tape import Tape
-
-REMEDY = "let only layers behind it learn, or replace it by one with a gradient"
+from mote.passes.training.walk import Walk, check_learned
 
 
 class Loss(StrEnum):
@@ -39,18 +38,26 @@ def training_graph(graph: Graph, learned: Collection[int], loss: str, optimizer:
     nothing reads it any more, so that its gradient need not be kept. `graph` is as the front end made it: there is no
     gradient of operators that passes have fused.
     """
-    _check(graph, learned)
+    return with_gradients(graph, learned, loss, optimizer)[0]
+
+
+def with_gradients(
+    graph: Graph, learned: Collection[int], loss: str, optimizer: Optimizer
+) -> tuple[Graph, Mapping[int, int]]:
+    """The graph of training, and the gradients of the model's tensors in it, by these."""
+    check_learned(graph, learned, DType.FLOAT32)
     t = Tape(graph)
     task = Supervision(t, graph, _known(loss))
     rate = t.tensor("learning_rate", (1,))
     step = t.tensor("step", (1,), DType.INT32) if optimizer.counts else ABSENT
-    Backward(graph, t, frozenset(learned), optimizer, (rate, step)).run(task.judged, task.gradient)
+    walk = Backward(graph, t, frozenset(learned), optimizer, (rate, step))
+    walk.run(task.judged, task.gradient)
     if step != ABSENT:
         t.at = None
         counted(t, step)
     rates = State(rate, rate, np.array([optimizer.learning_rate], np.float32), StateRole.RATE)
     told = labelled(t, task.label)
-    return t.finish(told.condition, told.back, [rates, *task.states, told.state])
+    return t.finish(told.condition, told.back, [rates, *task.states, told.state]), walk.complete
 
 
 class Supervision:
@@ -77,84 +84,28 @@ class Supervision:
         t.state(value, after, np.zeros(1, np.float32), StateRole.OPTIMIZER)
 
 
-class Backward:
-    """The walk from the loss back through a model's operators."""
+class Backward(Walk):
+    """Gradients in float32, and an optimizer's steps."""
+
+    rules = RULES
+    takes = DType.FLOAT32
+    other_types = "give the float32 model, before it is quantized"
 
     def __init__(
         self, graph: Graph, tape: Tape, learned: frozenset[int], optimizer: Optimizer, given: tuple[int, int]
     ) -> None:
-        self.graph = graph
-        self.tape = tape
-        self.learned = learned
+        super().__init__(graph, tape, learned)
         self.optimizer = optimizer
         self.rate, self.step = given
-        self.gradients: dict[int, int] = {}
-        """The gradients of tensors, by these, as far as they are known."""
-        self.needed = _needed(graph, learned)
 
-    def run(self, judged: int, gradient: int) -> None:
-        """Add everything, from the gradient of the tensor that the loss judges on."""
-        self.gradients[judged] = gradient
-        first = {i: min(self.graph.places[id(op)] for op in self.graph.consumers[i]) for i in self.learned}
-        for place, op in reversed(list(enumerate(self.graph.ops))):
-            self.tape.at = op
-            self._back(op)
-            for weights in sorted(i for i in self.learned if first[i] == place):
-                self._update(op, weights)
+    def before_activation(self, op: Op, gradient: int) -> int:
+        return before_activation(self.tape, op, gradient)
 
-    def _back(self, op: Op) -> None:
-        """Add the gradients of an operator's inputs that lead to something that learns."""
-        gradients = [self.gradients.pop(out, None) for out in op.outputs]
-        wanted = [p for p, i in enumerate(op.inputs) if i in self.needed]
-        if not wanted or all(gradient is None for gradient in gradients):
-            return
-        rule = RULES.get(type(op))
-        if rule is None or gradients[0] is None:
-            raise MoteError(f"there is no gradient of {op.kind}", where=op.where, remedy=REMEDY)
-        tensors = [self.graph.tensors[i] for i in (*op.inputs, *op.outputs) if i != ABSENT]
-        other = next((t for t in tensors if t.dtype != DType.FLOAT32), None)
-        if other is not None:
-            reason = f"there is no gradient through tensor '{other.name}' of {other.dtype}: training takes float32"
-            raise MoteError(reason, where=op.where, remedy="give the float32 model, before it is quantized")
-        made = rule(self.tape, op, before_activation(self.tape, op, gradients[0]), frozenset(wanted))
-        for position in wanted:
-            tensor = op.inputs[position]
-            before = self.gradients.get(tensor)
-            new = made[position]
-            self.gradients[tensor] = new if before is None else self.tape.sum(before, new)
+    def total(self, tensor: int, first: int, second: int) -> int:
+        return self.tape.sum(first, second)
 
-    def _update(self, op: Op, weights: int) -> None:
-        gradient = self.gradients.pop(weights, None)
-        if gradient is None:
-            reason = f"the loss does not depend on tensor '{self.graph.tensors[weights].name}', which should learn"
-            remedy = "let layers learn that the model's first output is computed with"
-            raise MoteError(reason, where=op.where, remedy=remedy)
+    def update(self, op: Op, weights: int, gradient: int) -> None:
         self.optimizer.update(self.tape, weights, gradient, self.rate, self.step)
-
-
-def _needed(graph: Graph, learned: frozenset[int]) -> frozenset[int]:
-    """The tensors that depend on what learns, and so need gradients."""
-    needed = set(learned)
-    for op in graph.ops:
-        if not needed.isdisjoint(op.inputs):
-            needed.update(op.outputs)
-    return frozenset(needed)
-
-
-def _check(graph: Graph, learned: Collection[int]) -> None:
-    """Only constants that operators read can learn, and only float32 ones."""
-    remedy = "choose float32 weights or biases of layers"
-    if not learned:
-        raise MoteError("nothing learns", where=f"graph '{graph.name}'", remedy=remedy)
-    for i in sorted(learned):
-        t = graph.tensors.get(i)
-        if t is None or t.data is None or i not in graph.consumers:
-            name = i if t is None else f"'{t.name}'"
-            reason = f"tensor {name} cannot learn: it is no constant that a layer reads"
-            raise MoteError(reason, where=f"graph '{graph.name}'", remedy=remedy)
-        if t.dtype != DType.FLOAT32:
-            op = graph.consumers[i][0]
-            raise MoteError(f"tensor '{t.name}' of {t.dtype} cannot learn", where=op.where, remedy=remedy)
 
 
 def _known(loss: str) -> Loss:

@@ -6,9 +6,8 @@ Rules use operators of inference where these compute a gradient, and those of `m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -62,11 +61,10 @@ from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.ops.windows.pool import AveragePool, MaxPool
 from mote.passes.training.tape import Tape
+from mote.passes.training.walk import Gradients, Rules
 
 Wanted = Collection[int]
 """The positions of the inputs whose gradients are wanted."""
-Gradients = dict[int, int]
-"""The gradients' tensors by these positions."""
 INPUT, WEIGHT = "input_gradient", "weight_gradient"
 """Ends of the names of operators."""
 
@@ -246,7 +244,7 @@ def _part(t: Tape, gradient: int, begin: tuple[int, ...], size: tuple[int, ...])
     return t.one(Slice, [gradient], INPUT, begin=begin, size=size, strides=(1,) * len(size), shape=size)
 
 
-RULES: Mapping[type[Op], Callable[[Tape, Any, int, Wanted], Gradients]] = {
+RULES: Rules = {
     Conv2D: convolution,
     DepthwiseConv2D: depthwise,
     FullyConnected: fully_connected,
