@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ import pytest
 from mote.graph import Graph
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
-from mote.graph.types import StateRole
 from mote.ops.control.control_flow import If
 from mote.passes.training.backward import Loss
+from mote.passes.training.labelled import loss_of, told
 from mote.passes.training.tape import Tape
 
 torch = pytest.importorskip("torch")
@@ -155,39 +154,15 @@ def steps_of(
     """The losses of a graph of training, step by step, and its states at the end."""
     states: dict[int, Array] = {}
     losses = []
+    loss = loss_of(graph)
+    assert loss is not None
     for inputs, right in cases:
         values = graph.evaluate({**inputs, **states, **told(graph, right)})
         states = graph.carried(values)
-        losses.append(float(states[loss_of(graph)][0]))
+        losses.append(float(states[loss.before][0]))
     return losses, states
-
-
-def told(graph: Graph, right: Array) -> dict[int, Array]:
-    """The states of a graph of training that say what is right."""
-    by_role = {s.role: s.before for s in graph.states}
-    if StateRole.TARGET in by_role:
-        return {by_role[StateRole.TARGET]: right, by_role[StateRole.LABEL]: np.zeros(1, np.int32)}
-    return {by_role[StateRole.LABEL]: right}
-
-
-def loss_of(graph: Graph) -> int:
-    """The state with the loss."""
-    return next(s.before for s in graph.states if graph.tensors[s.before].name == "loss")
 
 
 def step_of(graph: Graph) -> Graph:
     """The step of training: what is run where there is a label."""
     return next(op.branches[0] for op in graph.ops if isinstance(op, If))
-
-
-def labelled(graph: Graph) -> Graph:
-    """A graph of training in which labels and targets are inputs, behind those of the model, and the loss is the last
-    output: for programs that cannot write states between inferences."""
-    roles = (StateRole.TARGET, StateRole.LABEL)
-    told = [s for role in roles for s in graph.states if s.role is role]
-    loss = next(s.after for s in graph.states if s.before == loss_of(graph))
-    states = tuple(s for s in graph.states if s not in told)
-    made = {s.after for s in told if s.after != s.before}
-    ops = [op for op in graph.ops if not made.intersection(op.outputs)]
-    inputs = (*graph.inputs, *(s.before for s in told))
-    return replace(graph, inputs=inputs, outputs=(*graph.outputs, loss), states=states).with_ops(ops).verify()

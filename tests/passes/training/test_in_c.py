@@ -11,10 +11,10 @@ from mote.graph import Graph
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.passes.training.backward import Loss, training_graph
+from mote.passes.training.labelled import labelled, told
 from mote.passes.training.optimizers import Adam, Optimizer, Sgd
 from tests.features.postprocess.scored import in_c, streamed
 from tests.helpers.support import emulated
-from tests.passes.training.in_torch import labelled, told
 from tests.passes.training.test_backward import cases, constants, network
 
 CURVE = 3e-6
