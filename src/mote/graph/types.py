@@ -125,6 +125,9 @@ class StateRole(StrEnum):
     """Moments, accumulated gradients and counts of steps: begun anew with each session of training."""
     RATE = auto()
     """The learning rate, float32 [1]."""
+    COUNT = auto()
+    """How many samples of its class a learner has, with that of the last step, int32 [1]: 0 where that step learned
+    nothing."""
 
 
 class Rounding(StrEnum):

@@ -11,7 +11,7 @@ import numpy as np
 from mote.errors import MoteError, working_on
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array, Shape
+from mote.graph.tensor import Array, Quantization, Shape
 from mote.graph.types import DType, StateRole
 from mote.ops.control.control_flow import If
 from mote.ops.elementwise.arithmetic import Add, Mul
@@ -19,14 +19,17 @@ from mote.ops.moves.reshape import Reshape
 from mote.ops.reductions.reduce import Sum
 
 LOSS = "loss"
-"""The name of operators that belong to no layer of the model."""
+"""The name of operators of a backward pass that belong to no layer of the model."""
+REMEDY = "leave the layer as it is: train others, or all behind it"
 
 
 class Tape:
     """Operators and tensors that are added behind those of a graph, to be run where a condition holds. What is added
-    belongs to the layer `at` that it is the gradient of; None: to no layer."""
+    belongs to the layer `at` that it is the gradient of; None: to no layer, and has `name`."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, name: str = LOSS, remedy: str = REMEDY) -> None:
+        self.name = name
+        self.remedy = remedy
         self.tensors = dict(graph.tensors)
         self.ops: list[Op] = []
         self.states: list[State] = []
@@ -34,10 +37,18 @@ class Tape:
         self._given = graph
         self._known = replace(graph, tensors=self.tensors)
         self._next = graph.fresh_id()
+        self._beside: dict[int, list[Op]] = {}
 
-    def tensor(self, name: str, shape: Shape, dtype: DType = DType.FLOAT32, data: Array | None = None) -> int:
+    def tensor(
+        self,
+        name: str,
+        shape: Shape,
+        dtype: DType = DType.FLOAT32,
+        data: Array | None = None,
+        quant: Quantization | None = None,
+    ) -> int:
         """A new tensor's id."""
-        added = Tensor(self._next, name, shape, dtype, data=data, inner=True)
+        added = Tensor(self._next, name, shape, dtype, quant, data, inner=True)
         self.tensors[added.id] = added
         self._next += 1
         return added.id
@@ -53,20 +64,38 @@ class Tape:
         return op.outputs
 
     def made(
-        self, kind: type[Op], inputs: Sequence[int], what: str, dtype: DType | None = None, **attributes: Any
+        self,
+        kind: type[Op],
+        inputs: Sequence[int],
+        what: str,
+        dtype: DType | None = None,
+        quant: Quantization | None = None,
+        **attributes: Any,
     ) -> Op:
-        """An operator that is not added, with its outputs, of another type where one is given."""
-        index, name = (-1, LOSS) if self.at is None else (self.at.index, self.at.name)
+        """An operator that is not added, with its outputs: those that are no states are of another type where one is
+        given, and may be quantized."""
+        index, name = (-1, self.name) if self.at is None else (self.at.index, self.at.name)
         op = kind(inputs=tuple(inputs), outputs=(), name=f"{name}/{what}", index=index, **attributes)
         shapes = op.shapes(self._known)
         op = op.with_(outputs=tuple(range(self._next, self._next + len(shapes))))
         for position, shape in enumerate(shapes):
-            self.tensor(op.name, shape, dtype or op.input(self._known, op.updates.get(position, 0)).dtype)
+            if position in op.updates:
+                self.tensor(op.name, shape, op.input(self._known, op.updates[position]).dtype)
+            else:
+                self.tensor(op.name, shape, dtype or op.input(self._known).dtype, quant=quant)
         with working_on(op):
             problem = op.unsupported(self._known)
         if problem:
-            raise MoteError(problem, where=op.where, remedy="leave the layer as it is: train others, or all behind it")
+            raise MoteError(problem, where=op.where, remedy=self.remedy)
         return op
+
+    def beside(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
+        """The output of an operator that every inference runs, right behind the layer that it belongs to: what it keeps
+        is smaller than what it reads."""
+        assert self.at is not None
+        op = self.made(kind, inputs, what, **attributes)
+        self._beside.setdefault(id(self.at), []).append(op)
+        return op.outputs[0]
 
     def one(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
         """The output of an operator that has one."""
@@ -76,12 +105,13 @@ class Tape:
     def state(self, before: int, after: int, initial: Array, role: StateRole) -> None:
         self.states.append(State(before, after, initial, role))
 
-    def learns(self, constant: int) -> Array:
-        """Make a constant a state's tensor before the inference; its value."""
-        data = self.tensors[constant].data
-        assert data is not None
-        self.tensors[constant] = replace(self.tensors[constant], data=None)
-        return data
+    def learns(self, constant: int, quant: Quantization | None = None) -> Array:
+        """Make a constant a state's tensor before the inference, with another quantization where one is given; its
+        value."""
+        t = self.tensors[constant]
+        assert t.data is not None
+        self.tensors[constant] = replace(t, data=None, quant=t.quant if quant is None else quant)
+        return t.data
 
     def scalar(self, value: float) -> int:
         return self.tensor("scalar", (1,), data=np.array([value], np.float32))
@@ -105,11 +135,16 @@ class Tape:
         axes = [a for a, n in enumerate(own) if a < new or (shape[a - new] == 1 and n > 1)]
         return self.reshaped(self.summed(tensor, axes, what) if axes else tensor, shape)
 
-    def sum(self, first: int, second: int) -> int:
-        return self.one(Add, [first, second], "gradient_sum")
+    def sum(self, first: int, second: int, quant: Quantization | None = None) -> int:
+        return self.one(Add, [first, second], "gradient_sum", quant=quant)
 
     def product(self, first: int, second: int, what: str) -> int:
         return self.one(Mul, [first, second], what)
+
+    def taken(self) -> list[Op]:
+        """What was added so far, which is taken out of what the condition is for."""
+        ops, self.ops = self.ops, []
+        return ops
 
     def finish(self, condition: Sequence[Op], after: Sequence[Op], more: Sequence[State]) -> Graph:
         """The graph of everything, verified: `condition` computes whether what was added is run, `after` comes behind
@@ -119,7 +154,8 @@ class Tape:
         for output, state in afters.items():
             self.tensors[output] = replace(self.tensors[state.before], id=output)
         states = (*self._given.states, *(replace(s, after=i) for i, s in afters.items()), *more)
-        ops = [*self._given.ops, *condition, branch, *after]
+        forward = [own for op in self._given.ops for own in (op, *self._beside.get(id(op), ()))]
+        ops = [*forward, *condition, branch, *after]
         return replace(self._given, states=states).with_ops(ops, self.tensors.values()).verify()
 
     def _conditional(self, condition: int) -> If:
