@@ -72,17 +72,16 @@ class Tape:
         quant: Quantization | None = None,
         **attributes: Any,
     ) -> Op:
-        """An operator that is not added, with its outputs: those that are no states are of another type where one is
-        given, and may be quantized."""
+        """An operator that is not added, with its outputs: of the types of the states that they update, others of the
+        first input's, or of another type or quantization where one is given."""
         index, name = (-1, self.name) if self.at is None else (self.at.index, self.at.name)
         op = kind(inputs=tuple(inputs), outputs=(), name=f"{name}/{what}", index=index, **attributes)
         shapes = op.shapes(self._known)
         op = op.with_(outputs=tuple(range(self._next, self._next + len(shapes))))
         for position, shape in enumerate(shapes):
-            if position in op.updates:
-                self.tensor(op.name, shape, op.input(self._known, op.updates[position]).dtype)
-            else:
-                self.tensor(op.name, shape, dtype or op.input(self._known).dtype, quant=quant)
+            like, own = op.input(self._known, op.updates.get(position, 0)), position not in op.updates
+            kept = like.quant if quant is None and (dtype is None or not own) else quant if own else like.quant
+            self.tensor(op.name, shape, (own and dtype) or like.dtype, quant=kept)
         with working_on(op):
             problem = op.unsupported(self._known)
         if problem:

@@ -1,0 +1,132 @@
+"""The graph of a step of integer training: an int8 classifier, the cross entropy of its logits, int8 gradients back to
+the earliest layer that learns, and steps of int8 weights and int32 biases, which are rounded stochastically."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op, State
+from mote.graph.types import DType, StateRole
+from mote.ops.common import BIAS
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.training.integer.losses import LARGEST, CrossEntropyGradient, CrossEntropyStep
+from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.training.gradient_ranges import bias_quantization, gradient_scales
+from mote.passes.training.integer_gradients import RULES, IntegerTape, before_activation, symmetric
+from mote.passes.training.label import label, labelled
+from mote.passes.training.logits import Logits, logits_of
+from mote.passes.training.optimizers import counted
+from mote.passes.training.samples import Samples
+from mote.passes.training.walk import Walk, check_learned
+
+
+@dataclass(frozen=True)
+class IntegerSgd:
+    """Stochastic gradient descent of int8 weights, sample by sample."""
+
+    learning_rate: float
+    seed: int = 0
+    """The seed of stochastic rounding."""
+
+
+def integer_training_graph(
+    graph: Graph, learned: Collection[int], settings: IntegerSgd, samples: Samples | None = None
+) -> Graph:
+    """An int8 classifier with a step of training behind it, in which the constants `learned` (ids of int8 weights and
+    int32 biases) are states.
+
+    As `training_graph` for float32: the step is run where the state of role LABEL is a class. Its gradients have scales
+    that are measured on `samples`, which only models need of which more than the last layer learns.
+    """
+    check_learned(graph, learned, DType.INT8, DType.INT32)
+    _check_readers(graph, learned)
+    logits = logits_of(graph)
+    t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, logits, samples))
+    told = label(t)
+    rate, step = t.tensor("learning_rate", (1,)), t.tensor("step", (1,), DType.INT32)
+    of_loss = symmetric(logits.beta / LARGEST)
+    gradient = t.one(CrossEntropyGradient, [logits.tensor.id, told], "cross_entropy", quant=of_loss, beta=logits.beta)
+    size = t.one(CrossEntropyStep, [logits.tensor.id, told, rate], "step", dtype=DType.INT32, beta=logits.beta)
+    IntegerBackward(graph, t, settings.seed, (size, step)).run(logits.tensor.id, gradient)
+    t.at = None
+    counted(t, step)
+    rates = State(rate, rate, np.array([settings.learning_rate], np.float32), StateRole.RATE)
+    sample = labelled(t, told)
+    return t.finish(sample.condition, sample.back, [rates, sample.state])
+
+
+class IntegerBackward(Walk):
+    """Gradients in int8, and steps that are made of them at once."""
+
+    rules = RULES
+    takes = DType.INT8
+    other_types = "quantize all layers from the first one that learns on, or train the float32 model"
+
+    def __init__(self, graph: Graph, tape: IntegerTape, seed: int, given: tuple[int, int]) -> None:
+        super().__init__(graph, tape, frozenset(tape.learned))
+        self.integers = tape
+        self.seed = seed
+        self.size, self.number = given
+
+    def before_activation(self, op: Op, gradient: int) -> int:
+        return before_activation(self.integers, op, gradient)
+
+    def total(self, tensor: int, first: int, second: int) -> int:
+        return self.integers.sum(first, second, self.integers.quant_of(tensor))
+
+    def update(self, op: Op, weights: int, gradient: int) -> None:
+        t, is_bias = self.integers, op.inputs[BIAS:] == (weights,)
+        initial = t.learns(weights, bias_quantization(self.graph, weights) if is_bias else None)
+        kind, attributes = (BiasStep, {}) if is_bias else _step_of(op)
+        read = [weights, gradient] if is_bias else [weights, gradient, op.inputs[0]]
+        given = [*read, self.size, self.number]
+        after = t.one(kind, given, "step", seed=self._seed_of(weights), **attributes)
+        t.state(weights, after, initial, StateRole.LEARNED)
+
+    def _seed_of(self, weights: int) -> int:
+        """Another one for each tensor, so that their roundings have nothing to do with one another."""
+        return (self.seed * 0x9E3779B1 + sorted(self.learned).index(weights) * 0xC2B2AE3D) & 0x7FFFFFFF
+
+
+def _step_of(op: Op) -> tuple[type[ConvStep], dict[str, Any]]:
+    """The operator that makes a step of a layer's weights, and its attributes."""
+    if isinstance(op, FullyConnected):
+        return ConvStep, {}
+    assert isinstance(op, Conv2D | DepthwiseConv2D)
+    windows = {"vertical": op.vertical, "horizontal": op.horizontal}
+    if isinstance(op, DepthwiseConv2D):
+        return DepthwiseStep, {**windows, "multiplier": op.multiplier}
+    return ConvStep, windows
+
+
+def _check_readers(graph: Graph, learned: Collection[int]) -> None:
+    """Refuse constants that are no weights or biases of one layer: a step takes the gradient of one layer's sums."""
+    for i in sorted(learned):
+        readers = graph.consumers[i]
+        if len(readers) > 1 or not isinstance(readers[0], Conv2D | DepthwiseConv2D | FullyConnected):
+            names = ", ".join(dict.fromkeys(op.kind for op in readers))
+            raise MoteError(
+                f"tensor '{graph.tensors[i].name}', read by {len(readers)} operators ({names}), cannot learn in int8",
+                where=readers[0].where,
+                remedy="choose weights or biases of one convolution or fully connected layer",
+            )
+
+
+def _scales(graph: Graph, learned: Collection[int], logits: Logits, samples: Samples | None) -> Mapping[int, float]:
+    """The scales of gradients: those of the logits are known, others are measured."""
+    if all(graph.consumers[i][0].outputs == (logits.tensor.id,) for i in learned):
+        return {}
+    if samples is None or len(samples) == 0:
+        raise MoteError(
+            "the scales of int8 gradients are not known: layers before the last one learn",
+            where=f"graph '{graph.name}'",
+            remedy="give samples with labels: --train-data",
+        )
+    return gradient_scales(graph, learned, logits, samples)

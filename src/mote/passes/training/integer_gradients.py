@@ -1,0 +1,220 @@
+"""The gradients of int8 operators, by their classes, as `gradients.py` has those of float32 ones.
+
+A gradient is int8 with zero point 0, and the scale that `IntegerTape.scales` has for its tensor. Where a layer's
+weights are constants, the gradient of its input is another layer: with weights that are turned by 180 degrees, or a
+transposed convolution where windows have strides, so that the fastest kernels of inference serve both ways. For weights
+and biases that learn a rule gives the gradient of the layer's sums: a step takes it and the layer's input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op
+from mote.graph.graph import ABSENT
+from mote.graph.tensor import Array, Quantization
+from mote.graph.types import Activation, DType
+from mote.ops.common import BIAS, WEIGHTS, Axis, int8_range
+from mote.ops.elementwise.activations import Relu, Relu0To1, Relu6, ReluN1To1
+from mote.ops.elementwise.arithmetic import Add
+from mote.ops.elementwise.quantize import dequantized
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ops.moves.pad_concat_transpose import Concatenation, Pad, Transpose
+from mote.ops.moves.reshape import Reshape
+from mote.ops.moves.strided import BroadcastTo
+from mote.ops.reductions.mean import Mean
+from mote.ops.training.integer.input_gradients import IntegerConvInputGradient, IntegerDepthwiseInputGradient
+from mote.ops.training.integer.losses import LARGEST
+from mote.ops.training.integer.masks import ActivationMask, MaskedGradient, MaxPoolSpread, MaxPoolTaps
+from mote.ops.windows.conv import Conv2D
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ops.windows.pool import AveragePool, MaxPool
+from mote.ops.windows.transpose_conv import TransposeConv
+from mote.passes.training.gradients import INPUT, Wanted, concatenation, pad, reshape, transpose
+from mote.passes.training.tape import Tape
+from mote.passes.training.walk import Gradients, Rules
+
+REMEDY = "let only layers behind it learn, or train the float32 model"
+
+
+class IntegerTape(Tape):
+    """A tape with the scales that gradients of tensors have, and the constants that are going to learn."""
+
+    def __init__(self, graph: Graph, learned: Collection[int], scales: Mapping[int, float]) -> None:
+        super().__init__(graph)
+        self.learned = learned
+        self.scales = scales
+
+    def quant_of(self, tensor: int) -> Quantization:
+        """The quantization of the gradient of a tensor."""
+        return symmetric(self.scales[tensor])
+
+    def scale(self, tensor: int) -> float:
+        return self.tensors[tensor].scale
+
+
+def symmetric(scale: float | Array, axis: int = 0) -> Quantization:
+    scales = np.atleast_1d(np.asarray(scale, np.float32))
+    return Quantization(scales, np.zeros(scales.size, np.int64), axis)
+
+
+def before_activation(t: IntegerTape, op: Op, gradient: int) -> int:
+    """The gradient of the output before the fused activation: nothing where that has clamped it."""
+    activation = getattr(op, "activation", Activation.NONE)
+    return gradient if activation == Activation.NONE else _masked(t, op, gradient, activation)
+
+
+def _masked(t: IntegerTape, op: Op, gradient: int, activation: Activation) -> int:
+    output = t.tensors[op.outputs[0]]
+    low, high = int8_range(activation, output)
+    ends = {"low": low - (activation.bounds[0] == -inf), "high": high + (activation.bounds[1] == inf)}
+    mask = t.beside(ActivationMask, [output.id], "mask", dtype=DType.UINT8, **ends)
+    return t.one(MaskedGradient, [gradient, mask], "activation_gradient")
+
+
+def convolution(t: IntegerTape, op: Conv2D, gradient: int, wanted: Wanted) -> Gradients:
+    made = _sums(gradient, wanted)
+    if 0 not in wanted:
+        return made
+    x, weights = t.tensors[op.inputs[0]], t.tensors[op.inputs[WEIGHTS]]
+    of_x, size = t.quant_of(x.id), (x.shape[1], x.shape[2])
+    if weights.id in t.learned:
+        windows = {"vertical": op.vertical, "horizontal": op.horizontal, "size": size}
+        return made | {0: t.one(IntegerConvInputGradient, [gradient, weights.id], INPUT, quant=of_x, **windows)}
+    real = dequantized(_data(t, weights.id), weights).transpose(3, 1, 2, 0)
+    axes = op.vertical, op.horizontal
+    if all(axis.stride == 1 for axis in axes):
+        back = [_back(axis, n) for axis, n in zip(axes, size, strict=True)]
+        turned = _constant(t, real[:, ::-1, ::-1], 0)
+        windows = {"vertical": back[0], "horizontal": back[1]}
+        return made | {0: t.one(Conv2D, [gradient, turned], INPUT, quant=of_x, **windows)}
+    windows = {"vertical": axes[0], "horizontal": axes[1], "size": size}
+    return made | {0: t.one(TransposeConv, [gradient, _constant(t, real, 0), ABSENT], INPUT, quant=of_x, **windows)}
+
+
+def depthwise(t: IntegerTape, op: DepthwiseConv2D, gradient: int, wanted: Wanted) -> Gradients:
+    made = _sums(gradient, wanted)
+    if 0 not in wanted:
+        return made
+    x, weights = t.tensors[op.inputs[0]], t.tensors[op.inputs[WEIGHTS]]
+    of_x, size, axes = t.quant_of(x.id), (x.shape[1], x.shape[2]), (op.vertical, op.horizontal)
+    if weights.id in t.learned or op.multiplier > 1 or any(axis.stride > 1 for axis in axes):
+        windows = {"vertical": axes[0], "horizontal": axes[1], "size": size}
+        return made | {0: t.one(IntegerDepthwiseInputGradient, [gradient, weights.id], INPUT, quant=of_x, **windows)}
+    back = [_back(axis, n) for axis, n in zip(axes, size, strict=True)]
+    turned = t.tensor("turned_weights", weights.shape, DType.INT8, _data(t, weights.id)[:, ::-1, ::-1], weights.quant)
+    windows = {"vertical": back[0], "horizontal": back[1]}
+    return made | {0: t.one(DepthwiseConv2D, [gradient, turned], INPUT, quant=of_x, **windows)}
+
+
+def fully_connected(t: IntegerTape, op: FullyConnected, gradient: int, wanted: Wanted) -> Gradients:
+    made = _sums(gradient, wanted)
+    if 0 not in wanted:
+        return made
+    x, weights = t.tensors[op.inputs[0]], t.tensors[op.inputs[WEIGHTS]]
+    of_x, (channels, depth) = t.quant_of(x.id), weights.shape
+    rows = x.size // depth
+    if weights.id in t.learned:
+        windows = {"vertical": Axis(1), "horizontal": Axis(1), "size": (rows, 1)}
+        images = t.reshaped(gradient, (1, rows, 1, channels))
+        product = t.one(IntegerConvInputGradient, [images, weights.id], INPUT, quant=of_x, **windows)
+    else:
+        turned = _constant(t, dequantized(_data(t, weights.id), weights).T, 0)
+        product = t.one(FullyConnected, [t.reshaped(gradient, (rows, channels)), turned], INPUT, quant=of_x)
+    return made | {0: t.reshaped(product, x.shape)}
+
+
+def _sums(gradient: int, wanted: Wanted) -> Gradients:
+    return {position: gradient for position in (WEIGHTS, BIAS) if position in wanted}
+
+
+def _data(t: IntegerTape, tensor: int) -> Array:
+    data = t.tensors[tensor].data
+    assert data is not None
+    return data
+
+
+def _constant(t: IntegerTape, real: Array, axis: int) -> int:
+    """Weights quantized for each index of an axis."""
+    others = tuple(a for a in range(real.ndim) if a != axis)
+    scales = np.maximum(np.abs(real).max(axis=others, keepdims=True) / LARGEST, np.finfo(np.float32).tiny)
+    codes = np.rint(real / scales).astype(np.int8)
+    return t.tensor("turned_weights", real.shape, DType.INT8, codes, symmetric(scales.reshape(-1), axis))
+
+
+def _back(axis: Axis, size: int) -> Axis:
+    """The windows, of stride 1, by which the gradient of an image of `size` reads that of the output."""
+    before = axis.extent - 1 - axis.before
+    return replace(axis, before=before, after=size + axis.extent - 1 - axis.size(size) - before)
+
+
+def addition(t: IntegerTape, op: Add, gradient: int, wanted: Wanted) -> Gradients:
+    """Both operands have the gradient of the sum."""
+    if any(t.shape(i) != t.shape(op.outputs[0]) for i in op.inputs):
+        raise MoteError("there is no int8 gradient of operands that are repeated", where=op.where, remedy=REMEDY)
+    return dict.fromkeys(wanted, gradient)
+
+
+def mean(t: IntegerTape, op: Mean, gradient: int, wanted: Wanted) -> Gradients:
+    shape = t.shape(op.inputs[0])
+    kept = tuple(1 if axis in op.axes else n for axis, n in enumerate(shape))
+    return {0: _shares(t, t.reshaped(gradient, kept), op.inputs[0])}
+
+
+def average_pool(t: IntegerTape, op: AveragePool, gradient: int, wanted: Wanted) -> Gradients:
+    """Of one window over all of the image each pixel has its share. Other windows are those of a depthwise layer."""
+    x, axes = t.tensors[op.inputs[0]], (op.vertical, op.horizontal)
+    if any(axis.before or axis.after for axis in axes):
+        raise MoteError("there is no int8 gradient of windows with padding", where=op.where, remedy=REMEDY)
+    kernel = op.vertical.kernel, op.horizontal.kernel
+    if kernel == (size := (x.shape[1], x.shape[2])):
+        return {0: _shares(t, gradient, x.id)}
+    ones = np.full((1, *kernel, x.channels), LARGEST, np.int8)
+    quant = symmetric(np.full(x.channels, 1 / (LARGEST * kernel[0] * kernel[1])), 3)
+    weights = t.tensor("shares", ones.shape, DType.INT8, ones, quant)
+    windows = {"vertical": axes[0], "horizontal": axes[1], "size": size}
+    of_x = t.quant_of(x.id)
+    return {0: t.one(IntegerDepthwiseInputGradient, [gradient, weights], INPUT, quant=of_x, **windows)}
+
+
+def _shares(t: IntegerTape, gradient: int, of: int) -> int:
+    """The gradient of every element of a mean: the same codes, with a smaller scale."""
+    shape = t.shape(of)
+    scale = t.scale(gradient) * t.tensors[gradient].size / t.tensors[of].size
+    return t.one(BroadcastTo, [gradient], INPUT, quant=symmetric(scale), shape=shape)
+
+
+def max_pool(t: IntegerTape, op: MaxPool, gradient: int, wanted: Wanted) -> Gradients:
+    windows = {"vertical": op.vertical, "horizontal": op.horizontal}
+    taken = t.beside(MaxPoolTaps, [op.inputs[0]], "taps", dtype=DType.UINT8, **windows)
+    _, height, width, _ = t.shape(op.inputs[0])
+    return {0: t.one(MaxPoolSpread, [gradient, taken], INPUT, size=(height, width), **windows)}
+
+
+def clamp(t: IntegerTape, op: Relu | Relu6 | Relu0To1 | ReluN1To1, gradient: int, wanted: Wanted) -> Gradients:
+    return {0: _masked(t, op, gradient, op.clamp)}
+
+
+RULES: Rules = {
+    Conv2D: convolution,
+    DepthwiseConv2D: depthwise,
+    FullyConnected: fully_connected,
+    Add: addition,
+    AveragePool: average_pool,
+    Mean: mean,
+    MaxPool: max_pool,
+    Relu: clamp,
+    Relu6: clamp,
+    Relu0To1: clamp,
+    ReluN1To1: clamp,
+    Reshape: reshape,
+    Transpose: transpose,
+    Pad: pad,
+    Concatenation: concatenation,
+}
+"""The rules, by classes themselves: a class derived from one of these may compute something else."""
