@@ -11,15 +11,14 @@ from mote.emit.c.c import CFunction, Comment, Define, Definition, Noted, Text, c
 from mote.emit.c.model.handle import handed, taken, variable
 from mote.emit.c.options import ProjectOptions
 from mote.graph import State
-from mote.graph.types import DType, StateRole
+from mote.graph.types import StateRole
+from mote.lower.values import value_range
 from mote.plan.plan import Plan
 
 TYPES = "mote_flash.h"
 """The header with the types that a caller describes flash by."""
 HEAD, END = 16, 4
 """Bytes before and behind what is learned in a record: see `mote_weights.h`."""
-BOUNDED = {DType.INT8: "MOTE_WEIGHTS_INT8", DType.INT32: "MOTE_WEIGHTS_INT32"}
-"""Types of states whose values are compared with bounds."""
 
 
 def learned(plan: Plan) -> tuple[State, ...]:
@@ -136,7 +135,8 @@ def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
 def _table(plan: Plan, options: ProjectOptions) -> list[Definition]:
     parts = ",\n".join(f"    {{{part}}}" for part in _parts(plan))
     table = f"static const mote_weights_part_t {options.name}_learned[]{options.flash_mark} = {{\n{parts},\n}};"
-    own = f"0x{_identity(plan, options):08x}u, {record_bytes(plan)}u, {options.name}_learned, {len(learned(plan))}u"
+    count = len(learned(plan))
+    own = f"0x{_identity(plan, options):08x}u, {record_bytes(plan)}u, {options.name}_learned, {count}u, NULL"
     return [
         Comment("What the model learns: where it lies, and what its values can be."),
         Text(table),
@@ -147,22 +147,9 @@ def _table(plan: Plan, options: ProjectOptions) -> list[Definition]:
 def _parts(plan: Plan) -> Iterator[str]:
     """The initializers of the parts."""
     for state in learned(plan):
-        tensor = plan.graph.tensors[state.before]
-        bounds, kind = _bounds(plan, state), "MOTE_WEIGHTS_ANY"
-        if tensor.dtype is DType.FLOAT32:
-            kind, bounds = "MOTE_WEIGHTS_FLOAT", (0, 0)
-        elif bounds is not None and tensor.dtype in BOUNDED:
-            kind = BOUNDED[tensor.dtype]
-        low, high = bounds or (0, 0)
-        yield f"{plan.place[state.before].offset}u, {state.initial.nbytes}u, {low}, {high}, {kind}"
-
-
-def _bounds(plan: Plan, state: State) -> tuple[int, int] | None:
-    """The least and the largest value of a state that mean something to all that read it; None: any."""
-    graph = plan.graph
-    read = [op.bounds(graph, i) for op in graph.ops for i, t in enumerate(op.inputs) if t == state.before]
-    known = [bounds for bounds in read if bounds is not None]
-    return (max(low for low, _ in known), min(high for _, high in known)) if known else None
+        values = value_range(plan.graph, state)
+        kind = f"MOTE_WEIGHTS_{values.kind.name}"
+        yield f"{plan.place[state.before].offset}u, {state.initial.nbytes}u, {values.low}, {values.high}, {kind}"
 
 
 def _identity(plan: Plan, options: ProjectOptions) -> int:

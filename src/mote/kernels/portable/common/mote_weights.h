@@ -2,31 +2,45 @@
  * knows it again.
  *
  * A record is its number, the version of this form, the model, its bytes; then the parts of the states that are learned,
- * one after another and filled up with zeros to a word; then the CRC-32 of all that. Values are looked at before they are
- * taken: a CRC is no signature.
+ * one after another and filled up with zeros to a word; where it is authenticated, the MAC of the model and of all that;
+ * then the CRC-32. Values are looked at before they are taken: a CRC is no signature.
  */
 #ifndef MOTE_WEIGHTS_H
 #define MOTE_WEIGHTS_H
 
+#include "mote_mac.h"
 #include "mote_records.h"
 
-#define MOTE_WEIGHTS_VERSION 0x3154574du /* MWT1 */
+#define MOTE_WEIGHTS_VERSION 0x3154574du       /* MWT1 */
+#define MOTE_WEIGHTS_AUTHENTICATED 0x3141574du /* MWA1: with a MAC */
 
-enum { MOTE_WEIGHTS_ANY, MOTE_WEIGHTS_FLOAT, MOTE_WEIGHTS_INT8, MOTE_WEIGHTS_INT32 };
+enum { MOTE_WEIGHTS_NONE, MOTE_WEIGHTS_ANY, MOTE_WEIGHTS_FLOAT, MOTE_WEIGHTS_INT8, MOTE_WEIGHTS_INT32 };
 
 /* A part of the states: its first byte and its bytes, and what its values can be: anything, numbers of float32 that are
- * finite, or integers from `low` to `high`. */
+ * finite, or integers from `low` to `high`; or a part that is not learned. */
 typedef struct {
     uint32_t at, bytes;
     int32_t low, high;
     uint8_t kind;
 } mote_weights_part_t;
 
+#ifndef MOTE_WEIGHTS_APART
+#define MOTE_WEIGHTS_APART sizeof(mote_weights_part_t) /* bytes from one part of a table to the next */
+#endif
+
+/* Who vouches for a record, and what the MAC covers before it: all that tells the model from others. */
+typedef struct {
+    const mote_mac_t *mac;
+    const void *model;
+    uint32_t bytes;
+} mote_weights_seal_t;
+
 /* The record of a model: what it is known by, and its bytes. */
 typedef struct {
     uint32_t model, bytes;
     const mote_weights_part_t *parts; /* in flash */
     uint32_t count;
+    const mote_weights_seal_t *seal; /* NULL: records have a CRC-32 and no MAC */
 } mote_weights_t;
 
 typedef struct {
@@ -35,12 +49,37 @@ typedef struct {
 
 static inline mote_weights_part_t mote_weights_part(const mote_weights_t *weights, uint32_t i) {
     mote_weights_part_t part;
-    mote_flash_copy(&part, weights->parts + i, sizeof part);
+    mote_flash_copy(&part, (const uint8_t *)weights->parts + i * MOTE_WEIGHTS_APART, sizeof part);
+    part.bytes = part.kind == MOTE_WEIGHTS_NONE ? 0 : part.bytes;
     return part;
+}
+
+/* The first bytes of a record. */
+static inline mote_weights_head_t mote_weights_head(const mote_weights_t *weights, uint32_t number) {
+    const uint32_t version = weights->seal == NULL ? MOTE_WEIGHTS_VERSION : MOTE_WEIGHTS_AUTHENTICATED;
+    const mote_weights_head_t head = {number, version, weights->model, weights->bytes};
+    return head;
+}
+
+/* Bytes behind what is learned. */
+static inline uint32_t mote_weights_end(const mote_weights_t *weights) {
+    return weights->seal == NULL ? 4u : 4u + MOTE_MAC_BYTES;
+}
+
+/* Zeros behind what is learned, up to a word. */
+static inline uint32_t mote_weights_fill(const mote_weights_t *weights) {
+    uint32_t bytes = (uint32_t)sizeof(mote_weights_head_t) + mote_weights_end(weights);
+    for (uint32_t i = 0; i < weights->count; i++) {
+        bytes += mote_weights_part(weights, i).bytes;
+    }
+    return weights->bytes - bytes;
 }
 
 /* Whether values of a part can be. */
 static inline int mote_weights_sound(const mote_weights_part_t *part, const uint8_t *data, uint32_t bytes) {
+    if (part->kind == MOTE_WEIGHTS_ANY) {
+        return 1;
+    }
     for (uint32_t i = 0; i < bytes; i += part->kind == MOTE_WEIGHTS_INT8 ? 1u : 4u) {
         int32_t value = 0;
         if (part->kind == MOTE_WEIGHTS_INT8) {
@@ -56,12 +95,20 @@ static inline int mote_weights_sound(const mote_weights_part_t *part, const uint
     return 1;
 }
 
+/* Whether all values in the states can be. */
+static inline int mote_weights_hold(const mote_weights_t *weights, const uint8_t *states) {
+    for (uint32_t i = 0; i < weights->count; i++) {
+        const mote_weights_part_t part = mote_weights_part(weights, i);
+        if (!mote_weights_sound(&part, states + part.at, part.bytes)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* The same of a part in flash. */
 static inline int mote_weights_sound_at(const mote_weights_part_t *part, const mote_flash_t *flash, uint32_t at) {
     uint8_t piece[MOTE_RECORDS_PIECE];
-    if (part->kind == MOTE_WEIGHTS_ANY) {
-        return 1;
-    }
     for (uint32_t left = part->bytes; left > 0;) {
         const uint32_t some = left < sizeof piece ? left : (uint32_t)sizeof piece;
         if (mote_flash_read(flash, at, piece, some) != 0 || !mote_weights_sound(part, piece, some)) {
@@ -73,27 +120,72 @@ static inline int mote_weights_sound_at(const mote_weights_part_t *part, const m
     return 1;
 }
 
+/* Begins the MAC of a record. */
+static inline void mote_weights_vouch(const mote_weights_seal_t *seal) {
+    seal->mac->begin(seal->mac->context);
+    seal->mac->put(seal->mac->context, seal->model, seal->bytes);
+}
+
+/* The MAC of a record with this head and these states; 0: it cannot be made. */
+static inline int mote_weights_mac(const mote_weights_t *weights, const mote_weights_head_t *head, const uint8_t *states,
+                                   uint8_t *made) {
+    const mote_mac_t *const mac = weights->seal->mac;
+    const uint32_t zeros = 0;
+    mote_weights_vouch(weights->seal);
+    mac->put(mac->context, head, (uint32_t)sizeof *head);
+    for (uint32_t i = 0; i < weights->count; i++) {
+        const mote_weights_part_t part = mote_weights_part(weights, i);
+        mac->put(mac->context, states + part.at, part.bytes);
+    }
+    mac->put(mac->context, &zeros, mote_weights_fill(weights));
+    return mac->end(mac->context, made) == 0;
+}
+
+/* Whether the MAC of the record at `at` is right. */
+static inline int mote_weights_genuine(const mote_weights_t *weights, const mote_flash_t *flash, uint32_t at) {
+    const mote_mac_t *const mac = weights->seal->mac;
+    uint8_t piece[MOTE_RECORDS_PIECE], made[MOTE_MAC_BYTES];
+    int failed = 0;
+    mote_weights_vouch(weights->seal);
+    for (uint32_t left = weights->bytes - mote_weights_end(weights); left > 0 && !failed;) {
+        const uint32_t some = left < sizeof piece ? left : (uint32_t)sizeof piece;
+        failed = mote_flash_read(flash, at, piece, some) != 0;
+        mac->put(mac->context, piece, some);
+        at += some;
+        left -= some;
+    }
+    failed |= mac->end(mac->context, made) != 0;
+    return !failed && mote_flash_read(flash, at, piece, MOTE_MAC_BYTES) == 0 && mote_mac_equal(made, piece);
+}
+
 /* Whether the record at `at`, which is whole, is one of this model with values that can be. */
 static inline int mote_weights_fit(const mote_weights_t *weights, const mote_flash_t *flash, uint32_t at) {
+    const mote_weights_head_t wanted = mote_weights_head(weights, 0);
     mote_weights_head_t head;
-    if (mote_flash_read(flash, at, &head, sizeof head) != 0 || head.version != MOTE_WEIGHTS_VERSION ||
-        head.model != weights->model || head.bytes != weights->bytes) {
+    uint32_t next = at + (uint32_t)sizeof head;
+    if (mote_flash_read(flash, at, &head, sizeof head) != 0 || head.version != wanted.version ||
+        head.model != wanted.model || head.bytes != wanted.bytes) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < weights->count; i++) {
+        const mote_weights_part_t part = mote_weights_part(weights, i);
+        if (!mote_weights_sound_at(&part, flash, next)) {
+            return 0;
+        }
+        next += part.bytes;
+    }
+    return weights->seal == NULL || mote_weights_genuine(weights, flash, at);
+}
+
+/* The parts of a record that fits, into the states; 0 where they cannot be read, or are not what the MAC says any more. */
+static inline int mote_weights_take(const mote_weights_t *weights, const mote_flash_t *flash, uint32_t at, uint8_t *states) {
+    const uint32_t behind = at + weights->bytes - mote_weights_end(weights);
+    uint8_t made[MOTE_MAC_BYTES], told[MOTE_MAC_BYTES];
+    mote_weights_head_t head;
+    if (mote_flash_read(flash, at, &head, sizeof head) != 0) {
         return 0;
     }
     at += (uint32_t)sizeof head;
-    for (uint32_t i = 0; i < weights->count; i++) {
-        const mote_weights_part_t part = mote_weights_part(weights, i);
-        if (!mote_weights_sound_at(&part, flash, at)) {
-            return 0;
-        }
-        at += part.bytes;
-    }
-    return 1;
-}
-
-/* The parts of a record that fits, into the states; 0 where they cannot be read. */
-static inline int mote_weights_take(const mote_weights_t *weights, const mote_flash_t *flash, uint32_t at, uint8_t *states) {
-    at += (uint32_t)sizeof(mote_weights_head_t);
     for (uint32_t i = 0; i < weights->count; i++) {
         const mote_weights_part_t part = mote_weights_part(weights, i);
         if (mote_flash_read(flash, at, states + part.at, part.bytes) != 0) {
@@ -101,7 +193,8 @@ static inline int mote_weights_take(const mote_weights_t *weights, const mote_fl
         }
         at += part.bytes;
     }
-    return 1;
+    return weights->seal == NULL || (mote_flash_read(flash, behind, told, sizeof told) == 0 &&
+                                     mote_weights_mac(weights, &head, states, made) && mote_mac_equal(made, told));
 }
 
 /* What lies in an area. */
@@ -137,27 +230,32 @@ static inline mote_weights_found_t mote_weights_find(const mote_weights_t *weigh
     return found;
 }
 
-/* Writes what is learned behind the newest record, which holds until all is written; 0: the flash failed. */
+/* Writes what is learned behind the newest record, which holds until all is written; 0: the flash failed. Numbers of
+ * records are anybody's where there are no MACs, and else none but those of genuine ones count. */
 static inline int mote_weights_save(const mote_weights_t *weights, const mote_records_t *records, const uint8_t *states) {
     const mote_weights_found_t found = mote_weights_find(weights, records);
-    const mote_weights_head_t head = {found.number + 1u, MOTE_WEIGHTS_VERSION, weights->model, weights->bytes};
+    const uint32_t newest = weights->seal == NULL ? found.number : found.saves;
+    const mote_weights_head_t head = mote_weights_head(weights, newest + 1u);
     const uint32_t zeros = 0;
-    uint32_t bytes = (uint32_t)sizeof head;
+    uint8_t mac[MOTE_MAC_BYTES] = {0};
     mote_record_writer_t writer;
+    if (weights->seal != NULL && !mote_weights_mac(weights, &head, states, mac)) {
+        return 0;
+    }
     const uint32_t place = mote_record_begin(&writer, records, weights->bytes, found.next);
     mote_record_put(&writer, &head, sizeof head);
     for (uint32_t i = 0; i < weights->count; i++) {
         const mote_weights_part_t part = mote_weights_part(weights, i);
         mote_record_put(&writer, states + part.at, part.bytes);
-        bytes += part.bytes;
     }
-    mote_record_put(&writer, &zeros, weights->bytes - 4u - bytes);
+    mote_record_put(&writer, &zeros, mote_weights_fill(weights));
+    mote_record_put(&writer, mac, mote_weights_end(weights) - 4u);
     return mote_record_end(&writer, weights->bytes, place);
 }
 
-/* The same to memory, with number 0. */
-static inline void mote_weights_export(const mote_weights_t *weights, const uint8_t *states, void *record) {
-    const mote_weights_head_t head = {0, MOTE_WEIGHTS_VERSION, weights->model, weights->bytes};
+/* The same to memory, with number 0; 0: there is no MAC. */
+static inline int mote_weights_export(const mote_weights_t *weights, const uint8_t *states, void *record) {
+    const mote_weights_head_t head = mote_weights_head(weights, 0);
     uint8_t *to = (uint8_t *)record;
     memset(record, 0, (size_t)weights->bytes);
     memcpy(to, &head, sizeof head);
@@ -167,8 +265,13 @@ static inline void mote_weights_export(const mote_weights_t *weights, const uint
         memcpy(to, states + part.at, (size_t)part.bytes);
         to += part.bytes;
     }
+    to += mote_weights_fill(weights);
+    if (weights->seal != NULL && !mote_weights_mac(weights, &head, states, to)) {
+        return 0;
+    }
     const uint32_t crc = mote_crc(0, record, (size_t)weights->bytes - 4u, 1);
     memcpy((uint8_t *)record + weights->bytes - 4u, &crc, sizeof crc);
+    return 1;
 }
 
 /* From memory; 0: it is not a record of this model, or values cannot be, and nothing has changed. */
