@@ -3,14 +3,14 @@ computes them, with the gradient of the loss normalized as integer training does
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array, Quantization
-from mote.graph.types import DType
+from mote.graph.types import DType, StateRole
 from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.control.control_flow import If
 from mote.ops.elementwise.quantize import dequantized
@@ -32,12 +32,15 @@ def gradient_scales(graph: Graph, learned: Collection[int], logits: Logits, samp
         _in_floats(graph, logits), learned, Loss.SOFTMAX_CROSS_ENTROPY, Sgd(learning_rate=1.0)
     )
     step = next(op.branches[0] for op in training.ops if isinstance(op, If))
+    told = next(s.before for s in training.states if s.role is StateRole.LABEL)
+    initial = {s.before: s.initial for s in training.states}
     peaks: dict[int, list[float]] = {tensor: [] for tensor in gradients}
     for inputs, label in zip(samples.inputs, samples.labels, strict=True):
         exact = graph.evaluate(inputs)
         share = 1 - logits.probability(exact, int(label.reshape(-1)[0]))
         if share > LEAST:
-            values = step.evaluate({i: _real(graph, i, exact, label) for i in step.inputs})
+            given = initial | {told: label} | _reals(graph, step.inputs, exact)
+            values = step.evaluate({i: given[i] for i in step.inputs})
             for tensor, gradient in gradients.items():
                 peaks[tensor].append(float(np.abs(values[gradient]).max()) / share)
     return {tensor: max(float(np.mean(own or [0.0])), LEAST) / LARGEST for tensor, own in peaks.items()}
@@ -52,9 +55,9 @@ def bias_quantization(graph: Graph, bias: int) -> Quantization:
     return Quantization(scale.astype(np.float32), np.zeros(scale.size, np.int64))
 
 
-def _real(graph: Graph, tensor: int, exact: Mapping[int, Array], label: Array) -> Array:
-    """What the float32 step reads: an activation, or the label."""
-    return dequantized(exact[tensor], graph.tensors[tensor]) if tensor in exact else label
+def _reals(graph: Graph, tensors: Sequence[int], exact: Mapping[int, Array]) -> dict[int, Array]:
+    """The activations among some tensors, in float32."""
+    return {i: dequantized(exact[i], graph.tensors[i]) for i in tensors if i in exact}
 
 
 def _in_floats(graph: Graph, logits: Logits) -> Graph:
