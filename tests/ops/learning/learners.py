@@ -73,8 +73,9 @@ def agree(learners: Sequence[Graph], target: str, count: int, relative: float = 
     given = [{t: values(graph.tensors[t], i, rng) for t in graph.inputs} for i in range(count)]
     for wanted, made in zip(streamed(graph, given), in_c(graph, given, target), strict=True):
         for t, x, y in zip(graph.outputs, wanted, made, strict=True):
-            near = relative * np.abs(x[np.abs(x) < 1e30]).max(initial=0) if graph.tensors[t].dtype.real else 0
-            np.testing.assert_allclose(y, x, rtol=relative, atol=near, err_msg=str(graph.tensors[t]))
+            share = relative if graph.tensors[t].dtype.real else 0
+            near = share * np.abs(x[np.abs(x) < 1e30]).max(initial=0)
+            np.testing.assert_allclose(y, x, rtol=share, atol=near, err_msg=str(graph.tensors[t]))
 
 
 def told(label: int) -> Array:

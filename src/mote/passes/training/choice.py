@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
@@ -55,7 +55,8 @@ def _chosen(graph: Graph, item: str) -> Collection[int]:
     if item == LAST:
         last = next((op for op in reversed(learning) if isinstance(op, LAYERS)), None)
         return _nothing(graph, "no layer has weights") if last is None else constants(graph, last)
-    ops = _named(graph, item)
+    known = [word for op in graph.ops if constants(graph, op) for word in (op.name, graph.short_name(op))]
+    ops = named(graph, item, [LAST, BIASES, *known], _candidates(graph))
     return [i for op in ops for i in constants(graph, op)] or _nothing(graph, f"{ops[0].where} has no weights")
 
 
@@ -69,8 +70,9 @@ def _on_the_way(graph: Graph) -> Iterator[Op]:
     return (op for op in reversed(ops) if constants(graph, op))
 
 
-def _named(graph: Graph, name: str) -> list[Op]:
-    """The operators of the one layer with a name, a short name or a number."""
+def named(graph: Graph, name: str, known: Iterable[str], others: str) -> list[Op]:
+    """The operators of the one layer with a name, a short name or a number. An error has the `known` words that are
+    most like it, and `others`."""
     ways: list[Callable[[Op], str]] = [lambda op: str(graph.layer_of(op)), lambda op: op.name, graph.short_name]
     for called in ways:
         ops = [op for op in graph.ops if called(op) == name]
@@ -79,8 +81,7 @@ def _named(graph: Graph, name: str) -> list[Op]:
             raise MoteError(f"the layers {numbers} are all called '{name}'", where=WHERE, remedy="give the number")
         if ops:
             return ops
-    known = [word for op in graph.ops if constants(graph, op) for word in (op.name, graph.short_name(op))]
-    remedy = f"{did_you_mean(name, dict.fromkeys([LAST, BIASES, *known]))}{_candidates(graph)}"
+    remedy = f"{did_you_mean(name, dict.fromkeys(known))}{others}"
     raise MoteError(f"there is no layer '{printable(name)}'", where=WHERE, remedy=remedy)
 
 

@@ -141,7 +141,7 @@ class Tape:
         return self.one(Mul, [first, second], what)
 
     def taken(self) -> list[Op]:
-        """What was added so far, which is taken out of what the condition is for."""
+        """Take everything that was added so far out of what the condition is for."""
         ops, self.ops = self.ops, []
         return ops
 
