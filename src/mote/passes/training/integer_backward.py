@@ -16,6 +16,7 @@ from mote.ops.common import BIAS
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.training.integer.losses import LARGEST, CrossEntropyGradient, CrossEntropyStep
 from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep
+from mote.ops.training.integer.sums import GradientSums
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.gradient_ranges import bias_quantization, gradient_scales
@@ -82,12 +83,19 @@ class IntegerBackward(Walk):
         return self.integers.sum(first, second, self.integers.quant_of(tensor))
 
     def update(self, op: Op, weights: int, gradient: int) -> None:
-        t, is_bias = self.integers, op.inputs[BIAS:] == (weights,)
-        initial = t.learns(weights, bias_quantization(self.graph, weights) if is_bias else None)
-        kind, attributes = (BiasStep, {}) if is_bias else _step_of(op)
-        read = [weights, gradient] if is_bias else [weights, gradient, op.inputs[0]]
-        given = [*read, self.size, self.number]
-        after = t.one(kind, given, "step", seed=self._seed_of(weights), **attributes)
+        t = self.integers
+        if op.inputs[BIAS:] == (weights,):
+            initial = t.learns(weights, bias_quantization(self.graph, weights))
+            summed = t.tensors[gradient]
+            of_sums = {"dtype": DType.INT32, "quant": summed.quant}
+            given = [weights, t.one(GradientSums, [gradient], "gradient_sums", **of_sums)]
+            kind, attributes = BiasStep, {"over": summed.size // summed.channels}
+        else:
+            initial = t.learns(weights)
+            given = [weights, gradient, op.inputs[0]]
+            kind, attributes = _step_of(op)
+        inputs = [*given, self.size, self.number]
+        after = t.one(kind, inputs, "step", seed=self._seed_of(weights), **attributes)
         t.state(weights, after, initial, StateRole.LEARNED)
 
     def _seed_of(self, weights: int) -> int:

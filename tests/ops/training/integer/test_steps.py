@@ -15,6 +15,7 @@ from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.training.integer.losses import CrossEntropyGradient, CrossEntropyStep
 from mote.ops.training.integer.steps import BIAS_LIMIT, BiasStep, ConvStep, DepthwiseStep
+from mote.ops.training.integer.sums import GradientSums
 from tests.helpers.support import emulated, examples
 from tests.ops.training.integer.pieces import agree, piece, quantized, tensors
 
@@ -68,13 +69,19 @@ def depthwise(size: int, depth: int, multiplier: int, window: Axis) -> Graph:
 
 
 def bias(shape: tuple[int, ...], channels: int, first: int, initial: Array | None = None) -> Graph:
+    """The step of a bias by sums over the positions of a gradient of this shape."""
     given = tensors(
         ("bias", (channels,), "int32", quantized(np.linspace(1e-4, 1e-3, channels).tolist())),
-        ("gradient", shape, "int8", GRADIENT),
+        ("sums", (shape[-1],), "int32", GRADIENT),
         *STEP,
     )
     begin = np.arange(channels, dtype=np.int32) if initial is None else initial
-    return piece(BiasStep, given, DType.INT32, given[0].quant, begin, first=first, seed=8)
+    over = int(np.prod(shape[:-1]))
+    return piece(BiasStep, given, DType.INT32, given[0].quant, begin, first=first, seed=8, over=over)
+
+
+def sums(*shape: int) -> Graph:
+    return piece(GradientSums, tensors(("gradient", shape, "int8", GRADIENT)), DType.INT32, GRADIENT)
 
 
 def loss(kind: type[CrossEntropyGradient | CrossEntropyStep], classes: int, scale: float, beta: float = 1.0) -> Graph:
@@ -101,6 +108,8 @@ def several() -> list[Graph]:
         depthwise(6, 2, 2, STRIDED),
         bias((1, 3, 3, 6), 4, 1, ends),
         bias((1, 4), 4, 0),
+        sums(1, 5, 4, 7),
+        sums(1, 9),
     ]
 
 
@@ -141,8 +150,7 @@ def test_a_step_of_weights_is_the_gradient_on_average(seed: int, size: float) ->
 
 def test_a_bias_moves_against_its_gradient() -> None:
     graph = bias((1, 2, 2, 3), 2, 1)
-    gradient = np.array([[[[9, 1, -2], [9, 1, -2]], [[9, 1, -2], [9, 1, -2]]]], np.int8)
-    after = stepped(graph, np.zeros(2, np.int32), 0, 1.0, gradient)
+    after = stepped(graph, np.zeros(2, np.int32), 0, 1.0, np.array([36, 4, -8], np.int32))
     assert np.abs(after - [-4 * 0.01 / 1e-4, 8 * 0.01 / 1e-3]).max() <= 1
 
 

@@ -1,6 +1,7 @@
 """Kernels of training: layers that learn, gradients, losses and the steps of optimizers, in float32 and in integers."""
 
 from mote.kernels.portable.training import (
+    gradient_sums,
     gradients,
     integer_gradients,
     integer_losses,
@@ -17,5 +18,6 @@ KERNELS = (
     *optimizers.KERNELS,
     *integer_losses.KERNELS,
     *integer_gradients.KERNELS,
+    *gradient_sums.KERNELS,
     *integer_steps.KERNELS,
 )

@@ -32,21 +32,21 @@ typedef struct {
 typedef mote_step_t mote_bias_step_s32_t;
 typedef mote_conv_step_t mote_conv_step_s8_t, mote_depthwise_step_s8_t;
 
+/* A number in -most..most. */
+static inline int32_t mote_step_within(int32_t x, int32_t most) { return x < -most ? -most : x > most ? most : x; }
+
 /* A channel of a step: sums, shifted left, are multiplied by `mult` and divided by 2^right. */
 typedef struct {
     int32_t mult, right;
     uint32_t noise; /* that of element 0, before it is mixed */
 } mote_step_channel_t;
 
-/* A shift as far as it makes a difference. */
-static inline int32_t mote_step_shift(int32_t shift) { return shift < -512 ? -512 : shift > 512 ? 512 : shift; }
-
 static inline mote_step_channel_t mote_step_channel(const mote_step_t *p, const int32_t *size, const int32_t *number,
                                                     int32_t channel) {
     const mote_factor_t f = p->factor[channel];
     mote_step_channel_t c;
     c.mult = mote_high_mul(f.mult, size[0]);
-    c.right = p->left - mote_step_shift(f.shift) - mote_step_shift(size[1]);
+    c.right = p->left - mote_step_within(f.shift, 512) - mote_step_within(size[1], 512);
     c.noise = (uint32_t)*number * 0x85EBCA77u + (uint32_t)p->seed;
     return c;
 }
@@ -66,7 +66,7 @@ static inline int32_t mote_step_of(const mote_step_channel_t *c, int32_t sum, in
         return (x + (int32_t)(noise >> (32 - right))) >> right;
     }
     const int32_t up = mote_min(-right, 30), most = (int32_t)1 << (30 - up);
-    return (x < -most ? -most : x > most ? most : x) * ((int32_t)1 << up);
+    return mote_step_within(x, most) * ((int32_t)1 << up);
 }
 
 static inline void mote_step_weight(const mote_step_t *p, const mote_step_channel_t *c, int32_t sum, int32_t element,
@@ -75,21 +75,15 @@ static inline void mote_step_weight(const mote_step_t *p, const mote_step_channe
     weights[element] = mote_clamp(before - mote_step_of(c, sum, p->left, element), -127, 127);
 }
 
-/* Operands: gradient, size, number; the bias is what is written. */
-static inline void mote_bias_step_s32(const mote_step_t *p, const int8_t *gradient, const int32_t *size,
+/* Operands: sums of the gradient, size, number; the bias is what is written. */
+static inline void mote_bias_step_s32(const mote_step_t *p, const int32_t *sums, const int32_t *size,
                                       const int32_t *number, int32_t *bias) {
-    const int32_t most = ((int32_t)1 << 30) - 1;
+    const int32_t most = ((int32_t)1 << 30) - 1, largest = p->positions * 128;
     for (int32_t o = 0; o < p->channels; o++) {
         const mote_step_channel_t c = mote_step_channel(p, size, number, o);
-        const int8_t *g = gradient + p->first + o;
-        int32_t sum = 0;
-        for (int32_t i = 0; i < p->positions; i++, g += p->all) {
-            sum += *g;
-        }
-        sum = mote_step_of(&c, sum, p->left, o);
-        const int32_t before = bias[o] < -most ? -most : bias[o] > most ? most : bias[o];
-        const int32_t after = before - sum; /* it fits: a step is at most 2^30 */
-        bias[o] = after < -most ? -most : after > most ? most : after;
+        const int32_t sum = mote_step_within(sums[p->first + o], largest);
+        const int32_t step = mote_step_of(&c, sum, p->left, o); /* at most 2^30, so that the difference fits */
+        bias[o] = mote_step_within(mote_step_within(bias[o], most) - step, most);
     }
 }
 

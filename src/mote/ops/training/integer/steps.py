@@ -76,8 +76,6 @@ class IntegerStep(Op):
 
     def unsupported(self, g: Graph) -> str | None:
         gradient, size, number = (self.input(g, p) for p in (1, len(self.inputs) - 2, len(self.inputs) - 1))
-        if gradient.dtype != DType.INT8 or gradient.shape[0] != 1 or gradient.quant is None:
-            return f"a gradient of {gradient.dtype} {gradient.shape} is not supported (int8, of one sample)"
         if not 0 <= self.first <= gradient.channels - self.channels(g):
             return f"channels {self.first} to {self.first + self.channels(g) - 1} are not all in the gradient"
         if self.left(g) < 0:
@@ -112,8 +110,9 @@ class IntegerStep(Op):
 
 
 class BiasStep(IntegerStep):
-    """Inputs (bias int32 [channels], gradient, size, number)."""
+    """Inputs (bias int32 [channels], sums of the gradient int32 over so many positions, size, number)."""
 
+    over: int = 1
     kind = "BIAS_STEP"
 
     @property
@@ -123,21 +122,27 @@ class BiasStep(IntegerStep):
     def channels(self, g: Graph) -> int:
         return self.input(g).size
 
+    def positions(self, g: Graph) -> int:
+        return self.over
+
     def real(self, g: Graph) -> NDArray[np.float64]:
-        bias, gradient = self.input(g), self.input(g, 1)
+        bias, sums = self.input(g), self.input(g, 1)
         assert bias.quant is not None
-        return gradient.scale / bias.quant.scale.astype(np.float64)
+        return sums.scale / bias.quant.scale.astype(np.float64)
 
     def unsupported(self, g: Graph) -> str | None:
-        bias = self.input(g)
+        bias, sums = self.input(g), self.input(g, 1)
         if bias.dtype != DType.INT32 or bias.quant is None or len(bias.shape) != 1:
             return f"a bias of {bias.dtype} {bias.shape} cannot learn (int32 of one axis, with a scale)"
+        if sums.dtype != DType.INT32 or sums.quant is None or len(sums.shape) != 1:
+            return f"sums of {sums.dtype} {sums.shape} are not supported (int32 of one axis, with a scale)"
         return super().unsupported(g)
 
     def sums(self, g: Graph, values: Sequence[Array | None]) -> Array:
-        gradient = values[1]
-        assert gradient is not None
-        return np.asarray(self.own(g, gradient.reshape(-1, gradient.shape[-1])).sum(axis=0))
+        sums = values[1]
+        assert sums is not None
+        most = self.peak_sum(g)
+        return np.clip(self.own(g, sums), -most, most)
 
 
 class ConvStep(IntegerStep):
@@ -175,14 +180,16 @@ class ConvStep(IntegerStep):
         return (1, x.size // depth, 1, depth), (1, self.positions(g), 1, gradient.channels)
 
     def unsupported(self, g: Graph) -> str | None:
-        weights, x = self.input(g), self.input(g, 2)
-        for t in (weights, x):
+        weights, gradient, x = (self.input(g, p) for p in range(3))
+        if gradient.shape[0] != 1:
+            return f"a gradient of {gradient.shape} is not that of one sample"
+        for t in (weights, gradient, x):
             if t.dtype != DType.INT8 or t.quant is None:
                 return f"{t.dtype} tensor '{t.name}' is not supported (only int8, with a scale)"
-        (n, height, width, depth), gradient = self.images(g)
+        (n, height, width, depth), outputs = self.images(g)
         sizes = self.vertical.size(height), self.horizontal.size(width)
-        if (n, *sizes) != gradient[:3] or weights.size != self.elements(g, depth):
-            return f"images of {(n, height, width, depth)} and weights of {weights.shape} do not give {gradient}"
+        if (n, *sizes) != outputs[:3] or weights.size != self.elements(g, depth):
+            return f"images of {(n, height, width, depth)} and weights of {weights.shape} do not give {outputs}"
         return super().unsupported(g)
 
     def elements(self, g: Graph, depth: int) -> int:
