@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mote.errors import MoteError
-from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, joined, parsed
+from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,3 @@ def test_wrong_texts_are_explained(text: str, reason: str) -> None:
 def test_learning_rates_are_the_optimizers_unless_stated() -> None:
     specs = [parsed(text) for text in ("last", "last:optimizer=adam", "last:rate=0.5")]
     assert [spec.learning_rate for spec in specs if isinstance(spec, ChosenLayers)] == [0.01, 0.001, 0.5]
-
-
-def test_lists_of_items_are_joined() -> None:
-    assert parsed(joined(["last", "biases:rate=0.1"])) == parsed("last,biases:rate=0.1")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import inf, isfinite
 from typing import Any
@@ -101,11 +101,6 @@ def parsed(text: str) -> Spec:
     if len(items) > 1:
         raise _wrong(f"`{alone}` stands alone", "omit the other items; a layer with this name has a number, too")
     return _auto(settings) if alone == AUTO else _learner(alone, settings)
-
-
-def joined(given: str | Iterable[str]) -> str:
-    """The text of an option that may be a list of items in Python; the last one may have settings behind it."""
-    return given if isinstance(given, str) else ",".join(given)
 
 
 def _auto(settings: Mapping[str, str]) -> Auto:

@@ -1,0 +1,80 @@
+"""A model with what it learns on the device, as the user states it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from mote.errors import MoteError
+from mote.graph import Graph
+from mote.graph.types import DType
+from mote.ops.elementwise.quantize import Dequantize
+from mote.ops.moves.reshape import Reshape
+from mote.ops.reductions.softmax import Softmax
+from mote.passes.training.backward import Loss, training_graph
+from mote.passes.training.choice import chosen
+from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
+from mote.passes.training.learners import with_learner
+from mote.passes.training.optimizers import Adam, Optimizer, Sgd
+from mote.passes.training.samples import Samples
+from mote.passes.training.spec import WHERE, Auto, Learner, Spec, StepSettings
+
+SHOWN = (Dequantize, Reshape)
+"""Operators behind a softmax that show its results in another way."""
+
+
+def trained(graph: Graph, spec: Spec, samples: Samples | None = None) -> Graph:
+    """The graph of a model that infers, then learns where there is a label. `graph` is as the front end made it, before
+    passes optimize it; `samples` are for the ranges of int8 gradients and for what budgets choose."""
+    if isinstance(spec, Learner):
+        return with_learner(graph, spec)
+    if isinstance(spec, Auto):
+        raise MoteError("budgets choose nothing yet", where=WHERE, remedy="name layers: --train last")
+    return by_gradients(graph, chosen(graph, spec.items), spec, samples)
+
+
+def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings, samples: Samples | None) -> Graph:
+    """A model whose constants `learned` change by their gradients."""
+    kinds = {graph.tensors[i].dtype for i in learned}
+    if DType.FLOAT32 not in kinds:
+        return integer_training_graph(graph, learned, _integer_sgd(settings), samples)
+    if len(kinds) > 1:
+        shown = ", ".join(sorted(kinds))
+        remedy = "choose layers of one type: those of float32, or quantized ones"
+        raise MoteError(f"weights of {shown} cannot learn together", where=WHERE, remedy=remedy)
+    return training_graph(graph, learned, settings.loss or default_loss(graph), optimizer(settings))
+
+
+def _integer_sgd(settings: StepSettings) -> IntegerSgd:
+    """The settings of int8 layers, for which some of those of float32 layers mean nothing."""
+    usual = StepSettings(rate=settings.rate, seed=settings.seed)
+    for name in ("optimizer", "momentum", "decay", "accumulate", "loss"):
+        value = getattr(settings, name)
+        if value not in (getattr(usual, name), Loss.SOFTMAX_CROSS_ENTROPY):
+            raise MoteError(
+                f"int8 layers do not learn with {name}={value}: they take steps of SGD by the cross entropy of each"
+                " sample",
+                where=WHERE,
+                remedy="omit it, or train the float32 model",
+            )
+    return IntegerSgd(settings.learning_rate, settings.seed)
+
+
+def default_loss(graph: Graph) -> Loss:
+    """Cross entropy where the first output is of two or more classes, else the mean squared error."""
+    output = graph.tensors[graph.outputs[0]]
+    op = graph.producers.get(output.id)
+    while isinstance(op, SHOWN):
+        op = graph.producers.get(op.inputs[0])
+    several = len(output.labels) > 1 or output.size == output.channels > 1
+    return Loss.SOFTMAX_CROSS_ENTROPY if isinstance(op, Softmax) or several else Loss.MEAN_SQUARED_ERROR
+
+
+def optimizer(settings: StepSettings) -> Optimizer:
+    """The optimizer of float32 weights that settings name."""
+    rate, decay, accumulate = settings.learning_rate, settings.decay, settings.accumulate
+    if settings.optimizer == "sgd":
+        momentum = settings.momentum
+        return Sgd(learning_rate=rate, momentum=momentum, weight_decay=decay, accumulate=accumulate)
+    if settings.momentum:
+        raise MoteError("Adam has moments of its own", where=WHERE, remedy="omit momentum, or optimizer=adam")
+    return Adam(learning_rate=rate, weight_decay=decay, accumulate=accumulate)
