@@ -33,6 +33,7 @@ DIGITS = MODELS / "digits.tflite"
         ({"shapes": ["a=b=1,3,8,8", "c=1x4"]}, {"shapes": {"a=b": [1, 3, 8, 8], "c": (1, 4)}}),
         ({"target": Path("cortex-m4")}, {"target": "cortex-m4"}),
         ({"recompute": 12}, {"recompute": 12.0}),
+        ({"train": ["last", "biases:rate=0.1"]}, {"train": "last,biases:rate=0.1"}),
     ],
     ids=str,
 )
@@ -95,6 +96,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "constants": ("x=1", 3, None),
     "preprocess": (3, None, "nothing"),
     "postprocess": (3, None, "nothing", "detect(1,2)"),
+    "train": (3, None, "last,", "auto", "absent", "last:rate=0"),
+    "train_data": (3, None, "absent.npz"),
     "point": ("ram-lots", 9000),
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 import mlperf_tiny
 from mote import toolchain
-from mote.compiler.budgets import check_budgets
+from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.code_size import code_size
 from mote.compiler.firmware import bench
 from mote.compiler.line import compile

@@ -185,6 +185,19 @@ def add_compile_options(
         ' "moving-average=4,detect(1,0.8)" (docs/improve/post-processing.md)',
     )
     parser.add_argument(
+        "--train",
+        default="",
+        metavar="WHAT",
+        help="on-device training: last, biases, layers by name or number, auto:RAM=64K, or a learner such as"
+        " prototype:classes=3 (docs/improve/on-device-training.md)",
+    )
+    parser.add_argument(
+        "--train-data",
+        default="",
+        metavar="DATA",
+        help="samples with labels for --train: for the ranges of int8 gradients, and for what auto chooses",
+    )
+    parser.add_argument(
         "--optimize",
         choices=OPTIMIZE,
         default="balanced",

@@ -54,6 +54,7 @@ OPTION_GROUPS = {
         *("step", "no_shrink", "recompute", "layer", "points", "measure"),
     ),
     "preprocessing": ("preprocess", "postprocess"),
+    "training on the device": ("train", "train_data"),
     "streaming": ("stream", "hop", "causal"),
     "quantization": ("precision", "calibration", "equalize", "correct_biases", "rounding"),
     "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mote import toolchain
-from mote.compiler.budgets import check_budgets
+from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, Firmware, bench, firmware, several_firmware
 from mote.compiler.settings import Settings

@@ -28,6 +28,8 @@ class CommonOptions(TypedDict, total=False):
     stream: int | None
     hop: int
     causal: bool
+    train: str | Sequence[str]
+    train_data: str | Path
     preprocess: str
     postprocess: str
     optimize: str

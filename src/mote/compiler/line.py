@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from mote import frontends
-from mote.compiler.advice import advice
-from mote.compiler.budgets import check_apart, check_budgets, too_slow
+from mote.compiler.checks.advice import advice
+from mote.compiler.checks.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, within_flash
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
@@ -27,6 +27,7 @@ from mote.compiler.settings import (
     chosen_settings,
     settings_and_examples,
 )
+from mote.compiler.training import with_training
 from mote.emit.c.encryption import read_key
 from mote.emit.c.names import c_prefix
 from mote.emit.c.options import CONSTANTS, ProjectOptions
@@ -264,6 +265,8 @@ def optimized(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving,
 
 def _model(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving, ...]]:
     """The optimized model, without preprocessing."""
+    if settings.train:
+        graph = with_training(graph, settings.train, settings.train_data)
     after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
     if settings.stream is None:
         return after, savings
@@ -336,6 +339,7 @@ def forget() -> None:
     _read.cache_clear()
     _optimized.cache_clear()
     _streamed.cache_clear()
+    with_training.cache_clear()
     _attached.cache_clear()
     _behind.cache_clear()
     golden.cache_clear()

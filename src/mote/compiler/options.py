@@ -64,6 +64,10 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         values["outputs"] = _names("outputs", values["outputs"])
     if "backend" in values:
         values["backend"] = _backends(values["backend"])
+    if "train" in values:
+        values["train"] = ",".join(_names("train", values["train"]))
+    if isinstance(values.get("train_data"), Path):
+        values["train_data"] = str(values["train_data"])
     if "labels" in values:
         values["labels"] = _labels(values["labels"])
     return values if point is None else values | point_settings(point)

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from mote.compiler.advice import advice
-from mote.compiler.budgets import over_budget
+from mote.compiler.checks.advice import advice
+from mote.compiler.checks.budgets import over_budget
 from mote.compiler.given import PackOptions
 from mote.compiler.line import c_name, given_model, plan_for, prepared
 from mote.compiler.options import check_at_least
@@ -52,7 +52,7 @@ TOLD = (
     *("io", "numerics", "optimize", "ram", "flash", "least_ram", "least_flash", "latency", "cycles"),
     *("input", "step", "shrink"),
     *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
-    *("signature", "constants", "labels", "postprocess"),
+    *("signature", "constants", "labels", "postprocess", "train", "train_data"),
 )
 """Settings recorded in an image, for tools."""
 MOST_VERSION = (1 << 32) - 1

@@ -19,6 +19,7 @@ from mote.kernels import cost
 from mote.kernels.contract import Fixed
 from mote.kernels.cost import Costs
 from mote.offload.backends import external
+from mote.passes.training.spec import parsed as training
 from mote.plan.selection.request import Policy
 from mote.targets import Reads, Target
 from mote.targets.flags import SETS
@@ -90,6 +91,11 @@ class PassOptions(TargetOptions):
     """New elements per inference (the hop) along that axis; 0: the smallest hop that the model's strides allow."""
     causal: bool = False
     """Allow causal padding: zeros at the window's edges become earlier elements of the stream."""
+    train: str = ""
+    """What the model learns on the device (`mote.passes.training.spec`): layers, biases, what budgets choose, or a
+    learner. Empty: nothing."""
+    train_data: str = ""
+    """A file or folder of samples with labels, for the ranges of int8 gradients and for what budgets choose."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,6 +292,7 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
         self._check_time()
         self._check_cores()
         self._check_flash()
+        self._check_training()
         if not 0 <= self.recompute <= 100:
             raise MoteError(
                 f"{self.recompute:g} is not a percentage",
@@ -301,6 +308,26 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
                 where="option least_flash",
                 remedy='write optimize="size", or flash="min"',
             )
+
+    def _check_training(self) -> None:
+        """Refuses training that is misspelt, or of a model that has no inferences of whole inputs."""
+        if not self.train:
+            if self.train_data:
+                remedy = "say what learns, too: --train last"
+                raise MoteError("is for models that learn", where="option train_data", remedy=remedy)
+            return
+        training(self.train)
+        for option, why, wrong in (
+            ("stream", "a stream has no samples with labels", self.stream is not None),
+            ("input", "a sample is written whole, with its label", self.input == "rows"),
+        ):
+            if wrong:
+                flag = "--input rows" if option == "input" else "--stream"
+                raise MoteError(
+                    f"models that learn cannot have it: {why}",
+                    where=f"option {option}",
+                    remedy=f"omit {flag}, or --train",
+                )
 
     def _check_cores(self) -> None:
         """Refuses two cores where there are none, or with options that one core's schedule is for."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Unpack
 
-from mote.compiler.budgets import check_flashes, over_budget
+from mote.compiler.checks.budgets import check_flashes, over_budget
 from mote.compiler.code_size import CodeSize, code_size, several_code_size
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions

@@ -14,7 +14,7 @@ import numpy as np
 from mote import toolchain
 from mote.boards.boards_file import BoardEntry
 from mote.boards.facts import BoardFacts
-from mote.compiler.budgets import check_budgets
+from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.firmware import Firmware, bench, firmware, missing_tools
 from mote.data.inputs import Inputs, given_inputs

@@ -16,7 +16,7 @@ from mote.compiler.line import compile
 from mote.errors import BudgetError, MoteError
 from tests.helpers.support import emulated
 
-MODELS = Path(__file__).parents[2] / "models"
+MODELS = Path(__file__).parents[3] / "models"
 DIGITS = str(MODELS / "digits.tflite")
 CORE = "cortex-m4"
 

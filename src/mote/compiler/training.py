@@ -1,0 +1,47 @@
+"""A model as a device learns with it: from the options of a compilation to the graph that passes optimize."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mote.data.dataset import dataset
+from mote.data.dataset_type import Dataset
+from mote.errors import MoteError
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.passes.training.backward import Loss
+from mote.passes.training.samples import Samples
+from mote.passes.training.spec import Learner, Spec, parsed
+from mote.passes.training.trained import default_loss, trained
+
+
+@lru_cache(maxsize=4)
+def with_training(graph: Graph, stated: str, data: str) -> Graph:
+    """The model with what it learns, measured on samples in a file where one is named."""
+    spec = parsed(stated)
+    return trained(graph, spec, samples(graph, spec, dataset(data, labelled=True)) if data else None)
+
+
+def samples(graph: Graph, spec: Spec, data: Dataset) -> Samples:
+    """Samples as a model takes them, each with its class, or with the values that its first output should have."""
+    assert data.labels is not None
+    classes = isinstance(spec, Learner) or (spec.loss or default_loss(graph)) == Loss.SOFTMAX_CROSS_ENTROPY
+    return Samples(data.cases(graph), _classes(data, data.labels) if classes else _targets(graph, data, data.labels))
+
+
+def _classes(data: Dataset, labels: Array) -> list[Array]:
+    if labels.ndim != 1 or labels.dtype.kind not in "iub":
+        remedy = "give a whole number for each sample, or loss=mean_squared_error"
+        raise MoteError("its labels are no classes", where=data.where, remedy=remedy)
+    return list(labels.astype(np.int32).reshape(-1, 1))
+
+
+def _targets(graph: Graph, data: Dataset, labels: Array) -> list[Array]:
+    output = graph.tensors[graph.outputs[0]]
+    if labels.size != len(labels) * output.size:
+        remedy = "give as many for each sample, or loss=softmax_cross_entropy for classes"
+        reason = f"a label has {labels.size // max(len(labels), 1)} values, and output '{output.name}' {output.size}"
+        raise MoteError(reason, where=data.where, remedy=remedy)
+    return list(labels.astype(np.float32).reshape(-1, *output.shape))
