@@ -9,7 +9,7 @@ from textwrap import fill
 import numpy as np
 
 from mote.emit.c.c import BLANK, Comment, Define, Definition, Include, Noted, Text, guarded, printed
-from mote.emit.c.model import weights
+from mote.emit.c.model import training, weights
 from mote.emit.c.model.arenas import arenas, size_macro
 from mote.emit.c.model.conversions import (
     dequantizing,
@@ -93,7 +93,7 @@ until the next one ends. MOTE_WAITING: none has ended."""
 
 def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
     """The header of a model with some bytes of constants."""
-    reads, writes = inputs(plan, options), outputs(plan, options)
+    reads, writes, learns = inputs(plan, options), outputs(plan, options), training.training(plan)
     body: list[Definition] = [
         Text('#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'),
         *_types(plan),
@@ -109,6 +109,7 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
         *(_on_two_cores(options) if plan.goal.cores == 2 else []),
         *(_result(options) if options.keep_status else []),
         *(_keeping(plan, options) if plan.graph.states else []),
+        *(training.declarations(learns, options) if learns else []),
         *(weights.declarations(plan, options) if weights.learned(plan) else []),
         *_checking(options),
         *(_decrypting(plan, options) if options.cipher else []),
@@ -155,6 +156,8 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
         ]
         stay = "the model's next run" if options.keep_outputs else "inputs are written or the next run"
         note = f"Inputs are overwritten by a run; outputs stay valid until {stay}."
+    if learns := training.training(plan):
+        lines += training.usage(learns, options)
     if loops := unbounded(plan.graph):
         names = ", ".join(dict.fromkeys(brief(op.name) for op in loops))
         note += (

@@ -25,7 +25,7 @@ from mote.emit.c.c import (
     loop,
     when,
 )
-from mote.emit.c.model import checks, opening, states, weights
+from mote.emit.c.model import checks, opening, states, training, weights
 from mote.emit.c.model.arenas import SECTION, arenas, places
 from mote.emit.c.model.checks import Checked, array_span
 from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, element_of, other_elements
@@ -94,7 +94,9 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
     work, macros = _work(executor, options)
     structs = list(_structs(executor))
     parameters_ = _parameters(structs, pool)
+    learns = training.training(plan)
     keeping = states.keeping(plan, options, pool) if plan.graph.states else []
+    sessions = training.functions(learns, options, pool) if learns else []
     pool.tables = executor.table_bytes
     settings = {"MOTE_MAX_TAPS": max(plan.taps, 1)}
     if ALIGNED in plan.how.features:
@@ -128,6 +130,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
             *work,
             *(_push(plan, made, options) if made.pushed else _run(made, options)),
             *(_run_core(made, options) if made.cores == 2 else []),
+            *sessions,
         ],
     )
 

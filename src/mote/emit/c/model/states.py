@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Collection
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from mote.emit.c.c import (
 from mote.emit.c.model.handle import declared, handed, instance_type, taken, variable
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import ConstantPool
+from mote.graph import State
 from mote.plan.plan import Plan
 
 HEAD = 16
@@ -80,19 +82,29 @@ def keeping(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> lis
 
 def _forgetting(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> list[Statement]:
     kept = variable(options, "kept")
+    body = initializing(plan, options, constants, plan.graph.states)
+    if plan.rings:
+        body.append(f"memset({kept}.oldest, 0, sizeof {kept}.oldest)")
+    if plan.graph.warm_up:
+        body.append(assign(f"{kept}.missing", plan.graph.warm_up))
+    return body
+
+
+def initializing(
+    plan: Plan, options: ProjectOptions, constants: ConstantPool, states: Collection[State]
+) -> list[Statement]:
+    """Give states the values that they have after init."""
     body: list[Statement] = []
     for i, state in enumerate(plan.graph.states):
+        if state not in states:
+            continue
         raw = np.frombuffer(np.ascontiguousarray(state.initial).tobytes(), np.uint8)
-        target = f"{kept}.states.bytes + {plan.place[state.before].offset}"
+        target = f"{variable(options, 'kept')}.states.bytes + {plan.place[state.before].offset}"
         if np.all(raw == raw[0]):
             body.append(call("memset", target, int(raw[0]), raw.size))
         else:
             copy = "mote_flash_copy" if options.flash_apart else "memcpy"
             body.append(call(copy, target, constants.array(f"initial_{i}", state.initial, 0), raw.size))
-    if plan.rings:
-        body.append(f"memset({kept}.oldest, 0, sizeof {kept}.oldest)")
-    if plan.graph.warm_up:
-        body.append(assign(f"{kept}.missing", plan.graph.warm_up))
     return body
 
 

@@ -61,12 +61,19 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
     record = f"{name.upper()}_WEIGHTS_BYTES"
     fits = when(f"!mote_records_fit(flash, {record})", "return MOTE_BAD_FLASH")
     short = when(f"record == NULL || bytes < {record}", "return MOTE_BAD_STATE")
+    holds = when(f"!mote_weights_hold({own}, {states})", "return MOTE_BAD_STATE")
     newest = f"const mote_weights_found_t newest = mote_weights_find({own}, flash)"
     return [
         *_table(plan, options),
         CFunction(
             saving(options),
-            [ready, between, fits, f"return mote_weights_save({own}, flash, {states}) ? MOTE_OK : MOTE_BAD_FLASH"],
+            [
+                ready,
+                between,
+                fits,
+                holds,
+                f"return mote_weights_save({own}, flash, {states}) ? MOTE_OK : MOTE_BAD_FLASH",
+            ],
         ),
         CFunction(
             loading(options),
@@ -89,7 +96,7 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
         ),
         CFunction(
             exporting(options),
-            [ready, between, short, call("mote_weights_export", own, states, "record"), "return MOTE_OK"],
+            [ready, between, short, holds, call("mote_weights_export", own, states, "record"), "return MOTE_OK"],
         ),
         CFunction(
             importing(options),
@@ -116,8 +123,8 @@ def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
             "failed; what was saved before holds, and only a load that cannot read the record that it has checked\n"
             "leaves the model as after init. MOTE_BAD_STATE: there is no record of this model (a version, the size,\n"
             "the model and a CRC-32 are compared, then values: a float must be finite, an index one of those that\n"
-            "there are); nothing has changed. MOTE_BUSY in the middle of an inference. After init the model is as it\n"
-            "was compiled: load, then."
+            "there are); or, to be saved or exported, what was learned has such a value. Nothing has changed.\n"
+            "MOTE_BUSY in the middle of an inference. After init the model is as it was compiled: load, then."
         ),
         saving(options),
         loading(options),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from mote.emit.c.c import printed
-from mote.emit.c.model import weights
+from mote.emit.c.model import training, weights
 from mote.emit.c.model.arenas import arenas
 from mote.emit.c.model.conversions import is_quantized, is_ranked, labelled
 from mote.emit.c.model.handle import HANDLE, instance_type
 from mote.emit.c.model.header import STATUS
 from mote.emit.c.model.ports import CPort, arena_definitions, inputs, outputs
 from mote.emit.c.options import ProjectOptions, banner
+from mote.emit.c.values import CTYPES
 from mote.plan.plan import Plan
 
 _CODES = re.findall(r"\bMOTE_(\w+) = ", STATUS.text)
@@ -125,6 +126,7 @@ def _class(plan: Plan, options: ProjectOptions) -> str:
         kind = "An instance of the model, which uses the arena until it is destroyed."
     if not own:
         kind = "The model, whose variables are static: of several objects at once only the first has it."
+    learns = training.training(plan)
     parts = [
         *_construction(plan, options),
         *(line for port in ([] if plan.pushed else inputs(plan, options)) for line in _input(port)),
@@ -134,6 +136,7 @@ def _class(plan: Plan, options: ProjectOptions) -> str:
         *_labels(plan, options),
         *_running(plan, options),
         *(_keeping(options) if plan.graph.states else []),
+        *(_training(learns, options) if learns else []),
         *(_learned(options) if weights.learned(plan) else []),
         "/* Compare constants in flash with their CRC-32. */",
         f"static status check() noexcept {{ return as({options.name}_check()); }}",
@@ -346,6 +349,41 @@ def _keeping(options: ProjectOptions) -> list[str]:
         ),
         "",
     ]
+
+
+def _training(own: training.Training, options: ProjectOptions) -> list[str]:
+    """The methods that learn samples."""
+    rate = () if own.rate is None else ("rate",)
+    begin = f"as({_call(options, 'train_begin', *rate)})"
+    end = f"as({_call(options, 'train_end')})"
+    lines = [
+        "/* Training: begin a session, learn the sample in the input, end. */",
+        *_method(f"status train_begin({'float rate' if rate else ''})", _returned(options, begin)),
+        *_learning(own, options),
+        *_method("status train_end() const", _returned(options, end)),
+    ]
+    if own.loss is not None:
+        lines += _method("[[nodiscard]] float loss() const", _returned(options, _call(options, "loss"), "0.0f"))
+    if own.count is not None:
+        told = _returned(options, _call(options, "learned_samples"), "0")
+        lines += _method("[[nodiscard]] int32_t learned_samples() const", told)
+    return [*lines, ""]
+
+
+def _learning(own: training.Training, options: ProjectOptions) -> list[str]:
+    """The method that learns a sample."""
+    if own.target is None and own.labels == 1:
+        learn = f"as({_call(options, 'train', 'label')})"
+        return _method("status train(int32_t label)", _returned(options, learn))
+    name, size, element = "train", own.labels, "int32_t"
+    if own.target is not None:
+        name, size = "train_target", own.target.initial.size
+        element = CTYPES[own.plan.graph.tensors[own.target.before].dtype].name
+    return _method(
+        f"status {name}(view<const {element}> right)",
+        _sized(f"right.size() != {size}"),
+        _returned(options, f"as({_call(options, name, 'right.data()')})"),
+    )
 
 
 def _learned(options: ProjectOptions) -> list[str]:
