@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from tests.ops.learning.learners import learner, told
 
-import train_keywords
+import made_up_words
 from mote import frontends
 from mote.execute import batch
 from mote.graph import Graph, Tensor
@@ -39,20 +39,8 @@ SHARED = ROOT.parent / "shared"
 BUNDLED = ROOT / "models" / "keywords.tflite"
 PUBLISHED, CLIPS = SHARED / "models" / "kws_ref_model.tflite", SHARED / "data" / "keywords_mfcc.npz"
 WORDS, SHOTS = 3, 5
-NEW: dict[str, list[list[float]]] = {
-    "wave": [[2.5, 6.5, 2.5, 6.5]],
-    "cross": [[2.0, 7.0], [7.0, 2.0]],
-    "pair": [[2.5, 2.5], [6.5, 6.5]],
-    "hook": [[2.0, 2.0, 7.0]],
-    "slide": [[7.0, 7.0, 2.0]],
-    "fork": [[4.5, 4.5, 7.5], [4.5, 4.5, 1.5]],
-    "climb": [[1.0, 4.5], [4.5, 8.0]],
-    "drop": [[4.5, 1.0], [8.0, 4.5]],
-    "ring": [[4.5, 7.5, 4.5], [4.5, 1.5, 4.5]],
-}
-"""Made-up words that the bundled network does not know, as `train_keywords.py` makes them."""
 EACH = 40
-"""Clips of each of them."""
+"""Clips of each new word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +72,8 @@ class Way:
 
 def bundled() -> Clips:
     rng = np.random.default_rng(3)
-    inputs = [train_keywords.word(tracks, rng) for tracks in NEW.values() for _ in range(EACH)]
-    return Clips(BUNDLED, np.array(inputs, np.float32)[..., None], np.repeat(np.arange(len(NEW)), EACH))
+    inputs = [made_up_words.word(tracks, rng) for tracks in made_up_words.NEW.values() for _ in range(EACH)]
+    return Clips(BUNDLED, np.array(inputs, np.float32)[..., None], np.repeat(np.arange(len(made_up_words.NEW)), EACH))
 
 
 def published() -> Clips:

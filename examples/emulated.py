@@ -103,7 +103,7 @@ def _scores(model: str, features: NDArray[np.float32]) -> NDArray[np.int8]:
 def tones(tracks: Sequence[Sequence[float]], samples: int, rng: np.random.Generator) -> Sound:
     """A made-up word: a tone for each track, which passes the centres of ten mel bands, in noise.
 
-    `models/train_keywords.py` trains the bundled model on such words, made of features instead of sound."""
+    The bundled model is trained on such words, made of features instead of sound (`models/made_up_words.py`)."""
     mel = np.linspace(*(1127 * np.log1p(f / 700) for f in (20, 4000)), 12)
     time = np.linspace(-1 / 3, 4 / 3, samples)
     inside = np.clip(np.minimum(time, 1 - time) * 8, 0, 1)

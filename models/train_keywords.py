@@ -2,9 +2,7 @@
 
     python models/train_keywords.py
 
-A recorded data set would bring its licence and its size. So the words are synthetic: tracks of energy that
-move through the ten bands the way formants and chirps do, at a random time, speed, pitch and loudness, in
-coloured noise with clicks. Needs torch and ai-edge-litert; takes a few minutes on one core.
+`made_up_words.py` makes these words. Needs torch and ai-edge-litert; takes a few minutes on one core.
 """
 
 from __future__ import annotations
@@ -15,47 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ds_cnn import Data, Shape, bundle, train
+from made_up_words import WORDS, word
 
-FRAMES, BANDS = 49, 10
 TRAIN_WORDS, TEST_WORDS = 4000, 1000
 SHAPE = Shape(kernel=(10, 4), stride=(2, 2), channels=48, blocks=((48, 1),) * 4, classes=8)
-
-# Each word is a set of tracks; a track is the bands it passes at equal steps of time.
-WORDS: dict[str, list[list[float]]] = {
-    "silence": [],
-    "rise": [[2.0, 7.0]],
-    "fall": [[7.0, 2.0]],
-    "peak": [[2.5, 6.5, 2.5]],
-    "dip": [[6.5, 2.5, 6.5]],
-    "level": [[4.5, 4.5]],
-    "part": [[4.5, 7.5], [4.5, 1.5]],
-    "meet": [[7.5, 4.5], [1.5, 4.5]],
-}
-
-
-def word(tracks: list[list[float]], rng: np.random.Generator) -> NDArray[np.float64]:
-    """One utterance: log energies [frames, bands], about -1 to 2."""
-    length = rng.uniform(18, 40)
-    start = rng.uniform(0, FRAMES - length)
-    pitch, loudness = rng.uniform(-1.2, 1.2), rng.uniform(0.6, 1.6)
-    width = rng.uniform(0.5, 1.0)
-    time = (np.arange(FRAMES) - start) / length
-    inside = np.clip(np.minimum(time, 1 - time) * 8, 0, 1)
-    energy = background(rng)
-    for track in tracks:
-        wobble = 0.3 * np.sin(rng.uniform(0, 6.3) + time * rng.uniform(3, 9))
-        centre = np.interp(time, np.linspace(0, 1, len(track)), track) + pitch + wobble
-        bump = np.exp(-(((np.arange(BANDS) - centre[:, None]) / width) ** 2) / 2)
-        energy += loudness * inside[:, None] * bump
-    return energy
-
-
-def background(rng: np.random.Generator) -> NDArray[np.float64]:
-    """Noise with a tilt over the bands, and now and then a click in all bands at once."""
-    noise = rng.uniform(0.25, 0.5) * rng.standard_normal((FRAMES, BANDS))
-    tilt = rng.uniform(-0.5, 0.5) * np.linspace(-1, 1, BANDS)
-    clicks = (rng.random(FRAMES) < 0.03) * rng.uniform(0.5, 1.5)
-    return noise + tilt + clicks[:, None]
 
 
 def words(count: int, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
