@@ -4,6 +4,7 @@ under the sanitizers; with those of another architecture in an emulator."""
 from __future__ import annotations
 
 import platform
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import mote
 from mote import targets
 from mote.frontends import tflite
 from mote.kernels import catalogue
@@ -126,3 +128,14 @@ def test_what_is_refused() -> None:
     assert refusals(PLAIN)["pointwise_vectors"] == "it is for windows of one pixel"
     several = replace(PLAIN, kind="DEPTHWISE_CONV_2D", channels=4)
     assert refusals(several)["depthwise_vectors"] == "inputs go into several output channels"
+
+
+def test_names_are_of_vectors_alone() -> None:
+    """A model has vectors and portable kernels in one file."""
+    named = re.compile(r"^\s*#\s*define (\w+)|^\} (\w+_t);|^typedef .*?(\w+_t);", re.MULTILINE)
+    folder = Path(mote.__file__).parent / "kernels"
+    own, others = (
+        {next(filter(None, found.groups())) for path in paths for found in named.finditer(path.read_text("utf-8"))}
+        for paths in ((folder / "vectors").rglob("*.h"), (folder / "portable").rglob("*.h"))
+    )
+    assert own and others and not own & others

@@ -43,15 +43,15 @@ static inline void mote_pair_up(const int8_t *a, const int8_t *b, int32_t zero, 
                                                        const int16_t *from, const int16_t *weights, int32_t pixel, \
                                                        int32_t column, int32_t line, int8_t *out, int32_t left) { \
         const int32_t taps = p->cols.taps, pairs = (p->rows.taps + 1) / 2; \
-        mote_v_t sum[(n) * MOTE_PAIRS]; \
-        for (int32_t part = 0; part < MOTE_PAIRS; part++) { \
-            const int32_t at = part * (2 * MOTE_BLOCK / MOTE_PAIRS); \
+        mote_v_t sum[(n) * MOTE_V_PAIRS]; \
+        for (int32_t part = 0; part < MOTE_V_PAIRS; part++) { \
+            const int32_t at = part * (2 * MOTE_BLOCK / MOTE_V_PAIRS); \
             const int16_t *w = weights + at; \
             mote_v_t MOTE_DEPTHWISE_SUMS_##n; \
             for (int32_t k = 0; k < pairs; k++) { \
                 const int16_t *x = from + at + k * line; \
                 for (int32_t t = 0; t < taps; t++, x += column, w += 2 * MOTE_BLOCK) { \
-                    const mote_pairs_t v = mote_v_pairs(w); \
+                    const mote_v_pairs_t v = mote_v_pairs(w); \
                     each(MOTE_DEPTHWISE_PRODUCT) \
                 } \
             } \
@@ -60,7 +60,7 @@ static inline void mote_pair_up(const int8_t *a, const int8_t *b, int32_t zero, 
         for (int32_t i = 0; i < (n); i++) { \
             mote_narrow_t bytes[MOTE_GROUPS]; \
             for (int32_t g = 0; g < MOTE_GROUPS; g++) { \
-                const mote_lanes_t s = MOTE_PAIR_LANES_OF(sum + i * MOTE_PAIRS, g); \
+                const mote_lanes_t s = MOTE_PAIR_LANES_OF(sum + i * MOTE_V_PAIRS, g); \
                 const mote_lanes_t start = mote_v_load(b + g * MOTE_VECTORS); \
                 bytes[g] = mote_v_finish(mote_v_plus(s, start), b, g, 0, &p->output); \
             } \
@@ -70,7 +70,7 @@ static inline void mote_pair_up(const int8_t *a, const int8_t *b, int32_t zero, 
 #define MOTE_DEPTHWISE_SUMS_1 s0 = mote_v_zero()
 #define MOTE_DEPTHWISE_SUMS_4 MOTE_DEPTHWISE_SUMS_1, s1 = mote_v_zero(), s2 = mote_v_zero(), s3 = mote_v_zero()
 #define MOTE_DEPTHWISE_PRODUCT(p) s##p = mote_v_dot_pairs(s##p, v, mote_v_pairs(x + (p) * pixel));
-#define MOTE_DEPTHWISE_KEEP(p) sum[(p) * MOTE_PAIRS + part] = s##p;
+#define MOTE_DEPTHWISE_KEEP(p) sum[(p) * MOTE_V_PAIRS + part] = s##p;
 #define MOTE_DEPTHWISE_EACH_1(m) m(0)
 #define MOTE_DEPTHWISE_EACH_4(m) m(0) m(1) m(2) m(3)
 

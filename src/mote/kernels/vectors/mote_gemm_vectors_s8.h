@@ -20,7 +20,7 @@ typedef struct {
 
 /* The runs of a window: so many in each of several rows, `apart` inputs from one to the next. */
 typedef struct {
-    const mote_factor_t *const *rows;
+    const mote_v_factor_t *const *rows;
     int32_t count, runs, apart;
     int32_t at, pixel; /* of the first pixel in a row, and from one pixel to the next */
 } mote_runs_t;
@@ -34,7 +34,7 @@ typedef struct {
         mote_v_t MOTE_SUMS_##n; \
         for (int32_t k = 0; k < r->count; k++) { \
             for (int32_t t = 0; t < runs; t++) { \
-                const mote_factor_t *x = r->rows[k] + r->at + t * r->apart; \
+                const mote_v_factor_t *x = r->rows[k] + r->at + t * r->apart; \
                 for (int32_t i = 0; i < fours; i++, x += 4, w += step) { \
                     const mote_few_t w0 = mote_v_weights(w), w1 = mote_v_weights(w + step / MOTE_PARTS); \
                     each(MOTE_PRODUCT) \
@@ -111,7 +111,7 @@ MOTE_NOINLINE void mote_gemm_vectors_1(const mote_gemm_vectors_t *g, const mote_
         int32_t sum[MOTE_BLOCK];
         memcpy(sum, b, sizeof sum);
         for (int32_t k = 0; k < r->count * r->runs; k++) {
-            const mote_factor_t *x = r->rows[k / r->runs] + r->at + k % r->runs * r->apart;
+            const mote_v_factor_t *x = r->rows[k / r->runs] + r->at + k % r->runs * r->apart;
             for (int32_t i = 0; i < g->fours; i++, x += 4) {
                 for (int32_t j = 0; j < MOTE_BLOCK; j++, w += 4) {
                     sum[j] = mote_wrapping_add(sum[j], x[0] * w[0] + x[1] * w[1] + x[2] * w[2] + x[3] * w[3]);
@@ -157,8 +157,8 @@ typedef struct {
 static inline void mote_pointwise_vectors_s8(const mote_pointwise_vectors_s8_t *p, const int8_t *in, int8_t *out,
                                              int32_t pixels, mote_any_t scratch) {
     const int32_t depth = p->depth;
-    mote_factor_t *const x = scratch;
-    const mote_factor_t *const rows[1] = {x};
+    mote_v_factor_t *const x = scratch;
+    const mote_v_factor_t *const rows[1] = {x};
     const mote_runs_t r = {rows, 1, 1, 0, 0, depth};
     for (int32_t n; pixels > 0; pixels -= n, in += n * depth, out += n * p->gemm.channels) {
         n = pixels < 2 * p->group ? mote_min(pixels, p->group) : p->group;
@@ -178,8 +178,8 @@ typedef struct {
 
 static inline void mote_conv2d_vectors_s8_row(const mote_conv2d_vectors_s8_t *p, const int8_t *const *rows, int8_t *out,
                                               mote_any_t scratch) {
-    mote_factor_t *x = scratch;
-    const mote_factor_t *wide[MOTE_MAX_TAPS];
+    mote_v_factor_t *x = scratch;
+    const mote_v_factor_t *wide[MOTE_MAX_TAPS];
     const mote_span_t *s = &p->cols;
     const int32_t depth = p->in_channels, left = s->pad * depth;
     const int32_t inside = mote_min(s->in_size * depth, p->width - left);

@@ -27,21 +27,21 @@
 
 /* What inputs are multiplied as. */
 #if MOTE_VECTORS && defined(__aarch64__)
-typedef int8_t mote_factor_t;
+typedef int8_t mote_v_factor_t;
 #else
-typedef int16_t mote_factor_t;
+typedef int16_t mote_v_factor_t;
 #endif
 
 /* n inputs as factors. */
-static inline void mote_factors(const int8_t *in, mote_factor_t *out, int32_t n) {
+static inline void mote_factors(const int8_t *in, mote_v_factor_t *out, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
         out[i] = in[i];
     }
 }
 
-static inline void mote_fill_factors(int32_t value, mote_factor_t *out, int32_t n) {
+static inline void mote_fill_factors(int32_t value, mote_v_factor_t *out, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
-        out[i] = (mote_factor_t)value;
+        out[i] = (mote_v_factor_t)value;
     }
 }
 
@@ -68,7 +68,7 @@ MOTE_ALWAYS_INLINE mote_v_t mote_v_weights(const int8_t *w) {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)w));
 }
 MOTE_ALWAYS_INLINE mote_v_t mote_v_pairs(const int16_t *x) { return _mm512_loadu_si512((const void *)x); }
-MOTE_ALWAYS_INLINE mote_v_t mote_v_four(const mote_factor_t *x) {
+MOTE_ALWAYS_INLINE mote_v_t mote_v_four(const mote_v_factor_t *x) {
     int64_t four;
     memcpy(&four, x, sizeof four);
     return _mm512_set1_epi64(four);
@@ -119,7 +119,7 @@ MOTE_ALWAYS_INLINE mote_v_t mote_v_weights(const int8_t *w) {
 MOTE_ALWAYS_INLINE mote_v_t mote_v_pairs(const int16_t *x) {
     return _mm256_loadu_si256((const __m256i *)(const void *)x);
 }
-MOTE_ALWAYS_INLINE mote_v_t mote_v_four(const mote_factor_t *x) {
+MOTE_ALWAYS_INLINE mote_v_t mote_v_four(const mote_v_factor_t *x) {
     long long four;
     memcpy(&four, x, sizeof four);
     return _mm256_set1_epi64x(four);
@@ -162,7 +162,7 @@ MOTE_ALWAYS_INLINE mote_v_t mote_v_weights(const int8_t *w) {
     return _mm_cvtepi8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)w));
 }
 MOTE_ALWAYS_INLINE mote_v_t mote_v_pairs(const int16_t *x) { return _mm_loadu_si128((const __m128i *)(const void *)x); }
-MOTE_ALWAYS_INLINE mote_v_t mote_v_four(const mote_factor_t *x) {
+MOTE_ALWAYS_INLINE mote_v_t mote_v_four(const mote_v_factor_t *x) {
     const __m128i four = _mm_loadl_epi64((const __m128i *)(const void *)x);
     return _mm_unpacklo_epi64(four, four);
 }
@@ -196,7 +196,7 @@ MOTE_ALWAYS_INLINE mote_v_t mote_v_zero(void) { return vdupq_n_s32(0); }
 #define MOTE_HALVES 0
 typedef int8x16_t mote_few_t;
 MOTE_ALWAYS_INLINE mote_few_t mote_v_weights(const int8_t *w) { return vld1q_s8(w); }
-MOTE_ALWAYS_INLINE mote_few_t mote_v_four(const mote_factor_t *x) {
+MOTE_ALWAYS_INLINE mote_few_t mote_v_four(const mote_v_factor_t *x) {
     int32_t four;
     memcpy(&four, x, sizeof four);
     return vreinterpretq_s8_s32(vdupq_n_s32(four));
@@ -207,7 +207,7 @@ MOTE_ALWAYS_INLINE mote_v_t mote_v_dot(mote_v_t sum, mote_few_t a, mote_few_t b)
 #define MOTE_HALVES 1
 typedef int8x8_t mote_few_t;
 MOTE_ALWAYS_INLINE mote_few_t mote_v_weights(const int8_t *w) { return vld1_s8(w); }
-MOTE_ALWAYS_INLINE mote_few_t mote_v_four(const mote_factor_t *x) {
+MOTE_ALWAYS_INLINE mote_few_t mote_v_four(const mote_v_factor_t *x) {
     int32_t four;
     memcpy(&four, x, sizeof four);
     return vreinterpret_s8_s32(vdup_n_s32(four));
@@ -231,16 +231,16 @@ MOTE_ALWAYS_INLINE mote_lanes_t mote_v_clamp(mote_lanes_t x, mote_lanes_t lo, mo
 
 #endif
 
-/* Sums of channels, whose products come in pairs: MOTE_PAIRS vectors for a block. */
+/* Sums of channels, whose products come in pairs: MOTE_V_PAIRS vectors for a block. */
 #if defined(__aarch64__)
-#define MOTE_PAIRS 8
-typedef int16x4_t mote_pairs_t;
-MOTE_ALWAYS_INLINE mote_pairs_t mote_v_pairs(const int16_t *x) { return vld1_s16(x); }
-MOTE_ALWAYS_INLINE mote_v_t mote_v_dot_pairs(mote_v_t sum, mote_pairs_t a, mote_pairs_t b) { return vmlal_s16(sum, a, b); }
+#define MOTE_V_PAIRS 8
+typedef int16x4_t mote_v_pairs_t;
+MOTE_ALWAYS_INLINE mote_v_pairs_t mote_v_pairs(const int16_t *x) { return vld1_s16(x); }
+MOTE_ALWAYS_INLINE mote_v_t mote_v_dot_pairs(mote_v_t sum, mote_v_pairs_t a, mote_v_pairs_t b) { return vmlal_s16(sum, a, b); }
 #define MOTE_PAIR_LANES_OF(sum, i) mote_v_join((sum)[2 * (i)], (sum)[2 * (i) + 1])
 #else
-#define MOTE_PAIRS MOTE_GROUPS
-typedef mote_v_t mote_few_t, mote_pairs_t;
+#define MOTE_V_PAIRS MOTE_GROUPS
+typedef mote_v_t mote_few_t, mote_v_pairs_t;
 #define mote_v_dot_pairs mote_v_dot
 #define MOTE_PAIR_LANES_OF(sum, i) (mote_lanes_t)(sum)[i]
 #endif
