@@ -29,6 +29,8 @@ from tests.helpers.support import examples, fuzzed
 from tests.kernels import test_depthwise_gemm, test_depthwise_planar, test_gemm_add
 from tests.kernels.rooms import Case, GuardedRooms, Rooms, calls
 from tests.ops.elementwise import test_arithmetic
+from tests.ops.training.integer import test_input_gradients as test_integer_gradients
+from tests.ops.training.integer import test_steps as test_integer_steps
 from tests.ops.windows import test_conv, test_pool
 
 MUTANTS = examples(150)
@@ -151,7 +153,8 @@ def of_layers() -> dict[tuple[str, Form], Case]:
     found: dict[tuple[str, Form], Case] = {}
     plain = [tflite.parse(data, "layer") for data in models()]
     floats = [g for g in plain if g.tensors[g.inputs[0]].dtype == DType.FLOAT32]
-    for g in (*plain, *(half_precision.run(g)[0] for g in floats)):
+    learned = *test_integer_steps.several(), *test_integer_gradients.several()
+    for g in (*plain, *(half_precision.run(g)[0] for g in floats), *learned):
         for view in views(g):
             for kernel in WANTED:
                 if (view.writes != NHWC) == (bool(kernel.writes) and "pair" in kernel.name.split("_")):

@@ -16,7 +16,7 @@ from mote.ops.common import Axis
 from mote.ops.training.integer.losses import CrossEntropyGradient, CrossEntropyStep
 from mote.ops.training.integer.steps import BIAS_LIMIT, BiasStep, ConvStep, DepthwiseStep
 from mote.ops.training.integer.sums import GradientSums
-from tests.helpers.support import emulated, examples
+from tests.helpers.support import HOST_DSP, emulated, examples
 from tests.ops.training.integer.pieces import agree, piece, quantized, tensors
 
 STEP = ("size", (2,), "int32", None), ("number", (1,), "int32", None)
@@ -102,6 +102,8 @@ def several() -> list[Graph]:
         conv(5, 4, 6, 3, (SAME, SAME)),
         conv(6, 6, 4, 2, (STRIDED, STRIDED), all_=5, first=2),
         conv(7, 5, 3, 2, (Axis(2, dilation=2), Axis(3, stride=3, before=4, after=2))),
+        conv(12, 13, 5, 2, (SAME, SAME)),
+        conv(3, 3, 41, 2, (SAME, STRIDED)),
         dense(9, 4, (1, 9)),
         dense(12, 3, (1, 2, 2, 3)),
         depthwise(5, 3, 1, SAME),
@@ -113,8 +115,9 @@ def several() -> list[Graph]:
     ]
 
 
-def test_c_has_the_bits_of_the_reference() -> None:
-    agree(several(), "host", 24)
+@pytest.mark.parametrize("target", ["host", HOST_DSP])
+def test_c_has_the_bits_of_the_reference(target: str) -> None:
+    agree(several(), target, 24)
 
 
 def test_a_core_has_the_bits_of_the_reference() -> None:

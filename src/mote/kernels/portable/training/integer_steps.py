@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import INT8, OTHER, Entry, Kernel, Packed, Params, Structs, View, signature
+from mote.kernels.contract import INT8, OTHER, SIGNAL, Entry, Kernel, Packed, Params, Structs, View, signature
 from mote.ops.common import Axis
 from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep, IntegerStep
 
@@ -28,7 +30,7 @@ def _bias(view: View) -> Packed:
     return Packed("bias_step_s32", _step(view), Entry(operands=(1, 2, 3)))
 
 
-def _weights(view: View) -> Packed:
+def weights_step(view: View) -> Packed:
     op, g = view.the(ConvStep), view.graph
     (_, height, width, depth), _ = op.images(g)
     params: Params = {
@@ -42,15 +44,22 @@ def _weights(view: View) -> Packed:
     return Packed(name, params, Entry(operands=(1, 2, 3, 4)))
 
 
+def weights_work(cycles: float) -> Callable[[View], float]:
+    """Cycles for each product, and those of each weight's step."""
+    return lambda view: cycles * view.op.macs(view.graph) + WEIGHT_CYCLES * view.output.size
+
+
 def axis_params(axis: Axis, size: int) -> Params:
     """Rows or columns of a window over an image."""
     window = {"taps": axis.kernel, "stride": axis.stride, "spread": axis.dilation, "pad": axis.before}
     return {"in": size, "out": axis.size(size), **window}
 
 
+WEIGHT_CYCLES = 30
+"""Cycles of rounding a step and subtracting it."""
 WORDS = signature(DType.INT32, DType.INT32)
 KERNELS = (
     Kernel("bias_step_s32", (BiasStep,), WORDS, _bias, "steps_s8", costs=OTHER),
-    Kernel("depthwise_step_s8", (DepthwiseStep,), INT8, _weights, "steps_s8", costs=OTHER),
-    Kernel("conv_step_s8", (ConvStep,), INT8, _weights, "steps_s8", costs=OTHER),
+    Kernel("depthwise_step_s8", (DepthwiseStep,), INT8, weights_step, "steps_s8", costs=OTHER),
+    Kernel("conv_step_s8", (ConvStep,), INT8, weights_step, "steps_s8", costs=SIGNAL, work=weights_work(6)),
 )

@@ -1,0 +1,1 @@
+"""Steps and gradients of layers that learn."""

@@ -1,0 +1,135 @@
+/* mote_conv_step_pairs_s8.h: mote_conv_step_s8, whose parameters it has, by the terms of mote_pair_sums.h. */
+#ifndef MOTE_CONV_STEP_PAIRS_S8_H
+#define MOTE_CONV_STEP_PAIRS_S8_H
+
+#include "mote_clear.h"
+#include "mote_pair_sums.h"
+#include "mote_step_zeros.h"
+
+#define MOTE_CONV_STEP_TERMS 128 /* products are at most 128 * 255: so many are below MOTE_PAIR_MOST */
+
+typedef struct {
+    mote_conv_step_t of;
+    int32_t block; /* channels of the image at once, a multiple of eight */
+} mote_conv_step_pairs_s8_t;
+
+/* Where things lie in working memory, in 32-bit words: sums of each tap, terms, and the image in vectors of eight channels,
+ * one plane behind the other. */
+typedef struct {
+    int32_t rows, cols; /* of the image and what is around it, as far as windows reach */
+    int32_t terms, vectors, plane, words;
+} mote_conv_step_room_t;
+
+static inline int32_t mote_conv_step_span(const mote_gradient_axis_t *a) {
+    return (a->out - 1) * a->stride + (a->taps - 1) * a->spread + 1;
+}
+
+static inline mote_conv_step_room_t mote_conv_step_room(const mote_conv_step_pairs_s8_t *p) {
+    const mote_conv_step_t *const of = &p->of;
+    mote_conv_step_room_t r;
+    r.rows = mote_conv_step_span(&of->rows);
+    r.cols = mote_conv_step_span(&of->cols);
+    r.plane = MOTE_PAIR_BYTES / 4 * r.rows * r.cols;
+    r.terms = of->rows.taps * of->cols.taps * p->block;
+    r.vectors = r.terms + 2 * ((mote_min(of->step.positions, MOTE_CONV_STEP_TERMS) + 3) / 4 * 4);
+    r.words = r.vectors + p->block / 8 * r.plane;
+    return r;
+}
+
+/* Up to eight channels of the image, with zeros around it. */
+static inline void mote_conv_step_vectors(const mote_conv_step_t *p, const mote_conv_step_room_t *r, const int8_t *in,
+                                          int32_t channels, uint32_t *to) {
+    for (int32_t y = 0; y < r->rows; y++) {
+        const int32_t row = y - p->rows.pad;
+        for (int32_t x = 0; x < r->cols; x++, to += MOTE_PAIR_BYTES / 4) {
+            const int32_t column = x - p->cols.pad;
+            if (row < 0 || row >= p->rows.in || column < 0 || column >= p->cols.in) {
+                mote_pair_vector(in, 0, 0, to);
+            } else {
+                mote_pair_vector(in + (row * p->cols.in + column) * p->depth, channels, p->zero, to);
+            }
+        }
+    }
+}
+
+/* Adds the terms to the sums of all taps. */
+static inline void mote_conv_step_flush(const mote_conv_step_pairs_s8_t *p, const mote_conv_step_room_t *r,
+                                        int32_t count, int32_t *words) {
+    const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
+    mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms), *end;
+    int32_t *sums = words;
+    if (count == 0) {
+        return;
+    }
+    end = terms + mote_pair_fours(terms, count);
+    for (int32_t ky = 0; ky < rows->taps; ky++) {
+        const uint32_t *base = (const uint32_t *)words + r->vectors + MOTE_PAIR_BYTES / 4 * ky * rows->spread * r->cols;
+        for (int32_t kx = 0; kx < cols->taps; kx++, base += MOTE_PAIR_BYTES / 4 * cols->spread) {
+            const uint32_t *plane = base;
+            for (int32_t c = 0; c < p->block; c += 8, sums += 8, plane += r->plane) {
+                mote_pair_sums(terms, end, plane, sums);
+            }
+        }
+    }
+}
+
+/* The sums of all taps of one output channel. */
+MOTE_NOINLINE MOTE_HOT void mote_conv_step_channel(const mote_conv_step_pairs_s8_t *p, const mote_conv_step_room_t *r,
+                                                   const int8_t *gradient, int32_t *words) {
+    const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
+    const int32_t next = MOTE_PAIR_BYTES * cols->stride, all = p->of.step.all;
+    mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms), *t = terms;
+    mote_clear((int8_t *)words, 4 * r->terms);
+    for (int32_t y = 0; y < rows->out; y++) {
+        int32_t at = MOTE_PAIR_BYTES * y * rows->stride * r->cols;
+        for (int32_t left = cols->out; left > 0;) {
+            int32_t some = mote_min(left, MOTE_CONV_STEP_TERMS);
+            left -= some;
+            if (t - terms + some > MOTE_CONV_STEP_TERMS) {
+                mote_conv_step_flush(p, r, (int32_t)(t - terms), words);
+                t = terms;
+            }
+            for (; some > 0; some--, gradient += all, at += next) {
+                const int32_t by = *gradient;
+                t->at = at;
+                t->by = by;
+                t += by != 0;
+            }
+        }
+    }
+    mote_conv_step_flush(p, r, (int32_t)(t - terms), words);
+}
+
+/* The steps of `count` weights of each tap, from `element` on. */
+MOTE_NOINLINE MOTE_HOT void mote_conv_step_weights(const mote_conv_step_pairs_s8_t *p,
+                                                   const mote_step_channel_t *channel, const int32_t *sums,
+                                                   int32_t count, int32_t element, int8_t *weights) {
+    const mote_step_t *const step = &p->of.step;
+    const mote_step_zeros_t zeros = mote_step_zeros_of(channel, step->left);
+    for (int32_t taps = p->of.rows.taps * p->of.cols.taps; taps > 0; taps--, sums += p->block, element += p->of.depth) {
+        mote_step_weights(step, channel, &zeros, sums, count, element, weights);
+    }
+}
+
+static inline void mote_conv_step_pairs_s8(const mote_conv_step_pairs_s8_t *p, const int8_t *gradient, const int8_t *in,
+                                           const int32_t *size, const int32_t *number, int8_t *weights, void *scratch) {
+    const mote_conv_step_t *const of = &p->of;
+    const mote_conv_step_room_t r = mote_conv_step_room(p);
+    const int32_t next = of->rows.taps * of->cols.taps * of->depth;
+    int32_t *const words = (int32_t *)scratch;
+    for (int32_t begin = 0; begin < of->depth; begin += p->block) {
+        const int32_t some = mote_min(of->depth - begin, p->block);
+        int32_t element = begin;
+        uint32_t *vectors = (uint32_t *)words + r.vectors;
+        for (int32_t c = 0; c < some; c += 8, vectors += r.plane) {
+            mote_conv_step_vectors(of, &r, in + begin + c, some - c, vectors);
+        }
+        for (int32_t o = 0; o < of->step.channels; o++, element += next) {
+            const mote_step_channel_t channel = mote_step_channel(&of->step, size, number, o);
+            mote_conv_step_channel(p, &r, gradient + of->step.first + o, words);
+            mote_conv_step_weights(p, &channel, words, some, element, weights);
+        }
+    }
+}
+
+#endif

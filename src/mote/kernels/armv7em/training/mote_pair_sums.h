@@ -1,0 +1,102 @@
+/* mote_pair_sums.h: sums of eight channels over terms, each a factor and a vector, for cores with DSP instructions.
+ *
+ * Factors that are zero are no terms: about half of a gradient behind a RELU. A word of a vector has two numbers, a and b,
+ * as a + b * 2^23, so that SMLAL adds a factor times both to 64 bits at once. Sums of a stay below 2^22. */
+#ifndef MOTE_PAIR_SUMS_H
+#define MOTE_PAIR_SUMS_H
+
+#include "mote_common.h"
+
+#define MOTE_PAIR_BYTES 16 /* of a vector */
+#define MOTE_PAIR_MOST (((int32_t)1 << 22) - 1) /* the largest sum of products */
+
+typedef struct {
+    int32_t at, by; /* where the vector begins, in bytes, and its factor */
+} mote_pair_term_t;
+
+static inline uint32_t mote_pair(int32_t a, int32_t b) { return (uint32_t)a + ((uint32_t)b << 23); }
+
+/* A vector of eight channels less `zero`, or of fewer and zeros. */
+static inline void mote_pair_vector(const int8_t *from, int32_t channels, int32_t zero, uint32_t *to) {
+    if (channels >= 8) {
+        to[0] = mote_pair(from[0] - zero, from[1] - zero);
+        to[1] = mote_pair(from[2] - zero, from[3] - zero);
+        to[2] = mote_pair(from[4] - zero, from[5] - zero);
+        to[3] = mote_pair(from[6] - zero, from[7] - zero);
+        return;
+    }
+    for (int32_t i = 0; i < 8; i += 2) {
+        const int32_t a = i < channels ? from[i] - zero : 0, b = i + 1 < channels ? from[i + 1] - zero : 0;
+        to[i / 2] = mote_pair(a, b);
+    }
+}
+
+/* Terms of nothing, so that there are fours of them. */
+static inline int32_t mote_pair_fours(mote_pair_term_t *terms, int32_t count) {
+    for (; count % 4 != 0; count++) {
+        terms[count].at = terms[count].by = 0;
+    }
+    return count;
+}
+
+#if MOTE_DSP
+#define MOTE_PAIR_STEP \
+    "ldrd r1, r3, [r0], #8\n\t" \
+    "add r1, r1, r2\n\t" \
+    "ldrd r12, lr, [r1]\n\t" \
+    "smlal r4, r5, r3, r12\n\t" \
+    "smlal r6, r7, r3, lr\n\t" \
+    "ldrd r12, lr, [r1, #8]\n\t" \
+    "smlal r8, r9, r3, r12\n\t" \
+    "smlal r10, r11, r3, lr\n\t"
+
+/* Both sums of a pair, which is 2^22 more. */
+#define MOTE_PAIR_ADD(low, high) \
+    "ubfx r1, " low ", #0, #23\n\t" \
+    "sub r1, r1, #0x400000\n\t" \
+    "lsr " low ", " low ", #23\n\t" \
+    "orr " low ", " low ", " high ", lsl #9\n\t" \
+    "ldrd r12, lr, [r3]\n\t" \
+    "add r12, r12, r1\n\t" \
+    "add lr, lr, " low "\n\t" \
+    "strd r12, lr, [r3], #8\n\t"
+
+/* Adds `terms` up to `end`, one or more fours of them, of vectors from `base` on to eight sums. 35 instructions for four
+ * terms, and 55. */
+__attribute__((naked, noinline, unused)) static void mote_pair_sums(
+    const mote_pair_term_t *terms __attribute__((unused)), const mote_pair_term_t *end __attribute__((unused)),
+    const uint32_t *base __attribute__((unused)), int32_t *sums __attribute__((unused))) {
+    __asm__ volatile("push {r1, r3-r11, lr}\n\t"
+                     "mov r4, #0x400000\n\t"
+                     "mov r5, #0\n\t"
+                     "mov r6, r4\n\t"
+                     "mov r7, r5\n\t"
+                     "mov r8, r4\n\t"
+                     "mov r9, r5\n\t"
+                     "mov r10, r4\n\t"
+                     "mov r11, r5\n"
+                     "1:\n\t" MOTE_PAIR_STEP MOTE_PAIR_STEP MOTE_PAIR_STEP MOTE_PAIR_STEP
+                     "ldr r12, [sp]\n\t"
+                     "cmp r0, r12\n\t"
+                     "bne 1b\n\t"
+                     "ldr r3, [sp, #4]\n\t" MOTE_PAIR_ADD("r4", "r5") MOTE_PAIR_ADD("r6", "r7")
+                     MOTE_PAIR_ADD("r8", "r9") MOTE_PAIR_ADD("r10", "r11")
+                     "add sp, sp, #8\n\t"
+                     "pop {r4-r11, pc}\n\t");
+}
+#else
+static inline void mote_pair_sums(const mote_pair_term_t *terms, const mote_pair_term_t *end, const uint32_t *base,
+                                  int32_t *sums) {
+    const int32_t half = (int32_t)1 << 22;
+    for (int32_t i = 0; i < 4; i++) {
+        int64_t sum = half;
+        for (const mote_pair_term_t *t = terms; t < end; t++) {
+            sum += (int64_t)t->by * (int32_t)base[t->at / 4 + i];
+        }
+        sums[2 * i] += (int32_t)(sum & ((int32_t)1 << 23) - 1) - half;
+        sums[2 * i + 1] += (int32_t)(sum >> 23);
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+"""Steps and input gradients of int8 convolutions that learn, by terms of a gradient that are not zero:
+`mote_conv_step_pairs_s8.h`."""
+
+from __future__ import annotations
+
+from mote.kernels.armv7em.common import DSP
+from mote.kernels.contract import INT8, SIGNAL, Entry, Kernel, Needs, Packed, Params, Refusal, View
+from mote.kernels.portable.training.integer_steps import weights_step, weights_work
+from mote.ops.common import Axis
+from mote.ops.training.integer.steps import ConvStep, DepthwiseStep
+
+VECTOR = 16
+"""Bytes of a vector of eight channels."""
+TERM = 8
+"""Bytes of a term."""
+MOST_TERMS = 128
+"""Terms that are summed up at once."""
+BLOCKS = (32, 16, 8)
+"""Channels of the image at once: more of them go over the gradient less often."""
+ROOMY = 12288
+"""Bytes of working memory that more channels at once may take."""
+
+
+def _conv_step(view: View) -> Packed | Refusal:
+    op, g = view.the(ConvStep), view.graph
+    if isinstance(op, DepthwiseStep):
+        return Refusal("channels do not mix")
+    (_, rows, columns, depth), _ = op.images(g)
+    taps = op.vertical.kernel * op.horizontal.kernel
+    image = span(op.vertical, rows) * span(op.horizontal, columns)
+    terms = -(-min(op.positions(g), MOST_TERMS) // 4) * 4 * TERM
+    rooms = {block: terms + block * (4 * taps + VECTOR // 8 * image) for block in BLOCKS if block < depth + 8}
+    block = next((block for block, room in rooms.items() if room <= ROOMY), BLOCKS[-1])
+    params: Params = {"of": weights_step(view).params, "block": block}
+    return Packed("conv_step_pairs_s8", params, Entry(operands=(1, 2, 3, 4)), Needs(rooms[block]))
+
+
+def span(axis: Axis, size: int) -> int:
+    """The rows or columns that all windows together reach over."""
+    return (axis.size(size) - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
+
+
+KERNELS = (Kernel("conv_step_pairs_s8", (ConvStep,), INT8, _conv_step, isa=DSP, costs=SIGNAL, work=weights_work(1)),)
