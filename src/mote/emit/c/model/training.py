@@ -216,14 +216,14 @@ def declarations(own: Training, options: ProjectOptions) -> list[Definition]:
 
 def _begun(own: Training, options: ProjectOptions) -> str:
     """The comment on the function that begins a session."""
-    anew = "what the optimizer remembers is forgotten, what was learned stays"
+    anew = "what the optimizer remembers is forgotten, what was learned stays."
     if own.rate is None:
-        return f"Begin a session of training: {anew}. MOTE_BUSY in the middle of an inference."
+        return f"Begin a session of training: {anew}\nMOTE_BUSY in the middle of an inference."
     usual = f"{float(own.rate.initial.reshape(-1)[0]):g}"
     return (
-        f"Begin a session of training with a learning rate, such as {usual}: {anew}.\n"
-        "MOTE_BAD_STATE: the rate is not above 0. MOTE_BUSY in the middle of an inference. Without a session\n"
-        f"{options.name} learns with a rate of {usual}."
+        f"Begin a session of training with a learning rate, such as {usual}, which is the rate without a session:\n"
+        f"{anew} MOTE_BAD_STATE: the rate is not above\n"
+        "0. MOTE_BUSY in the middle of an inference."
     )
 
 

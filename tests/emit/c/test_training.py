@@ -1,0 +1,155 @@
+"""Firmware trains a model by the functions of its C."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile_graph
+from mote.compiler.settings import make_settings
+from mote.compiler.training import with_training
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.types import StateRole
+from mote.passes.training.labelled import loss_of, told
+from tests.deploy.update.update_bench import NO_LEAKS, SANITIZED
+from tests.emit.c.test_project import FLAGS, compiler_or_skip, run
+from tests.helpers.network import Net
+
+HERE = Path(__file__).parent
+SAMPLES, RATE, CURVE = 8, 0.01, 1e-5
+
+
+def classifier() -> Graph:
+    net = Net(0, "float32")
+    x = net.conv(net.input(1, 5, 4, 2), 3, 3, fused_activation_function="RELU")
+    x = net.fully_connected(net.flat(x), 4)
+    return tflite.parse(net.finish(net.op("SOFTMAX", [x], beta=1.0)), "classifier")
+
+
+def positions() -> Graph:
+    """A class for each pixel."""
+    net = Net(1, "float32")
+    x = net.conv(net.input(1, 2, 3, 2), 3, 1)
+    return tflite.parse(net.finish(net.op("SOFTMAX", [x], beta=1.0)), "positions")
+
+
+def regression() -> Graph:
+    net = Net(2, "float32")
+    return tflite.parse(net.finish(net.fully_connected(net.input(1, 6), 1)), "regression")
+
+
+def features() -> Graph:
+    net = Net(3, "int8")
+    return tflite.parse(net.finish(net.conv(net.input(1, 4, 4, 2), 5, 3)), "features")
+
+
+def compiled(graph: Graph, name: str, train: str, **options: object) -> Compiled:
+    return compile_graph(graph, make_settings("host", name=name, train=train, **options))
+
+
+def samples(graph: Graph, seed: int, few: int = 4) -> Array:
+    """As many as a session has: the same few again and again, so that there is something to learn."""
+    rng, t = np.random.default_rng(seed), graph.tensors[graph.inputs[0]]
+    drawn = rng.uniform(-100, 100, (few, t.size)) if t.dtype.integer else rng.normal(size=(few, t.size))
+    return np.tile(drawn, (SAMPLES // few, 1)).astype(t.dtype.numpy)
+
+
+def curve(graph: Graph, inputs: Array, right: Sequence[Array], rate: float | None = None) -> list[float]:
+    """The losses of the NumPy reference."""
+    loss = loss_of(graph)
+    assert loss is not None
+    states: Mapping[int, Array] = {
+        s.before: np.array([rate], np.float32) for s in graph.states if s.role is StateRole.RATE and rate is not None
+    }
+    losses = []
+    for x, wanted in zip(inputs, right, strict=True):
+        given = {graph.inputs[0]: x.reshape(graph.tensors[graph.inputs[0]].shape)}
+        states = graph.carried(graph.evaluate({**given, **states, **told(graph, wanted)}))
+        losses.append(float(states[loss.before][0]))
+    return losses
+
+
+def defined(name: str, values: Array) -> str:
+    """An array of C."""
+    kinds = {"float32": "float", "int32": "int32_t", "int8": "int8_t"}
+    shape = "".join(f"[{n}]" for n in values.shape)
+    numbers = ", ".join(map(repr, values.ravel().tolist()))
+    return f"static const {kinds[values.dtype.name]} {name}{shape} = {{{numbers}}};\n"
+
+
+def test_sessions_of_training(tmp_path: Path) -> None:
+    """The losses are the reference's; what is wrong changes nothing; what is not finite is not saved."""
+    rng = np.random.default_rng(5)
+    graphs = {"net": classifier(), "dots": positions(), "seen": features()}
+    trains = {"net": "last,0:momentum=0.9,decay=0.001", "dots": "last:rate=0.1", "seen": "prototype:classes=3"}
+    given = {name: samples(graph, 7, 2 if name == "seen" else 4) for name, graph in graphs.items()}
+    labels = np.tile(rng.integers(0, 4, SAMPLES // 2), 2).astype(np.int32)
+    dots = np.tile(rng.integers(-1, 3, (SAMPLES // 2, 6)), (2, 1)).astype(np.int32)
+    header = f"enum {{ SAMPLES = {SAMPLES}, DOTS_LABELS = 6 }};\n#define NET_RATE {RATE}f\n"
+    header += defined("net_labels", labels) + defined("dots_labels", dots)
+    header += "".join(defined(f"{name}_samples", values) for name, values in given.items())
+    (tmp_path / "samples.h").write_text(header)
+    for name, graph in graphs.items():
+        compiled(graph, name, trains[name]).write(tmp_path / name)
+    folders = [f"-I{name}" for name in graphs]
+    sources = [str(HERE / "training.c"), *(f"{name}/{name}.c" for name in graphs)]
+    run(
+        [compiler_or_skip("gcc"), *FLAGS, "-Wno-missing-braces", *SANITIZED, *folders, *sources, "-o", "train", "-lm"],
+        tmp_path,
+    )
+    done = subprocess.run(["./train"], cwd=tmp_path, env=NO_LEAKS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    printed = [line.split() for line in done.stdout.splitlines()]
+    for name, right, rate in (("net", labels.reshape(-1, 1), RATE), ("dots", dots.reshape(-1, 1, 2, 3), None)):
+        losses = [float(loss) for model, loss in printed if model == name]
+        wanted = curve(with_training(graphs[name], trains[name], ""), given[name], list(right), rate)
+        assert losses == pytest.approx(wanted, rel=CURVE) and losses[-1] < losses[SAMPLES // 2 - 1]
+
+
+USE = """\
+#include "net.hpp"
+#include <cmath>
+#include <cstdio>
+#define REQUIRE(fact) do { if (!(fact)) { std::printf("line %d: %s\\n", __LINE__, #fact); return 1; } } while (0)
+using mote::status;
+static uint64_t first[(NET_ARENA_BYTES + 7) / 8], second[(NET_ARENA_BYTES + 7) / 8];
+static float after(mote::net_model &model, float target, int steps) {
+    for (int i = 0; i < steps; i++) {
+        for (float &x : model.input()) x = 0.5f;
+        if (model.train_target(mote::view<const float>(&target, 1)) != status::ok) return NAN;
+    }
+    return model.loss();
+}
+int main() {
+    static mote::net_model a(first), b(second);
+    static uint8_t record[mote::net_model::weights_bytes];
+    const float two[2] = {1.0f, 2.0f};
+    REQUIRE(a && b && a.train_begin(0.0f) == status::bad_state && a.train_target(two) == status::bad_size);
+    REQUIRE(a.train_begin(0.1f) == status::ok && b.train_begin(0.1f) == status::ok);
+    const float before = after(a, 3.0f, 1);
+    REQUIRE(after(a, 3.0f, 30) < 0.01f * before && a.train_end() == status::ok);
+    REQUIRE(after(b, 3.0f, 1) == before); /* instances learn apart */
+    REQUIRE(a.export_weights(record) == status::ok && b.import_weights(record) == status::ok);
+    REQUIRE(after(b, 3.0f, 1) < 0.01f * before && b.train_end() == status::ok);
+    REQUIRE(std::isnan(after(b, NAN, 1)) && b.train_end() == status::bad_state && b.reset() == status::ok);
+    REQUIRE(b.train_end() == status::ok && after(b, 3.0f, 1) == before && a.train_end() == status::ok);
+    return 0;
+}
+"""
+
+
+def test_instances_of_the_class_learn_apart(tmp_path: Path) -> None:
+    """A regression, in an arena of the caller's."""
+    compiled(regression(), "net", "last", instances=True, caller_arena=True, cpp=True, single_file=True).write(tmp_path)
+    (tmp_path / "use.cpp").write_text(USE)
+    run([compiler_or_skip("gcc"), *FLAGS, "-c", "net.c"], tmp_path)
+    cpp = [compiler_or_skip("g++"), "-std=c++17", "-Wall", "-Wextra", "-Werror"]
+    run([*cpp, "use.cpp", "net.o", "-o", "use", "-lm"], tmp_path)
+    run(["./use"], tmp_path)
