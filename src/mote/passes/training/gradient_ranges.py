@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array, Quantization
 from mote.graph.types import DType, StateRole
@@ -37,7 +38,7 @@ def gradient_scales(graph: Graph, learned: Collection[int], logits: Logits, samp
     peaks: dict[int, list[float]] = {tensor: [] for tensor in gradients}
     for inputs, label in zip(samples.inputs, samples.labels, strict=True):
         exact = graph.evaluate(inputs)
-        share = 1 - logits.probability(exact, int(label.reshape(-1)[0]))
+        share = 1 - logits.probability(exact, _class(label, logits))
         if share > LEAST:
             given = initial | {told: label} | _reals(graph, step.inputs, exact)
             values = step.evaluate({i: given[i] for i in step.inputs})
@@ -53,6 +54,14 @@ def bias_quantization(graph: Graph, bias: int) -> Quantization:
     assert weights.quant is not None
     scale = np.broadcast_to(weights.quant.scale * np.float32(x.scale), graph.tensors[bias].shape)
     return Quantization(scale.astype(np.float32), np.zeros(scale.size, np.int64))
+
+
+def _class(label: Array, logits: Logits) -> int:
+    number, classes = int(label.reshape(-1)[0]), logits.tensor.size
+    if not 0 <= number < classes:
+        reason = f"label {number} is none of the model's {classes} classes"
+        raise MoteError(reason, where="option train_data", remedy=f"give labels from 0 to {classes - 1}")
+    return number
 
 
 def _reals(graph: Graph, tensors: Sequence[int], exact: Mapping[int, Array]) -> dict[int, Array]:

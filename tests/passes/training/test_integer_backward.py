@@ -1,0 +1,160 @@
+"""Steps of int8 training: gradients are those of float32 but for rounding, and every machine learns the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from mote.errors import MoteError
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.types import StateRole
+from mote.ops.control.control_flow import If
+from mote.ops.elementwise.quantize import dequantized
+from mote.ops.matrix.fully_connected import FullyConnected
+from mote.passes.training import gradient_ranges
+from mote.passes.training.backward import with_gradients
+from mote.passes.training.integer_backward import IntegerBackward, IntegerSgd, integer_training_graph
+from mote.passes.training.labelled import labelled, told
+from mote.passes.training.logits import logits_of
+from mote.passes.training.samples import Samples
+from tests.features.postprocess.scored import in_c, streamed
+from tests.helpers.network import Net
+from tests.helpers.support import emulated
+
+CLASSES = 5
+LIKE = 0.98
+"""The least cosine of the angle between a gradient in int8 and in float32, on average over samples."""
+JOINED = 0.05, -20
+"""The quantization of tensors that are concatenated."""
+SGD = IntegerSgd(0.01, seed=3)
+
+
+def network() -> Graph:
+    """A residual, padding apart, branches, strides, depthwise layers, all poolings, and a classifier."""
+    net = Net(3)
+    x = net.input(1, 12, 11, 3)
+    x = net.conv(x, 6, 3, fused_activation_function="RELU")
+    x = net.pool(x, 2, "MAX_POOL_2D")
+    x = net.add(x, net.conv(net.conv(x, 6, 3, fused_activation_function="RELU6"), 6, 1))
+    x = net.depthwise(net.pad(x, (0, 0), (1, 1), (1, 1), (0, 0)), 1, 3, stride=2, padding="VALID")
+    branches = net.depthwise(x, 1, 3, quant=JOINED), net.conv(x, 4, 1, quant=JOINED, fused_activation_function="RELU")
+    x = net.concatenate(3, *branches)
+    x = net.pool(net.conv(net.conv(x, 7, 3), 7, 3, stride=2), 2, stride=1)
+    x = net.fully_connected(net.fully_connected(net.mean(x), 8), CLASSES)
+    return tflite.parse(net.finish(net.op("SOFTMAX", [x], quant=(1 / 256, -128), beta=1.0)), "network")
+
+
+def constants(graph: Graph) -> set[int]:
+    """Weights and biases of all layers."""
+    return {i for op in graph.ops if op.weights for i in op.inputs[1:]}
+
+
+def samples(graph: Graph, count: int, seed: int = 0) -> Samples:
+    """A few images again and again, so that there is something to learn."""
+    rng = np.random.default_rng(seed)
+    x = graph.tensors[graph.inputs[0]]
+    few = [rng.integers(-128, 128, x.shape).astype(np.int8) for _ in range(CLASSES)]
+    labels = [np.array([k], np.int32) for k in rng.permutation(CLASSES)]
+    return Samples([{x.id: few[n % CLASSES]} for n in range(count)], [labels[n % CLASSES] for n in range(count)])
+
+
+def step_of(graph: Graph) -> Graph:
+    return next(op.branches[0] for op in graph.ops if isinstance(op, If))
+
+
+def steps(graph: Graph, given: Samples) -> list[dict[int, Array]]:
+    """The inputs of a program that learns them, with one inference among them that has no label."""
+    cases = [{**x, **told(graph, label)} for x, label in zip(given.inputs, given.labels, strict=True)]
+    label = next(s.before for s in graph.states if s.role is StateRole.LABEL)
+    return [*cases[:2], {**cases[0], label: np.full(1, -1, np.int32)}, *cases[2:]]
+
+
+def watched(graph: Graph) -> Graph:
+    """The program of a graph of training, which gives what it has learned, too."""
+    program = labelled(graph)
+    learned = (s.after for s in program.states if s.role is StateRole.LEARNED)
+    return replace(program, outputs=(*program.outputs, *learned)).verify()
+
+
+def test_gradients_are_those_of_float32() -> None:
+    """In float32 they are PyTorch's: `test_gradients.py`."""
+    graph = network()
+    learned, given = constants(graph), samples(graph, CLASSES)
+    walks: list[IntegerBackward] = []
+    run = IntegerBackward.run
+    with patch.object(IntegerBackward, "run", lambda self, *of: (walks.append(self), run(self, *of))[1]):
+        integers = integer_training_graph(graph, learned, SGD, given)
+    with patch.object(gradient_ranges, "with_gradients", wraps=with_gradients) as made:
+        gradient_ranges.gradient_scales(graph, learned, logits_of(graph), given)
+        reals, of_reals = with_gradients(*made.call_args.args)
+    cosines: dict[int, list[float]] = {t: [] for t in walks[0].complete}
+    for x, label in zip(given.inputs, given.labels, strict=True):
+        both = [_gradients(g, graph, x, label) for g in (integers, reals)]
+        for t, at in walks[0].complete.items():
+            a, b = dequantized(both[0][at], step_of(integers).tensors[at]).reshape(-1), both[1][of_reals[t]].reshape(-1)
+            cosines[t].append(float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b) + 1e-30)))
+    assert {t for t, own in cosines.items() if np.mean(own) < LIKE} == set()
+    assert len(cosines) > 15
+
+
+def _gradients(training: Graph, model: Graph, x: Mapping[int, Array], label: Array) -> dict[int, Array]:
+    """All tensors of a step, from the activations of the int8 model."""
+    exact = training.evaluate(x) if training.tensors[training.inputs[0]].dtype == "int8" else model.evaluate(x)
+    real = training.tensors[training.inputs[0]].dtype != "int8"
+    known = {i: dequantized(v, model.tensors[i]) if real and i in model.tensors else v for i, v in exact.items()}
+    given = {s.before: s.initial for s in training.states} | known | told(training, label)
+    step = step_of(training)
+    return step.evaluate({i: given[i] for i in step.inputs})
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m4", "cortex-m55"])
+def test_c_learns_the_bits_of_the_reference(target: str) -> None:
+    graph = network()
+    training = integer_training_graph(graph, constants(graph), SGD, samples(graph, CLASSES))
+    program, given = watched(training), steps(training, samples(graph, 8))
+    made = in_c(program, given, target if target == "host" else emulated(target))
+    for wanted, got in zip(streamed(program, given), made, strict=True):
+        for t, x, y in zip(program.outputs, wanted, got, strict=True):
+            np.testing.assert_array_equal(y, x, err_msg=str(program.tensors[t]))
+
+
+def test_it_learns() -> None:
+    """A few random images and their labels by heart."""
+    graph = network()
+    training = integer_training_graph(graph, constants(graph), SGD, samples(graph, CLASSES))
+    given = steps(training, samples(graph, 60))
+    label = next(iter(told(training, np.zeros(1, np.int32))))
+    scores = [values[0].reshape(-1) for values in streamed(labelled(training), given)]
+    right = [int(s.argmax()) == int(case[label][0]) for s, case in zip(scores, given, strict=True)]
+    assert sum(right[-CLASSES:]) >= CLASSES - 1 > sum(right[:CLASSES])
+
+
+def test_the_last_layer_needs_no_samples() -> None:
+    graph = network()
+    last = [op for op in graph.ops if isinstance(op, FullyConnected)][-1]
+    made = integer_training_graph(graph, last.inputs[1:], SGD)
+    assert [op.kind for op in step_of(made).ops].count("CONV_2D_STEP") == 1
+    assert [s.role for s in made.states].count(StateRole.LEARNED) == 2
+
+
+def test_what_cannot_learn() -> None:
+    graph = network()
+    with pytest.raises(MoteError) as caught:
+        integer_training_graph(graph, constants(graph), SGD)
+    assert "scales of int8 gradients" in caught.value.reason and "--train-data" in caught.value.remedy
+    wrong = Samples(samples(graph, 1).inputs, [np.array([CLASSES], np.int32)])
+    with pytest.raises(MoteError) as caught:
+        integer_training_graph(graph, constants(graph), SGD, wrong)
+    assert caught.value.reason == f"label {CLASSES} is none of the model's {CLASSES} classes"
+    net = Net(0)
+    x = net.op("LOGISTIC", [net.conv(net.input(1, 4, 4, 2), 3)], quant=(1 / 256, -128))
+    model = tflite.parse(net.finish(net.fully_connected(net.mean(x), CLASSES)), "model")
+    with pytest.raises(MoteError) as caught:
+        integer_training_graph(model, constants(model), SGD, samples(model, 2))
+    assert caught.value.reason == "there is no int8 gradient of LOGISTIC" and "LOGISTIC" in caught.value.where
