@@ -12,7 +12,7 @@ from mote.ops.common import Axis
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient, IntegerDepthwiseInputGradient
 from mote.ops.training.integer.masks import ActivationMask, MaskedGradient, MaxPoolSpread, MaxPoolTaps
 from mote.ops.training.window_gradients import ConvInputGradient, DepthwiseInputGradient, MaxPoolGradient
-from tests.helpers.support import emulated
+from tests.helpers.support import HOST_DSP, emulated
 from tests.ops.training.integer.pieces import agree, piece, quantized, tensors
 from tests.ops.training.single import evaluate
 
@@ -69,6 +69,7 @@ def layers() -> list[Graph]:
         conv((6, 6), 3, 4, STRIDED, STRIDED),
         conv((7, 5), 2, 5, SPREAD, Axis(3, stride=3, before=2, after=2)),
         conv((4, 4), 5, 3, Axis(1, stride=2), Axis(1, stride=2)),
+        conv((3, 4), 9, 140, SAME, Axis(3, stride=4, before=1, after=1)),
         dense(9, 4),
         depthwise((5, 4), 6, SAME, SAME),
         depthwise((6, 7), 3, STRIDED, Axis(3, stride=2, before=1, after=1)),
@@ -85,8 +86,9 @@ def several() -> list[Graph]:
     ]
 
 
-def test_c_has_the_bits_of_the_reference() -> None:
-    agree(several(), "host", 12)
+@pytest.mark.parametrize("target", ["host", HOST_DSP])
+def test_c_has_the_bits_of_the_reference(target: str) -> None:
+    agree(several(), target, 12)
 
 
 def test_a_core_has_the_bits_of_the_reference() -> None:

@@ -1,12 +1,16 @@
 """Steps and input gradients of int8 convolutions that learn, by terms of a gradient that are not zero:
-`mote_conv_step_pairs_s8.h`."""
+`mote_conv_step_pairs_s8.h` and `mote_conv_input_gradient_pairs_s8.h`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, SIGNAL, Entry, Kernel, Needs, Packed, Params, Refusal, View
+from mote.kernels.portable.training.integer_gradients import conv_input_gradient, input_gradient_work
 from mote.kernels.portable.training.integer_steps import weights_step, weights_work
 from mote.ops.common import Axis
+from mote.ops.training.integer.input_gradients import IntegerConvInputGradient
 from mote.ops.training.integer.steps import ConvStep, DepthwiseStep
 
 VECTOR = 16
@@ -17,6 +21,8 @@ MOST_TERMS = 128
 """Terms that are summed up at once."""
 BLOCKS = (32, 16, 8)
 """Channels of the image at once: more of them go over the gradient less often."""
+SUMS = 32
+"""Bytes of the sums of eight channels."""
 ROOMY = 12288
 """Bytes of working memory that more channels at once may take."""
 
@@ -29,10 +35,19 @@ def _conv_step(view: View) -> Packed | Refusal:
     taps = op.vertical.kernel * op.horizontal.kernel
     image = span(op.vertical, rows) * span(op.horizontal, columns)
     terms = -(-min(op.positions(g), MOST_TERMS) // 4) * 4 * TERM
-    rooms = {block: terms + block * (4 * taps + VECTOR // 8 * image) for block in BLOCKS if block < depth + 8}
+    rooms = {block: terms + block // 8 * (SUMS * taps + VECTOR * image) for block in BLOCKS if block < depth + 8}
     block = next((block for block, room in rooms.items() if room <= ROOMY), BLOCKS[-1])
     params: Params = {"of": weights_step(view).params, "block": block}
     return Packed("conv_step_pairs_s8", params, Entry(operands=(1, 2, 3, 4)), Needs(rooms[block]))
+
+
+def _conv_input_gradient(view: View) -> Packed:
+    op, g = view.the(IntegerConvInputGradient), view.graph
+    vectors = op.terms_of(g) * VECTOR
+    rows = (op.vertical.kernel - 1) * op.vertical.dilation + 1
+    terms = -(-min(op.given_channels(g), MOST_TERMS) // 4) * 4 * TERM
+    scratch = vectors + rows * op.size[1] * SUMS + terms
+    return replace(conv_input_gradient(view), name="conv_input_gradient_pairs_s8", needs=Needs(scratch))
 
 
 def span(axis: Axis, size: int) -> int:
@@ -40,4 +55,15 @@ def span(axis: Axis, size: int) -> int:
     return (axis.size(size) - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
 
 
-KERNELS = (Kernel("conv_step_pairs_s8", (ConvStep,), INT8, _conv_step, isa=DSP, costs=SIGNAL, work=weights_work(1)),)
+KERNELS = (
+    Kernel("conv_step_pairs_s8", (ConvStep,), INT8, _conv_step, isa=DSP, costs=SIGNAL, work=weights_work(1)),
+    Kernel(
+        "conv_input_gradient_pairs_s8",
+        (IntegerConvInputGradient,),
+        INT8,
+        _conv_input_gradient,
+        isa=DSP,
+        costs=SIGNAL,
+        work=input_gradient_work(1),
+    ),
+)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import INT8, OTHER, Call, Entry, Kernel, Needs, Packed, Params, Structs, View, signature
+from mote.kernels.contract import (
+    INT8,
+    OTHER,
+    SIGNAL,
+    Call,
+    Entry,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Structs,
+    View,
+    signature,
+)
 from mote.kernels.pack.params import scale_params
 from mote.kernels.portable.training.integer_steps import axis_params
 from mote.ops.training.integer.input_gradients import (
@@ -53,7 +67,7 @@ def _of(view: View) -> Params:
     }
 
 
-def _conv(view: View) -> Packed:
+def conv_input_gradient(view: View) -> Packed:
     op, g = view.the(IntegerConvInputGradient), view.graph
     ((mult,), (shift,)) = (x.tolist() for x in op.scaling(g))
     params: Params = {"of": _of(view), **scale_params(mult, shift), "factor": op.factors(g).astype(np.int16)}
@@ -67,6 +81,13 @@ def _depthwise(view: View) -> Packed:
     return Packed("depthwise_input_gradient_s8", params, Entry(operands=(0, 1)))
 
 
+def input_gradient_work(cycles: float) -> Callable[[View], float]:
+    """Cycles for each product, and those of each element of the result."""
+    return lambda view: cycles * view.op.macs(view.graph) + RESULT_CYCLES * view.output.size
+
+
+RESULT_CYCLES = 20
+"""Cycles of rescaling a sum."""
 BITS = signature(DType.INT8, DType.UINT8)
 MASKS, INPUTS = "masks_s8", "input_gradients_s8"
 KERNELS = (
@@ -74,6 +95,14 @@ KERNELS = (
     Kernel("masked_gradient_s8", (MaskedGradient,), INT8, _masked, MASKS, costs=OTHER),
     Kernel("max_pool_taps_s8", (MaxPoolTaps,), BITS, _taps, MASKS, costs=OTHER),
     Kernel("max_pool_spread_s8", (MaxPoolSpread,), INT8, _spread, MASKS, costs=OTHER),
-    Kernel("conv_input_gradient_s8", (IntegerConvInputGradient,), INT8, _conv, INPUTS, costs=OTHER),
+    Kernel(
+        "conv_input_gradient_s8",
+        (IntegerConvInputGradient,),
+        INT8,
+        conv_input_gradient,
+        INPUTS,
+        costs=SIGNAL,
+        work=input_gradient_work(6),
+    ),
     Kernel("depthwise_input_gradient_s8", (IntegerDepthwiseInputGradient,), INT8, _depthwise, INPUTS, costs=OTHER),
 )
