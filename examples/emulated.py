@@ -1,40 +1,23 @@
-"""Firmware of the examples that listen: built with the compiler that is installed, and run on an emulated core."""
+"""Firmware of the examples that listen: a recording is their microphone."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from in_emulator import Ran, run_program
 from numpy.typing import NDArray
 
 import mote
-from mote import toolchain
-from mote.compiler.artifacts import artifacts
 from mote.compiler.settings import Settings
 from mote.emit.c.project import Project
-from mote.errors import MoteError
 from mote.package.adapters.sources import Recording, recording_files, source_files
 from mote.plan.plan import Plan
-from mote.toolchain.emulators import command
-from mote.toolchain.firmware.usage import Usage
 
 RATE = 16000
-SECONDS = 300
-"""How long the emulator may take."""
 Sound = NDArray[np.int16]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What firmware printed, and the memories that it takes."""
-
-    lines: list[str]
-    usage: Usage | None
 
 
 def run_firmware(
@@ -49,19 +32,7 @@ def run_firmware(
     """Builds a model, a recording as its microphone, a program and files beside it, and runs the program to its end."""
     recording = recording_files(Recording(sound, block, RATE))
     program = {**source_files(["memory"]), **recording, **(beside or {}), "main.c": main.read_text(encoding="utf-8")}
-    made = artifacts(project, plans, settings, ["elf"], program)
-    with TemporaryDirectory(prefix="mote-") as folder:
-        elf = Path(folder, "firmware.elf")
-        content = made.files[f"{project.options.name}.elf"]
-        elf.write_bytes(content if isinstance(content, bytes) else content.encode())
-        emulator = toolchain.find_emulator(settings.target, "qemu")
-        words = command(elf, settings.target, emulator, counts=False)
-        done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-    if done.returncode:
-        raise MoteError(f"the firmware ended with status {done.returncode}: {(done.stdout + done.stderr)[-500:]}")
-    return Ran((done.stdout + done.stderr).splitlines(), made.usage)
+    return run_program(project, plans, settings, program)
 
 
 def reference(model: str, steps: str, sounds: Sound) -> NDArray[np.int8]:
