@@ -24,7 +24,7 @@ from mote.passes import Saving
 from mote.plan.memory.traffic import traffic
 from mote.plan.plan import Plan
 from mote.plan.selection.cores import alone
-from mote.plan.selection.estimate import estimate
+from mote.plan.selection.estimate import estimate, training_cost
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,13 @@ class Compiled:
 
     @cached_property
     def cost(self) -> int:
-        """Estimated cost of an inference, in the unit of the target's costs."""
-        return round(estimate(self.settings.costs, self.plan))
+        """Estimated cost of an inference, in the unit of the target's costs; without a label where the model learns."""
+        return round(estimate(self.settings.costs, self.plan)) - self.training_cost
+
+    @cached_property
+    def training_cost(self) -> int:
+        """Estimated cost of a step of training, beside that of its inference; 0 where the model does not learn."""
+        return round(training_cost(self.settings.costs, self.plan))
 
     @cached_property
     def one_core_cost(self) -> int:

@@ -54,7 +54,7 @@ from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.memory.several_memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
-from mote.plan.selection.estimate import estimate
+from mote.plan.selection.estimate import estimate, training_cost
 from mote.plan.selection.request import Lowering, Policy
 from mote.progress import Say, silent
 from mote.targets import Memory
@@ -226,7 +226,8 @@ def _room(plan: Plan, settings: Settings) -> int:
 
 def _estimate(plan: Plan, settings: PlanOptions) -> str:
     """The estimate with three digits: all that it is worth, and equal with any version of Python."""
-    return f"{float(f'{estimate(settings.costs, plan):.3g}'):.0f} {settings.costs.unit}"
+    cost = estimate(settings.costs, plan) - training_cost(settings.costs, plan)
+    return f"{float(f'{cost:.3g}'):.0f} {settings.costs.unit}"
 
 
 def output_labels(graph: Graph, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

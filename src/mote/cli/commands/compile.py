@@ -16,13 +16,16 @@ from mote.compiler.code_size import CodeSize
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
+from mote.emit.c.model.weights import learned
 from mote.emit.c.options import CONSTANTS
 from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
+from mote.passes.training.choice import BIAS
 from mote.pictures.memory import traffic_lines
 from mote.plan.plan import Halved, Plan
+from mote.plan.selection.estimate import estimate
 from mote.project.making import BuildRecipe, ModelAdapter, adapter_of, make
 
 
@@ -203,7 +206,11 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
         "code": None if code.estimated else code.nbytes,
         "code_estimate": {"bytes": code.nbytes, "reason": code.estimated} if code.estimated else None,
     }
-    return about | {"folder": folder, "encryption": encryption(compiled) if compiled.settings.encrypt else None}
+    return about | {
+        "folder": folder,
+        "encryption": encryption(compiled) if compiled.settings.encrypt else None,
+        "training": training(compiled) if compiled.settings.train else None,
+    }
 
 
 def encryption(compiled: Compiled) -> dict[str, int]:
@@ -217,6 +224,38 @@ def encryption(compiled: Compiled) -> dict[str, int]:
         "ram": compiled.plan.ram - without.ram,
         "plain": compiled.project.plain,
     }
+
+
+def training(compiled: Compiled) -> dict[str, int]:
+    """What learns, the bytes of it that are saved, and what that costs beside an inference without training."""
+    without = line.planned(compiled.source, replace(compiled.settings, train="", train_data=""))
+    states, source = learned(compiled.plan), compiled.source
+    read = [
+        (op, s.initial.size, op.inputs.index(s.before)) for s in states for op in source.consumers.get(s.before, [])
+    ]
+    return {
+        "weights": sum(size for op, size, position in read if position < BIAS),
+        "biases": sum(size for op, size, position in read if position >= BIAS),
+        "layers": len({op.index for op, *_ in read}),
+        "learned": sum(s.initial.nbytes for s in states),
+        "ram": compiled.plan.ram - without.ram,
+        "arena_without": without.arena,
+        "step": compiled.cost + compiled.training_cost,
+        "inference_without": round(estimate(compiled.settings.costs, without)),
+    }
+
+
+def training_line(compiled: Compiled) -> str:
+    """What learns, and what that costs."""
+    cost = training(compiled)
+    own = f"{cost['weights']:,} weights and {cost['biases']:,} biases in {cost['layers']} layers learn"
+    what = own if cost["layers"] else f"{compiled.settings.train.partition(':')[0]} learns"
+    unit, times = compiled.settings.costs.unit, cost["step"] / max(cost["inference_without"], 1)
+    return (
+        f"{what}, {cost['learned']:,} bytes of what is learned, {cost['ram']:,} bytes of RAM beside inference (arena"
+        f" {compiled.plan.arena:,} instead of {cost['arena_without']:,}), a step with its inference is estimated at"
+        f" {cost['step']:,} {unit} ({times:.2f} times an inference of the model without training)"
+    )
 
 
 def two_cores_line(compiled: Compiled) -> str:
@@ -258,6 +297,8 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
             f"  encryption: an inference decrypts {cost['decrypted']:,} bytes, {cost['at_once']:,} at most at once;"
             f" {cost['ram']:,} bytes of RAM more than without; {cost['plain']:,} bytes of constants are not encrypted"
         )
+    if compiled.settings.train:
+        show(f"  training: {training_line(compiled)}")
     if plan.graph.states:
         show(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
     if compiled.project.options.step_bound is not None:

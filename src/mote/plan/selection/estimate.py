@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mote.graph import Graph, Rows
+from mote.graph.types import StateRole
 from mote.kernels.contract import Packed
 from mote.kernels.cost import Costs
+from mote.ops.control.control_flow import If
 from mote.plan.plan import Plan
 from mote.plan.scheduling.rows import Arrival, Work
+
+
+def training_cost(costs: Costs, plan: Plan) -> float:
+    """The part of a plan's cost that only inferences with a label have: the branch that learns."""
+    learned = {s.after for s in plan.graph.states if s.role is StateRole.LEARNED}
+    return sum(
+        cost
+        for (op, _), cost in zip(plan.works, layer_costs(costs, plan), strict=True)
+        if isinstance(op, If) and not learned.isdisjoint(op.outputs)
+    )
 
 
 def extra_by_rows(costs: Costs, graph: Graph, work: Work) -> float:
