@@ -485,9 +485,19 @@ def settings(arguments: argparse.Namespace, **others: Any) -> Settings:
     names = {"trust_target", "point", "pins", *(field.name for field in fields(Settings))}
     options = {name: value for name, value in given.items() if name in names}
     options |= {"kernels": given.get("kernel", []), "shrink": not arguments.no_shrink, **reading(arguments)}
+    if "train_data" not in others and given.get("train_data") and are_files(given["train_data"]):
+        options["train_data"] = _train_data(arguments)
     if given.get("board") and options["target"] == DEFAULT_TARGET:
         options["target"] = board_target(given["board"])
     return make_settings(**options | others)
+
+
+def _train_data(arguments: argparse.Namespace) -> Dataset:
+    """Sounds or images to learn from, as the model takes them: behind the steps that are compiled before it, or those
+    in the metadata of its file."""
+    model = arguments.model[0] if isinstance(arguments.model, list) else arguments.model
+    steps = getattr(arguments, "preprocess", "") or model_steps(model)
+    return dataset(arguments.train_data, preprocess=steps or None, labelled=True)
 
 
 def write_picture(path: str | None, draw: Callable[[], str]) -> None:

@@ -29,7 +29,7 @@ class CommonOptions(TypedDict, total=False):
     hop: int
     causal: bool
     train: str | Sequence[str]
-    train_data: str | Path
+    train_data: Any
     preprocess: str
     postprocess: str
     optimize: str

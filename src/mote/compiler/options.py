@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mote.data.dataset import dataset
+from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.frontends.labels import read_labels
@@ -66,8 +68,8 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
         values["backend"] = _backends(values["backend"])
     if "train" in values:
         values["train"] = ",".join(_names("train", values["train"]))
-    if isinstance(values.get("train_data"), Path):
-        values["train_data"] = str(values["train_data"])
+    if "train_data" in values:
+        values["train_data"] = _samples(values["train_data"])
     if "labels" in values:
         values["labels"] = _labels(values["labels"])
     return values if point is None else values | point_settings(point)
@@ -249,6 +251,16 @@ def check_names(options: Iterable[str], settings: type) -> None:
             raise MoteError(f"there is no option '{name}'", remedy=remedy)
 
 
+def _samples(data: Any) -> str | Dataset:
+    """Samples with labels: a file, which is read when they are needed, or what `mote.dataset` makes of an object."""
+    if isinstance(data, str | Path):
+        return str(data)
+    try:
+        return dataset(data, labelled=True)
+    except MoteError as error:
+        raise MoteError(error.reason, where="option train_data", remedy=error.remedy) from None
+
+
 def check_types(settings: Any) -> None:
     """Refuses settings of the wrong type."""
     for f in fields(settings):
@@ -276,6 +288,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Target": (lambda v: isinstance(v, Target), "a target"),
     "bool": (lambda v: isinstance(v, bool), "True or False"),
     "str": (lambda v: isinstance(v, str), "a string"),
+    "str | Dataset": (lambda v: isinstance(v, str | Dataset), "samples"),
     "int": (_whole, "an integer"),
     "int | None": (lambda v: v is None or _whole(v), "an integer"),
     "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),

@@ -12,6 +12,7 @@ from mote.boards.boards_file import boards_file
 from mote.boards.placing import target_of
 from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
 from mote.compiler.pins_file import with_pins
+from mote.data.dataset_type import Dataset
 from mote.emit.c.encryption import read_key
 from mote.errors import MoteError
 from mote.frontends import EDGES, FEATURES
@@ -92,10 +93,11 @@ class PassOptions(TargetOptions):
     causal: bool = False
     """Allow causal padding: zeros at the window's edges become earlier elements of the stream."""
     train: str = ""
-    """What the model learns on the device (`mote.passes.training.spec`): layers, biases, what budgets choose, or a
+    """Training on the device (`mote.passes.training.spec`): of layers, of biases, of what budgets choose, or of a
     learner. Empty: nothing."""
-    train_data: str = ""
-    """A file or folder of samples with labels, for the ranges of int8 gradients and for what budgets choose."""
+    train_data: str | Dataset = ""
+    """Samples with labels, or the file or folder that has them: for the ranges of int8 gradients and for what budgets
+    choose."""
 
 
 @dataclass(frozen=True, kw_only=True)

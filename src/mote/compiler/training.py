@@ -18,8 +18,8 @@ from mote.passes.training.trained import default_loss, trained
 
 
 @lru_cache(maxsize=4)
-def with_training(graph: Graph, stated: str, data: str) -> Graph:
-    """The model with what it learns, measured on samples in a file where one is named."""
+def with_training(graph: Graph, stated: str, data: str | Dataset) -> Graph:
+    """The model with what it learns, measured on samples where there are some."""
     spec = parsed(stated)
     return trained(graph, spec, samples(graph, spec, dataset(data, labelled=True)) if data else None)
 
