@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -16,6 +17,8 @@ from mote.data.scale import scale_warnings
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation.inferences import as_real, as_taken, channels_moved_to, posed
 from mote.evaluation.layer_noise import LayerNoise, comparable, layer_noise
+from mote.evaluation.learning.learned import Tools, evaluate_learning
+from mote.evaluation.learning.learner import Lessons
 from mote.evaluation.on_core import on_core
 from mote.evaluation.result import Against, Evaluation
 from mote.evaluation.runners import THRESHOLD, How, answers_here, by_reference, compiled_of, rated_by, worst_of
@@ -52,6 +55,9 @@ def evaluate(
     compiler: str | None = None,
     emulator: str | None = None,
     board: str | None = None,
+    keep: Any = None,
+    epochs: int | None = None,
+    seed: int = 0,
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> Evaluation:
@@ -62,13 +68,22 @@ def evaluate(
     preprocessing before the model computes on a device (`dataset(data, preprocess=...)`).
 
     `metric` is top1, topK, auc, rmse, mae or events; without one it is what suits answers and labels. In recordings
-    `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed."""
+    `event` is the class whose score has to exceed `threshold`. `worst` inputs are listed.
+
+    With `train` and `train_data` (`mote.compile`) the model is scored before and after it has learned these samples as
+    a device does, one by one: each once in their order, or in so many `epochs`, shuffled by `seed`. `keep` are samples
+    of what it knew before: how much of that it forgets."""
     check_at_least("samples", samples or 0, 0)
     check_at_least("worst", worst, 0)
     compiled = compiled_of(model, settings, options, example_inputs, say, board)
     given = dataset(data, labelled=True)
     how = How(_checked(metric or "", given), event, threshold, worst)
+    _check_training(compiled, given, {"keep": keep, "epochs": epochs}, {"against": against, "board": board})
     with naming(compiled.path):
+        if compiled.settings.train:
+            lessons = Lessons(dataset(compiled.settings.train_data, labelled=True), epochs, seed)
+            kept = None if keep is None else dataset(keep, labelled=True)
+            return evaluate_learning(compiled, lessons, given, kept, how, Tools(compiler, emulator, samples), say)
         graph = compiled.plan.graph
         taken = as_taken(graph, given)
         questions = posed(graph, taken, axis=compiled.settings.stream)
@@ -97,6 +112,25 @@ def _checked(metric: str, data: Dataset) -> str:
     raise MoteError(
         f"'{metric}' is no metric of a recording", where="option metric", remedy=f"omit it, or use '{EVENTS}'"
     )
+
+
+def _check_training(compiled: Compiled, data: Dataset, training: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+    """Refuses options of training without it, and with it those that are not for models that learn."""
+    learns = bool(compiled.settings.train)
+    wrong = next((name for name, value in (others if learns else training).items() if value is not None), None)
+    if wrong is not None:
+        remedy = "omit it, or --train" if learns else "say what learns: --train last"
+        raise MoteError(
+            f"is for models that {'do not ' if learns else ''}learn", where=f"option {wrong}", remedy=remedy
+        )
+    if learns and not compiled.settings.train_data:
+        raise MoteError("has nothing to learn", where="option train", remedy="give samples: --train-data DATA")
+    if learns and data.stream is not None:
+        remedy = "cut it into samples: a folder with one folder per class"
+        raise MoteError(
+            "is a recording, and training is judged by samples with labels", where=data.where, remedy=remedy
+        )
+    check_at_least("epochs", training["epochs"] or 1, 1)
 
 
 def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how: How, say: Say) -> Against:

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 from mote.evaluation.layer_noise import LayerNoise
+from mote.evaluation.learning.result import Learning
 from mote.metrics import Score
 from mote.notebook import card, folded, table
 
@@ -116,6 +117,8 @@ class Evaluation:
     """The samples with the largest errors."""
     notes: Sequence[str] = ()
     """Warnings and notes about how the data was interpreted."""
+    learning: Learning | None = None
+    """The gain of training, where the model learns: everything else is then of the model after it."""
 
     def __repr__(self) -> str:
         score, against = self.score, self.against
@@ -148,8 +151,8 @@ class Evaluation:
 
     @property
     def passed(self) -> bool:
-        """Whether the core's outputs equal the host's."""
-        return self.core is None or self.core.passed
+        """Whether the core's outputs equal the host's, and training gave finite weights, as the reference has them."""
+        return (self.core is None or self.core.passed) and (self.learning is None or self.learning.passed)
 
     def json(self) -> dict[str, Any]:
         """As JSON types; numbers that are not finite become text."""
@@ -182,6 +185,7 @@ class Evaluation:
                 "layer_samples": against.samples,
                 "worst": [asdict(answer) for answer in against.worst],
             },
+            "learning": self.learning and self.learning.json(),
         }
         plain = _plain(summary)
         assert isinstance(plain, dict)

@@ -128,10 +128,15 @@ def by_reference(compiled: Compiled, questions: Posed, answers: Sequence[Array],
         done(i + 1, len(questions))
     theirs = [as_in_model(t, rows) for t, rows in zip(tensors, outputs, strict=True)]
     after = slice(questions.warm, None)
-    pairs = [(a[after], b[after]) for a, b in zip(answers, theirs, strict=True)]
+    same, apart = agreement([a[after] for a in answers], [b[after] for b in theirs])
+    return ByReference(name, rated_by(how, graph, theirs[0], questions), same, apart)
+
+
+def agreement(answers: Sequence[Array], theirs: Sequence[Array]) -> tuple[int, float]:
+    """On how many samples all outputs are equal, and their largest difference."""
+    pairs = list(zip(answers, theirs, strict=True))
     same = np.all([_same_rows(a, b) for a, b in pairs], axis=0)
-    apart = max(compare(a, b)[0] for a, b in pairs)
-    return ByReference(name, rated_by(how, graph, theirs[0], questions), int(np.count_nonzero(same)), apart)
+    return int(np.count_nonzero(same)), max(compare(a, b)[0] for a, b in pairs)
 
 
 def _same_rows(one: Array, other: Array) -> Array:

@@ -48,16 +48,19 @@ MOST_SAMPLES = 64
 
 
 def evaluate(
-    graph: Graph, cases: Sequence[Mapping[int, Array]], wanted: Collection[int] | None = None
+    graph: Graph,
+    cases: Sequence[Mapping[int, Array]],
+    wanted: Collection[int] | None = None,
+    started: Mapping[int, Array] | None = None,
 ) -> Iterator[dict[int, Array]]:
     """Yields batches of the values of inputs and activations (of `wanted` ones, if given), for cases by input ids. n
-    samples of a tensor [1, ..] are [n, ..], of others [n, *shape]. Every case starts from the initial states, unless
-    cases are steps of a stream."""
+    samples of a tensor [1, ..] are [n, ..], of others [n, *shape]. Every case starts from the initial states, or those
+    given as `started`, unless cases are steps of a stream."""
     kept = {*graph.inputs, *graph.producers} if wanted is None else set(wanted)
     stream = is_stream(graph)
     size = 1 if stream else _samples(graph)
     rest = iter(cases)
-    states: dict[int, Array] = {s.before: s.initial for s in graph.states}
+    states: dict[int, Array] = {s.before: s.initial for s in graph.states} | dict(started or {})
     while chunk := list(islice(rest, size)):
         values = _batch(graph, chunk, kept | {s.after for s in graph.states} if stream else kept, states)
         if stream:

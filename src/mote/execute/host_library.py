@@ -20,6 +20,7 @@ from mote.compiler.firmware import not_run, simulation
 from mote.compiler.line import CompilerInput, emitted
 from mote.compiler.settings import Settings
 from mote.emit.c.encryption import WeightCipher
+from mote.emit.c.model.states import HEAD, saved_bytes
 from mote.emit.c.programs import glue
 from mote.errors import MoteError, naming
 from mote.graph import Graph, Tensor
@@ -34,12 +35,16 @@ from mote.toolchain.devices import Answers, Simulation
 
 GLUE, BATCH, DECRYPT, DEVICE = "mote_glue.c", "mote_batch.c", "mote_decrypt.c", "mote_device.c"
 """C files added to those of the model."""
-SAME_RESULTS = ("io", "numerics", "shrink", "stream", "hop", "causal", "postprocess", "labels")
+SAME_RESULTS = (
+    *("io", "numerics", "shrink", "stream", "hop", "causal", "train", "train_data", "postprocess", "labels"),
+)
 """Settings that say what a model computes; all others say how."""
 OFTEN = 0.25
 """Seconds between progress callbacks and checks for signals."""
 WORTH_THREADS = 1.0
 """Seconds of work that are worth more than one thread."""
+PIECE = 64
+"""Inferences of a running model between two callbacks."""
 _LOOP = """\
 #include <string.h>
 
@@ -117,15 +122,15 @@ class HostModel:
         """Compiles the library now instead of at the first run."""
         self.begin(0)
 
+    def started(self) -> RunningModel:
+        """The model at its initial states, which it then keeps: until it is run or started anew."""
+        return RunningModel(self, self.begin(0))
+
     def run(self, cases: Sequence[Mapping[int, Array]], *, stream: bool = False, done: Done = nobody) -> list[Array]:
         """All outputs of all inferences in the model's layout: [N, ...], without a leading axis of 1. Every inference
         starts from the initial states, unless they are one `stream`: then outputs are valid from inference
         `graph.warm_up` on."""
-        graph, count = self.graph, len(cases)
-        self._answers.failure = None
-        given = [_stacked(graph.tensors[t], [case[t] for case in cases]) for t in graph.inputs]
-        results = [np.zeros((count, *t.shape), t.dtype.numpy) for t in (graph.tensors[o] for o in graph.outputs)]
-        job = _Job(given, results, not stream and bool(graph.states), self.compiled.path, self._answers)
+        count, job = len(cases), self.job(cases, fresh=not stream and bool(self.graph.states))
         first = self.begin(0)
         began = monotonic()
         job.do(first, 0, min(1, count))
@@ -133,7 +138,20 @@ class HostModel:
         threads = 1 if stream or count * pace < WORTH_THREADS else cores()
         libraries = [first, *(self.begin(copy) for copy in range(1, threads))]
         _finish(job, libraries, max(1, int(OFTEN / pace)), lambda rows: done(rows, count))
-        return [as_in_model(graph.tensors[o], values) for o, values in zip(graph.outputs, results, strict=True)]
+        return self.answers(job)
+
+    def job(self, cases: Sequence[Mapping[int, Array]], *, fresh: bool) -> HostJob:
+        """The inputs of inferences, and buffers for their outputs."""
+        self._answers.failure = None
+        inputs, outputs = ([self.graph.tensors[t] for t in ids] for ids in (self.graph.inputs, self.graph.outputs))
+        given = [_stacked(t, [case[t.id] for case in cases]) for t in inputs]
+        results = [np.zeros((len(cases), *t.shape), t.dtype.numpy) for t in outputs]
+        return HostJob(given, results, fresh, self.compiled.path, self._answers)
+
+    def answers(self, job: HostJob) -> list[Array]:
+        """The outputs of a finished job in the model's layout."""
+        graph = self.graph
+        return [as_in_model(graph.tensors[o], values) for o, values in zip(graph.outputs, job.results, strict=True)]
 
     def begin(self, copy: int = 0) -> ctypes.CDLL:
         """Loads the library, compiled on first use, initialized for inference; each copy has its own state."""
@@ -213,7 +231,7 @@ class HostModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class HostJob:
     """A batch of inferences: contiguous inputs, and buffers for the outputs."""
 
     given: Sequence[Array]
@@ -233,7 +251,36 @@ class _Job:
         _check(status, self.path)
 
 
-def _finish(job: _Job, libraries: Sequence[ctypes.CDLL], piece: int, done: Callable[[int], None]) -> None:
+@dataclass(frozen=True, eq=False)
+class RunningModel:
+    """A model whose states last from one call to the next."""
+
+    host: HostModel
+    library: ctypes.CDLL
+
+    def infer(self, cases: Sequence[Mapping[int, Array]], done: Done = nobody) -> list[Array]:
+        """All outputs of inferences one after another, as those of `HostModel.run`."""
+        job, count = self.host.job(cases, fresh=False), len(cases)
+        for row in range(0, count, PIECE):
+            job.do(self.library, row, min(PIECE, count - row))
+            done(min(row + PIECE, count), count)
+        return self.host.answers(job)
+
+    def states(self) -> dict[int, Array]:
+        """The states before the next inference, by the ids of their tensors."""
+        plan, name = self.host.compiled.plan, self.host.compiled.project.options.name
+        saved = ctypes.create_string_buffer(saved_bytes(plan))
+        save = getattr(self.library, f"{name}_save")
+        _check(save(saved, ctypes.c_size_t(len(saved))), self.host.compiled.path)
+        return {s.before: _taken(saved.raw, HEAD + plan.place[s.before].offset, s.initial) for s in plan.graph.states}
+
+
+def _taken(raw: bytes, offset: int, like: Array) -> Array:
+    """An array of the type and shape of another one, from bytes."""
+    return np.frombuffer(raw, like.dtype, like.size, offset).reshape(like.shape).copy()
+
+
+def _finish(job: HostJob, libraries: Sequence[ctypes.CDLL], piece: int, done: Callable[[int], None]) -> None:
     """Runs the remaining inferences chunk by chunk; with one library in order."""
     free: SimpleQueue[ctypes.CDLL] = SimpleQueue()
     for library in libraries:

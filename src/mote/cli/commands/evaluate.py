@@ -30,9 +30,11 @@ from mote.cli.terminal import width
 from mote.errors import MoteError
 from mote.evaluation.evaluator import evaluate
 from mote.evaluation.layer_noise import LayerNoise
+from mote.evaluation.learning.result import BeforeAndAfter, Learning
 from mote.evaluation.result import Against, Evaluation, SampleAnswer
 from mote.evaluation.runners import THRESHOLD
 from mote.metrics import METRICS, Score
+from mote.metrics.score import LOWER
 from mote.pictures.accuracy import Bar, confusion, noise
 
 MOST_CLASSES = 16
@@ -83,6 +85,18 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="SCORE",
         help=f"for a recording: detection threshold on its score (default: {THRESHOLD})",
     )
+    p.add_argument(
+        "--keep",
+        metavar="DATA",
+        help="with --train: samples of what the model knew before, to measure how much of that it forgets",
+    )
+    p.add_argument(
+        "--epochs",
+        type=int,
+        metavar="N",
+        help="with --train: how often all samples are learned, shuffled (default: each once, in their order)",
+    )
+    p.add_argument("--seed", type=int, default=0, metavar="N", help="with --epochs: seed of the order (default: 0)")
     add_picture(p, "the confusion matrix", "confusion")
     add_picture(p, "the signal-to-noise ratio of each layer against the other model", "noise")
 
@@ -94,10 +108,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
     with progress("reading the data") as say:
         data = data_of(arguments, labelled=True)
+        learned = {"train_data": data_of(arguments, arguments.train_data)} if arguments.train_data else {}
         evaluation = evaluate(
             arguments.model,
             data,
-            settings(arguments),
+            settings(arguments, **learned),
             metric=arguments.metric,
             against=arguments.against,
             samples=arguments.samples,
@@ -107,6 +122,9 @@ def run(arguments: argparse.Namespace) -> int:
             compiler=arguments.compiler,
             emulator=arguments.emulator,
             board=arguments.board,
+            keep=data_of(arguments, arguments.keep) if arguments.keep else None,
+            epochs=arguments.epochs,
+            seed=arguments.seed,
             say=say,
         )
     _draw(arguments, evaluation)
@@ -165,6 +183,8 @@ def added(layer: LayerNoise) -> str:
 
 
 def print_text(evaluation: Evaluation) -> None:
+    if evaluation.learning is not None:
+        _print_learning(evaluation, evaluation.learning)
     show(bold(f"{evaluation.model} on {evaluation.data}: {value(evaluation.score)}"))
     print(
         table(("runtime", evaluation.score.metric, "samples", "note"), _rows(evaluation), left=4, fit=(fold("note"),))
@@ -174,13 +194,56 @@ def print_text(evaluation: Evaluation) -> None:
     if evaluation.score.metric == "events":
         for begin, end in evaluation.score.detail["detections"]:
             show(f"noticed from {begin:.2f} to {end:.2f} s")
-    if "confusion" in evaluation.score.detail:
+    if evaluation.learning is None and "confusion" in evaluation.score.detail:
         _print_confusion(evaluation)
     if evaluation.worst:
         show(bold("worst answers"))
         print(_answers(evaluation, evaluation.worst, other=False))
     if evaluation.against is not None:
         _print_against(evaluation, evaluation.against)
+
+
+def _print_learning(evaluation: Evaluation, learning: Learning) -> None:
+    """The gain of training: scores before and after it, losses, and each class."""
+    show(bold(f"{evaluation.model} learns '{learning.train}' from {learning.data}"))
+    often = "each once, in their order" if learning.epochs is None else f"{learning.epochs} times, shuffled"
+    show(f"{learning.samples:,} samples, {often}: {learning.steps:,} steps, {learning.weights:,} bytes learned")
+    if learning.losses:
+        mean = "" if learning.every == 1 else f", each the mean of {learning.every} steps"
+        show(f"loss {learning.losses[0]:.4g} at first, {learning.losses[-1]:.4g} at last{mean}")
+    if learning.online is not None:
+        show(f"{learning.online.metric} {value(learning.online)} of these samples, each asked before it was learned")
+    known = f"{learning.equal} of the first {learning.checked} steps equal to the NumPy reference's"
+    show(green(known) if learning.equal == learning.checked else red(known))
+    exams = [("tested", learning.test), *([] if learning.kept is None else [("kept", learning.kept)])]
+    rows = [
+        (what, exam.data, "-" if exam.before is None else value(exam.before), value(exam.after), _gained(exam))
+        for what, exam in exams
+    ]
+    head = ("", "samples", f"{learning.test.after.metric} before", "after", "gained")
+    print(table(head, rows, left=2, fit=(shorten("samples", 20),)))
+    if "per_class" in learning.test.after.detail:
+        _print_classes(evaluation, learning)
+
+
+def _gained(exam: BeforeAndAfter) -> str:
+    gained = exam.gained
+    if gained is None or not isfinite(gained):
+        return "-"
+    return f"{gained:+.4g}" if exam.after.better == LOWER else f"{100 * gained:+.2f} points"
+
+
+def _print_classes(evaluation: Evaluation, learning: Learning) -> None:
+    """How many of each class are right, before training and after it."""
+    before, after = learning.test.before, learning.test.after.detail["per_class"]
+    was = [None] * len(after) if before is None else before.detail["per_class"]
+    rows = [
+        (_class(evaluation, i), trained, *("-" if share is None else f"{100 * share:.1f}%" for share in shares))
+        for i, (trained, *shares) in enumerate(zip(learning.trained, was, after, strict=False))
+        if trained or any(share is not None for share in shares)
+    ][:MOST_CLASSES]
+    show(bold("right of each class"))
+    print(table(("class", "learned", "before", "after"), rows, left=1, fit=(shorten("class", 20),)))
 
 
 def _rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
@@ -196,7 +259,8 @@ def _rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
         (reference.runtime, value(reference.score), counts(reference.score), equal),
     ]
     if core is not None:
-        text = f"{core.equal} of {core.samples} equal to this computer's"
+        steps = "" if evaluation.learning is None else " steps of training"
+        text = f"{core.equal} of {core.samples}{steps} equal to this computer's"
         told = green(text) if core.passed else red(f"{text}, largest difference {core.max_abs_diff:.3g}")
         each = f", {core.instructions:,} {core.unit} each" if core.instructions else ""
         scored = ("", "") if core.score is None else (value(core.score), counts(core.score))
@@ -209,6 +273,8 @@ def _rows(evaluation: Evaluation) -> list[tuple[str, str, str, str]]:
 
 def value(score: Score) -> str:
     """The number as a person reads it: a share in percent, of the others what they are."""
+    if not isfinite(score.value):
+        return "not finite"
     if score.metric in ("rmse", "mae"):
         return f"{score.value:.4g}"
     return f"{score.value:.4f}" if score.metric == "auc" else f"{100 * score.value:.2f}%"
