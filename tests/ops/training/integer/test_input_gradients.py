@@ -83,6 +83,8 @@ def several() -> list[Graph]:
         *(pooled(kind, 6, 3, axis) for kind in (MaxPoolTaps, MaxPoolSpread) for axis in pools),
         *masks((1, 3, 3, 8), -128, 128),
         *masks((1, 2, 11), -20, 90),
+        *masks((1, 3, 16), -129, 40),
+        *masks((1, 1, 5), 127, 129),
     ]
 
 

@@ -91,8 +91,8 @@ RESULT_CYCLES = 20
 BITS = signature(DType.INT8, DType.UINT8)
 MASKS, INPUTS = "masks_s8", "input_gradients_s8"
 KERNELS = (
-    Kernel("activation_mask_s8", (ActivationMask,), BITS, _mask, MASKS, costs=OTHER),
-    Kernel("masked_gradient_s8", (MaskedGradient,), INT8, _masked, MASKS, costs=OTHER),
+    Kernel("activation_mask_s8", (ActivationMask,), BITS, _mask, MASKS, costs=OTHER, tuned=True),
+    Kernel("masked_gradient_s8", (MaskedGradient,), INT8, _masked, MASKS, costs=OTHER, tuned=True),
     Kernel("max_pool_taps_s8", (MaxPoolTaps,), BITS, _taps, MASKS, costs=OTHER),
     Kernel("max_pool_spread_s8", (MaxPoolSpread,), INT8, _spread, MASKS, costs=OTHER),
     Kernel(

@@ -2,6 +2,7 @@
 #ifndef MOTE_MASKS_S8_H
 #define MOTE_MASKS_S8_H
 
+#include "mote_bits_s8.h"
 #include "mote_gradient_axis.h"
 
 typedef struct {
@@ -19,27 +20,44 @@ typedef struct {
 } mote_max_pool_taps_t;
 typedef mote_max_pool_taps_t mote_max_pool_taps_s8_t, mote_max_pool_spread_s8_t;
 
+/* The whole bytes of bits of n pixels: those of a pixel, or of all where no other bits are between them. */
+static inline int32_t mote_mask_bytes(int32_t channels, int32_t *n) {
+    const int32_t bytes = channels % 8 == 0 ? channels / 8 * *n : channels / 8;
+    *n = channels % 8 == 0 ? *n > 0 : *n;
+    return bytes;
+}
+
 /* A bit for each element of n pixels, eight channels a byte. */
 static inline void mote_activation_mask_s8(const mote_activation_mask_s8_t *p, const int8_t *in, uint8_t *out, int32_t n) {
+    const int32_t rest = p->channels % 8, bytes = mote_mask_bytes(p->channels, &n);
     for (; n > 0; n--) {
-        for (int32_t c = 0; c < p->channels; out++) {
+        mote_bits_between(in, out, bytes, p->low, p->high);
+        in += 8 * bytes;
+        out += bytes;
+        if (rest > 0) {
             uint32_t bits = 0;
-            for (uint32_t bit = 1; bit < 256 && c < p->channels; bit <<= 1, c++, in++) {
-                bits |= *in > p->low && *in < p->high ? bit : 0;
+            for (int32_t c = 0; c < rest; c++, in++) {
+                bits |= (uint32_t)(*in > p->low && *in < p->high) << c;
             }
-            *out = (uint8_t)bits;
+            *out++ = (uint8_t)bits;
         }
     }
 }
 
 static inline void mote_masked_gradient_s8(const mote_masked_gradient_s8_t *p, const int8_t *in, const uint8_t *mask,
                                            int8_t *out, int32_t n) {
+    const int32_t rest = p->channels % 8, bytes = mote_mask_bytes(p->channels, &n);
     for (; n > 0; n--) {
-        for (int32_t c = 0; c < p->channels; mask++) {
-            const uint32_t bits = *mask;
-            for (uint32_t bit = 1; bit < 256 && c < p->channels; bit <<= 1, c++, in++) {
-                *out++ = (int8_t)(bits & bit ? *in : 0);
+        mote_bits_keep(in, mask, out, bytes);
+        in += 8 * bytes;
+        out += 8 * bytes;
+        mask += bytes;
+        if (rest > 0) {
+            for (int32_t c = 0; c < rest; c++) {
+                *out++ = (int8_t)(*mask >> c & 1 ? *in : 0);
+                in++;
             }
+            mask++;
         }
     }
 }
