@@ -52,6 +52,8 @@ typedef struct {
     int32_t most;                 /* ROWS: the largest count */
     uint32_t scratch, sums;       /* bytes of working memory and of running sums; addresses are multiples of 4 */
     uint32_t lent;                /* bytes of working memory that stand for an array where kernels call others; else 0 */
+    const void *copied;           /* an array of which kernels that others call read a copy, or NULL: */
+    uint32_t copies;              /* its bytes */
 } mote_room_t;
 
 /* a * b, or MOTE_MUCH. */
@@ -82,6 +84,9 @@ static inline int mote_holds(const mote_room_t *room, const void *array, uint32_
     const uintptr_t at = (uintptr_t)array, begin = (uintptr_t)room->image, end = (uintptr_t)room->end;
     if (array == (const void *)room) {
         return bytes <= room->lent;
+    }
+    if (array == room->copied && bytes > room->copies) {
+        return 0;
     }
     return at >= begin && at <= end && bytes <= end - at && at % alignment == 0;
 }
