@@ -10,14 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from mote.graph import Op, Rows, Tensor
+from mote.graph import Op, Rows, State, Tensor
 from mote.graph.rows import OUTSIDE, row_count
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType, StateRole
 from mote.kernels.contract import Call, Packed
 from mote.lower.affine import affine
+from mote.lower.values import ValueRange, value_range
 from mote.offload.contract import Artifact, Offloaded, Pointer
 from mote.ops.control.control_flow import Control, If, While
+from mote.passes.training.labelled import loss_of
 from mote.plan.control import outside
 from mote.plan.memory.several_memories import constant_reads
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Halved, Plan, Step
@@ -287,6 +289,10 @@ class Initial:
     at: int
     data: Array
     role: StateRole = StateRole.NONE
+    values: ValueRange = field(default_factory=ValueRange)
+    """What its values are compared with, where it is learned."""
+    loss: bool = False
+    """Whether it is the loss of the last step of training."""
 
 
 @dataclass(frozen=True)
@@ -342,6 +348,11 @@ class Program:
     def learns(self) -> bool:
         """Whether it has states that hold what is learned."""
         return any(state.role is StateRole.LEARNED for state in self.states)
+
+    @property
+    def trains(self) -> bool:
+        """Whether it has states for training on the device."""
+        return any(state.role is not StateRole.NONE for state in self.states)
 
     @property
     def jumps(self) -> bool:
@@ -400,7 +411,7 @@ class _Lowered:
             tuple(plan.numbers[step.ops] for step in plan.steps),
             plan.arenas,
             plan.state_bytes,
-            tuple(Initial(plan.place[s.before].offset, s.initial, s.role) for s in graph.states),
+            tuple(map(self._initial, graph.states)),
             plan.rings,
             counters,
             graph.warm_up,
@@ -410,6 +421,11 @@ class _Lowered:
             _mixed(plan),
             plan.goal.cores,
         )
+
+    def _initial(self, state: State) -> Initial:
+        graph = self.plan.graph
+        at, values, loss = self.plan.place[state.before].offset, value_range(graph, state), state is loss_of(graph)
+        return Initial(at, state.initial, state.role, values, loss)
 
     def _instruction(self, op: Op, steps: tuple[Step, ...], counter: int) -> Instruction:
         step, kernel, graph = steps[0], steps[0].kernel, self.plan.graph
@@ -510,16 +526,18 @@ class _Lowered:
             under = self._operand(inputs[0], ys, reads[0], windows=True)
             assert not under.listed and under.spread == 1, "kernels for several rows take plain windows only"
             under = replace(under, taps=(kernel.entry.group - 1) * under.step + under.taps)
-            others = (self._operand(t, ys, own) for t, own in zip(inputs[1:], reads[1:], strict=True))
+            others = (_in_one_piece(self._operand(t, ys, own)) for t, own in zip(inputs[1:], reads[1:], strict=True))
             return replace(begun, form=Form.ROWS, operands=(under, *others), hi=kernel.entry.group)
         form, hi = Form.ROW, 0
         if not kernel.entry.row:
             reads = [[(rows or (0,))[:1] for rows in own] for own in reads]
             units = kernel.entry.units // row_count(op.output(graph).shape)
             form, hi = Form.EACH, units if kernel.entry.call is Call.FLAT else 1
-        operands = (
+        operands = [
             self._operand(t, ys, own, bool(kernel.entry.row), group > 1) for t, own in zip(inputs, reads, strict=True)
-        )
+        ]
+        if kernel.entry.row:
+            operands[1:] = map(_in_one_piece, operands[1:])
         return replace(begun, form=form, operands=tuple(operands), hi=hi)
 
     def _operand(
@@ -625,6 +643,14 @@ def _mixed(plan: Plan) -> bool:
     if plan.how.sealed or plan.how.copied or any(step.kernel.loaded for p in plan.all for step in p.steps):
         return True
     return len(wide) > 1 or bool(wide and works and used - wide) or (works and bool(wide - {DType.FLOAT32}))
+
+
+def _in_one_piece(operand: Operand) -> Operand:
+    """An operand of which every row is made from all, as from weights that learn: a single row."""
+    place = operand.place
+    if (operand.taps, operand.start, operand.step) != (1, 0, 0) or operand.listed or place.kind is not Kind.STRIP:
+        return operand
+    return replace(operand, place=replace(place, rows=1, row_bytes=place.nbytes))
 
 
 def _room(memory: int, at: int | None, nbytes: int | None) -> Scratch | None:

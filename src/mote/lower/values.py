@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from mote.graph import Graph, State
 from mote.graph.types import DType, StateRole
+from mote.ops.control.control_flow import If
 
 
 class Values(IntEnum):
@@ -33,7 +34,10 @@ class ValueRange:
 
 
 def value_range(graph: Graph, state: State) -> ValueRange:
-    """The values of a state of a graph: of a learned one, those that mean something to all operators that read it."""
+    """The values of a state of a graph: of a learned one, those that mean something to all operators that read it; of
+    labels, the classes."""
+    if state.role is StateRole.LABEL:
+        return ValueRange(high=class_count(graph, state.before) - 1)
     if state.role is not StateRole.LEARNED:
         return ValueRange()
     dtype, bounds = graph.tensors[state.before].dtype, _bounds(graph, state)
@@ -42,6 +46,24 @@ def value_range(graph: Graph, state: State) -> ValueRange:
     if bounds is None or dtype not in (DType.INT8, DType.INT32):
         return ValueRange(Values.ANY)
     return ValueRange(Values[dtype.name], *bounds)
+
+
+def class_count(graph: Graph, label: int) -> int:
+    """The classes that a label names: those that its readers know, or as many as the first output has channels."""
+    return _known_classes(graph, label) or graph.tensors[graph.outputs[0]].channels
+
+
+def _known_classes(graph: Graph, label: int) -> int:
+    """The classes by the bounds of what reads a label, in branches too; 0: nothing has any."""
+    for op in graph.ops:
+        for position in (i for i, t in enumerate(op.inputs) if t == label):
+            if isinstance(op, If) and position > 0:
+                known = max(_known_classes(branch, branch.inputs[position - 1]) for branch in op.branches)
+            else:
+                known = 0 if (bounds := op.bounds(graph, position)) is None else bounds[1] + 1
+            if known:
+                return known
+    return 0
 
 
 def _bounds(graph: Graph, state: State) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mote_runtime.h"
+#include "mote_train.h"
 
 extern const mote_kernels_t mote_kernels;
 
@@ -78,6 +78,69 @@ static void attempt_rest(mote_interpreter_t *it, attempt_t *found) {
     mote_reset(it);
 }
 
+/* Flash of one unit in memory, and a code for the records in it. */
+static uint8_t attempt_flash[1u << 16];
+
+static int attempt_erase(void *context, uint32_t at, uint32_t bytes) {
+    (void)context;
+    memset(attempt_flash + at, 0xff, bytes);
+    return 0;
+}
+
+static int attempt_write(void *context, uint32_t at, const uint8_t *data, uint32_t bytes) {
+    (void)context;
+    memcpy(attempt_flash + at, data, bytes);
+    return 0;
+}
+
+static void attempt_begin(void *context) { *(uint64_t *)context = 14695981039346656037u; }
+
+static void attempt_put(void *context, const void *data, uint32_t bytes) {
+    uint64_t *const hash = context;
+    for (uint32_t i = 0; i < bytes; i++) {
+        *hash = (*hash ^ ((const uint8_t *)data)[i]) * 1099511628211u;
+    }
+}
+
+static int attempt_end(void *context, uint8_t *mac) {
+    memset(mac, 0, MOTE_MAC_BYTES);
+    memcpy(mac, context, sizeof(uint64_t));
+    return 0;
+}
+
+/* A session of training; what was learned is saved and loaded again. */
+static void attempt_training(mote_interpreter_t *it, uint32_t *random, attempt_t *found) {
+    static uint8_t buffer[MOTE_RECORDS_BUFFER];
+    static const mote_flash_t flash = {attempt_flash, 8, attempt_erase, attempt_write, NULL, NULL};
+    static const mote_records_t records = {&flash, {0, sizeof attempt_flash, 4096}, buffer};
+    uint64_t hash = 0;
+    const mote_mac_t mac = {attempt_begin, attempt_put, attempt_end, &hash};
+    const uint32_t bytes = mote_weights_bytes(it);
+    if (bytes == 0 || mote_train_begin(it, 0.25f) != MOTE_OK) {
+        return;
+    }
+    for (int32_t label = -1; label < 3; label++) {
+        if (mote_set_labels(it, &label, 1) == MOTE_OK) {
+            attempt_inference(it, random, found);
+        }
+    }
+    const uint32_t loss = (uint32_t)(mote_loss(it) > 0) + (uint32_t)mote_learned_samples(it);
+    found->sum += loss;
+    if (mote_train_end(it) != MOTE_OK || bytes > MOST_MEMORY) {
+        return;
+    }
+    uint8_t *const record = malloc(bytes);
+    if (mote_export_weights(it, record, bytes, &mac) != MOTE_OK || mote_import_weights(it, record, bytes, &mac) != MOTE_OK) {
+        abort();
+    }
+    free(record);
+    memset(attempt_flash, 0xff, sizeof attempt_flash);
+    const mote_status saved = mote_save_weights(it, &records, &mac);
+    if (saved != MOTE_BAD_FLASH && (saved != MOTE_OK || mote_load_weights(it, &records, &mac) != MOTE_OK)) {
+        abort();
+    }
+}
+
 /* What firmware asks before it loads an image. */
 static mote_status attempt_crc(const uint8_t *data, size_t bytes) {
     uint64_t *const image = malloc(bytes > 0 ? bytes : 1);
@@ -120,6 +183,7 @@ static attempt_t attempt(const uint8_t *data, size_t bytes) {
         for (int i = 0; i < 2; i++) {
             attempt_inference(&it, &random, &found);
         }
+        attempt_training(&it, &random, &found);
         attempt_rest(&it, &found);
     }
     if (memcmp(image, data, bytes) != 0) {

@@ -24,11 +24,11 @@ from mote.emit.image.kernels import KernelRecord, merged
 from mote.emit.image.sources import runtime_files
 from mote.errors import MoteError
 from tests.emit.image.c_runtime import CHECKED, built
-from tests.emit.image.handmade import every_form, pushed
+from tests.emit.image.handmade import every_form, pushed, training
 from tests.helpers.support import HOST_DSP, HOST_HELIUM
 
 HERE = Path(__file__).parent
-HANDMADE = {"every": every_form(), "wide": every_form(Feature.WIDE), "pushed": pushed()}
+HANDMADE = {"every": every_form(), "wide": every_form(Feature.WIDE), "pushed": pushed(), "training": training()}
 MODES: list[dict[str, Any]] = [
     {},
     {"optimize": "speed"},

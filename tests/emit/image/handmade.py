@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature
+from mote.emit.image.format import Feature, Role
 from mote.lower.program import Form, Kind
+from mote.lower.values import Values
 
 PLUS, WINDOW, TOTAL, RING = range(4)
 """The kernels, by their places in an image."""
@@ -109,7 +110,9 @@ class Handmade:
             "schedule": np.array(self.schedule, "<u2").tobytes(),
             "rows": np.array(self.rows, wide).tobytes(),
             "lists": np.array(self.lists, "<i4").tobytes(),
-            "states": b"".join(pack(format.INITIAL, i, *["data"] * ("data" in i)) for i in self.states),
+            "states": b"".join(
+                pack(format.state_record(self.features), i, *["data"] * ("data" in i)) for i in self.states
+            ),
             "text": bytes(self.text),
             "data": bytes(self.data),
         }
@@ -149,7 +152,7 @@ def patched(image: bytes, section: str, index: int, **values: int) -> bytes:
         return with_crc(format.HEADER.pack(head | values) + image[192:])
     begin = head[f"{section}_offset"] + index * format.entry_bytes(section, head["features"])
     if section in format.ENTRIES:
-        record = format.ENTRIES[section]
+        record = format.state_record(head["features"]) if section == "states" else format.ENTRIES[section]
         new = record.pack(record.unpack(image, begin) | values)
     else:
         codes = {
@@ -328,4 +331,39 @@ def pushed() -> Handmade:
     h.schedule = [0, 1, 0, 1, 0, 0, 1, 1]
     h.port("input", (1, 4, WIDTH), format.NO_MEMORY, 0)
     h.port("output", (1, 4, WIDTH), 0, 16)
+    return h
+
+
+LOSS = 0.75
+"""What every step of `training` gives as its loss."""
+
+
+def training() -> Handmade:
+    """Eight bytes plus a table; where there is a label, which can only be 0, the table is added to twelve bytes that
+    are learned, too, and a constant is the loss."""
+    features = Feature.STATES | Feature.CONTROL | Feature.TRAINS
+    h = Handmade(features, (64, 0, 0, 0), state_bytes=40)
+    table = h.put(TABLE)
+    given, out = h.place(8, 1, 0), h.place(8, 1, 8)
+    label, weights, loss = h.place(4, 1, 0, STATES), h.place(12, 1, 8, STATES), h.place(4, 1, 28, STATES)
+    none = h.place(4, 1, h.put(np.array([-1], "<i4")), CONTENTS)
+    said = h.place(4, 1, h.put(np.array([LOSS], "<f4")), CONTENTS)
+    h.states = [
+        {"at": 0, "bytes": 4, "role": Role.LABEL, "fill": 0xFF},
+        {"at": 8, "bytes": 12, "role": Role.LEARNED, "kind": Values.INT8, "low": -90, "high": 90},
+        {"at": 20, "bytes": 4, "role": Role.LEARNED, "kind": Values.FLOAT, "data": h.put(np.array([1.5], "<f4"))},
+        {"at": 24, "bytes": 4, "role": Role.RATE, "data": h.put(np.array([0.5], "<f4"))},
+        {"at": 28, "bytes": 4, "role": Role.LOSS},
+        {"at": 32, "bytes": 4, "role": Role.COUNT},
+        {"at": 36, "bytes": 4, "role": Role.OPTIMIZER},
+    ]
+    h.op(Form.WHOLE, "first", [{"place": given}], [table, 5, 7], kernel=PLUS, out=out, hi=8)
+    h.op(Form.BRANCH, "labelled", [{"place": label}], lo=3)
+    h.op(Form.JUMP, "not labelled", lo=6)
+    h.op(Form.WHOLE, "learn", [{"place": weights}], [table, 5, 0], kernel=PLUS, out=weights, hi=12)
+    h.op(Form.COPY, "loss", [{"place": said}], out=loss, hi=4)
+    h.op(Form.COPY, "label", [{"place": none}], out=label, hi=4)
+    h.schedule = [0, 1, 2, 3, 4, 5]
+    h.port("input", (1, 2, 4), 0, 0)
+    h.port("output", (1, 2, 4), 0, 8)
     return h

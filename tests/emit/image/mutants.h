@@ -124,7 +124,8 @@ static void mutant_once(uint8_t *image, uint32_t bytes, uint64_t *random) {
     }
     const uint32_t section = likely[mutant_random(random) % sizeof likely];
     const mote_section_t *const where = header.sections + section;
-    const uint32_t end = where->count > bytes ? bytes : where->count * sizes[section];
+    const int trains = section == MOTE_SECTION_STATES && (header.features & MOTE_FEATURE_TRAINS) != 0;
+    const uint32_t end = where->count > bytes ? bytes : where->count * (trains ? 28u : sizes[section]);
     if (end > 0) {
         const uint32_t width = sizes[section] < 4 ? sizes[section] : 1u << mutant_random(random) % 3;
         mutant_change(image, bytes, where->offset + mutant_random(random) % end / width * width, width, random);

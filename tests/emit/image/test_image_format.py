@@ -12,14 +12,27 @@ import pytest
 
 import mote.emit.image
 from mote.emit.image import format
-from mote.emit.image.format import DTYPES, ENTRIES, FEATURES, HEADER, SECTIONS, SIGNATURE, ImageRecord, RecordField
+from mote.emit.image.format import (
+    DTYPES,
+    ENTRIES,
+    FEATURES,
+    HEADER,
+    ROLES,
+    SECTIONS,
+    SIGNATURE,
+    TRAINED,
+    ImageRecord,
+    RecordField,
+)
+from mote.graph.types import StateRole
 from mote.kernels import library
 from mote.lower.program import IMAGE, STATES, Form, Kind
+from mote.lower.values import Values
 from tests.helpers.support import needs
 
 DOC = Path(__file__).parents[3] / "docs" / "deploy" / "image-format.md"
 RUNTIME = Path(mote.emit.image.__file__).parent / "runtime"
-RECORDS = (HEADER, *ENTRIES.values())
+RECORDS = (HEADER, *ENTRIES.values(), TRAINED)
 FORMS = {
     Form.WHOLE: "the kernel's own function over tensors in one piece: rows `lo` to `hi` - 1, `hi` units, or all",
     Form.ROW: "its row function, from pointers to rows, for one output row after another",
@@ -33,10 +46,19 @@ FORMS = {
     Form.BRANCH: "on to step `lo` if the byte at operand 0 is zero",
     Form.REPEAT: "on to step `lo`, but for every `times`-th time",
 }
+VALUES = {
+    Values.NONE: "it is not learned",
+    Values.ANY: "anything",
+    Values.FLOAT: "float32, finite",
+    Values.INT8: "int8, from `low` to `high`",
+    Values.INT32: "int32, from `low` to `high`",
+}
 TABLES: dict[str, Callable[[], str]] = {
     **{f"fields: {r.name}": lambda r=r: fields(r) for r in (*RECORDS, SIGNATURE)},  # type: ignore[misc]
     "features": lambda: table(["bit", "name", "what"], [(f.bit_length() - 1, f.name, FEATURES[f]) for f in FEATURES]),
     "sections": lambda: table(["section", "entries"], list(SECTIONS.items())),
+    "roles": lambda: table(["role", "name", "what"], [(r.value, r.name, what) for r, what in ROLES.items()]),
+    "values": lambda: table(["kind", "what"], [(v.value, what) for v, what in VALUES.items()]),
     "dtypes": lambda: table(["number", "type"], [(code, name) for name, code in DTYPES.items()]),
     "forms": lambda: table(["form", "name", "what"], [(f.value, f.name, what) for f, what in FORMS.items()]),
 }
@@ -93,12 +115,15 @@ def test_the_structs_of_the_runtime_are_the_records(tmp_path: Path) -> None:
         "MOTE_FEATURES": sum(FEATURES),
         **{f"MOTE_FEATURE_{f.name}": f.value for f in FEATURES},
         **{f"MOTE_RUN_{f.name}": f.value for f in Form},
+        **{f"MOTE_ROLE_{r.name}": r.value for r in ROLES},
+        "MOTE_ROLES": len(ROLES),
+        **{f"MOTE_WEIGHTS_{v.name}": v.value for v in Values},
         **{f"MOTE_PLACE_{k.name}": k.value for k in Kind},
         **{f"MOTE_{d.value.upper()}": code for d, code in DTYPES.items()},
     }
     asserts += [f"(uint32_t)({name}) == {value}u" for name, value in numbers.items()]
     lines = [f'_Static_assert({a}, "{a}");' for a in asserts]
-    includes = ["<stddef.h>", '"mote_image.h"', '"mote_runtime.h"', '"mote_room.h"']
+    includes = ["<stddef.h>", '"mote_image.h"', '"mote_runtime.h"', '"mote_room.h"', '"mote_weights.h"']
     source = tmp_path / "format.c"
     source.write_text("\n".join([*(f"#include {i}" for i in includes), *lines, ""]))
     folders = [RUNTIME, *library.FOLDERS, *library.FITS]
@@ -113,3 +138,7 @@ def test_records_have_no_gaps_and_come_back(record: ImageRecord) -> None:
     data = record.pack(values)
     assert len(data) == record.nbytes and record.unpack(data) == values
     assert all(at % min(f.nbytes // f.count, 4) == 0 for at, f in record.placed)
+
+
+def test_every_role_of_a_state_has_a_number() -> None:
+    assert {r.name for r in ROLES} == {r.name for r in StateRole} | {"LOSS"}

@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature
+from mote.emit.image.format import Feature, Role
 from mote.execute.host_runtime import ArenaNeeds
+from mote.lower.values import Values
 from tests.emit.image.c_runtime import BAD_IMAGE, NO_KERNEL, OK, SOURCES, UNSUPPORTED, Library, Model, built
-from tests.emit.image.handmade import every_form, patched, patched_params, pushed
+from tests.emit.image.handmade import every_form, patched, patched_params, pushed, training
 
 HERE = Path(__file__).parent
 BASES = {
     "every": every_form().image(),
     "wide": every_form(Feature.WIDE).image(),
     "pushed": pushed().image(),
+    "training": training().image(),
     "large": patched(every_form().image(), "header", 0, arena=((1 << 24) + 1024, 64, 0, 0)),
 }
 SIZE = len(BASES["every"])
@@ -26,6 +28,8 @@ FIRST, BY_ROWS, EACH, SEVERAL, SUMS, RING, RING_ROWS, COPY, AGAIN, REPEAT, BRANC
 """The ops of `every_form`."""
 A, B, C, D, E, F, THE_RING, G, OUT, FLAG, FIXED, SPARE = range(12)
 """Its places."""
+LABEL, WEIGHTS, _, RATE, _, _, LAST = range(7)
+"""States of `training`."""
 HEAD = format.HEADER.unpack(BASES["every"])
 TEXT = HEAD["text_offset"]
 SHAPE = format.PORT.unpack(BASES["every"], HEAD["ports_offset"])["shape"]
@@ -43,7 +47,7 @@ Change = tuple[str, int, dict[str, int]]
 WRONG: list[tuple[str, str, Change]] = [
     ("no image", "every", ("header", 0, {"magic": 0x45544F4C})),
     ("unknown format or feature", "every", ("header", 0, {"format": 2})),
-    ("unknown format or feature", "every", ("header", 0, {"features": HEAD["features"] | 1 << 6})),
+    ("unknown format or feature", "every", ("header", 0, {"features": HEAD["features"] | 1 << 7})),
     ("image is cut off", "every", ("header", 0, {"bytes": SIZE + 8})),
     ("image is cut off", "every", ("header", 0, {"header_bytes": 200})),
     *(
@@ -106,6 +110,22 @@ WRONG: list[tuple[str, str, Change]] = [
     ("place of a tensor", "every", ("places", FLAG, {"kind": 2, "rows": 2})),
     ("state", "every", ("states", 1, {"at": 16})),
     ("state", "every", ("states", 1, {"data": SIZE - 8})),
+    ("state", "training", ("states", WEIGHTS, {"at": 32})),
+    ("state", "training", ("states", WEIGHTS, {"at": 3})),
+    ("state", "training", ("states", WEIGHTS, {"bytes": 13})),
+    ("state", "training", ("states", WEIGHTS, {"bytes": MUCH})),
+    ("state", "training", ("states", WEIGHTS, {"role": 8})),
+    ("state", "training", ("states", WEIGHTS, {"role": Role.NONE})),
+    ("state", "training", ("states", WEIGHTS, {"kind": 0})),
+    ("state", "training", ("states", WEIGHTS, {"kind": 5})),
+    ("state", "training", ("states", WEIGHTS, {"bytes": 11, "kind": Values.INT32})),
+    ("state", "training", ("states", WEIGHTS, {"bytes": 11, "kind": Values.FLOAT})),
+    ("state", "training", ("states", LABEL, {"bytes": 5})),
+    ("state", "training", ("states", LABEL, {"kind": 1})),
+    ("state", "training", ("states", RATE, {"bytes": 3})),
+    ("state", "training", ("states", RATE, {"role": Role.LABEL})),
+    ("state", "training", ("states", LAST, {"role": Role.COUNT})),
+    ("state", "training", ("states", LAST, {"bytes": 5})),
     ("name", "every", ("ops", FIRST, {"name": TEXT - 1})),
     ("form", "every", ("ops", JUMP, {"form": 11})),
     ("form", "every", ("ops", FIRST, {"times": 0})),
@@ -204,6 +224,10 @@ RIGHT: list[tuple[str, Change]] = [
     ("every", ("ops", SUMS, work(1, 16, 8))),
     ("every", ("ops", SUMS, work(1, 40, 8))),
     ("every", ("states", 1, {"at": 12})),
+    ("training", ("states", WEIGHTS, {"at": 4})),
+    ("training", ("states", WEIGHTS, {"bytes": 11})),
+    ("training", ("states", LABEL, {"bytes": 8, "high": MUCH >> 1})),
+    ("training", ("states", LAST, {"role": Role.TARGET, "bytes": 0})),
 ]
 
 
@@ -282,7 +306,7 @@ def test_parameters_are_looked_at(library: Library) -> None:
 
 def test_every_refusal_has_a_mutant() -> None:
     text = (HERE.parents[2] / "src/mote/emit/image/runtime/mote_check.c").read_text(encoding="utf-8")
-    said = set(re.findall(r'"([a-z][^"]+)"', text)) - {"mote_interpreter.h", "nothing"}
+    said = set(re.findall(r'"([a-z][^"]+)"', text)) - {"mote_interpreter.h", "mote_weights.h", "nothing"}
     assert said == {why for why, _, _ in WRONG}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,7 @@ class Feature(IntFlag):
     FUSED = 1 << 3
     ALIGNED = 1 << 4
     WIDE = 1 << 5
+    TRAINS = 1 << 6
 
 
 FEATURES = {
@@ -56,6 +57,32 @@ FEATURES = {
     Feature.FUSED: "products of float32 are added without being rounded first",
     Feature.ALIGNED: "kernels load words from multiples of four only",
     Feature.WIDE: "places in `rows` take four bytes each instead of two",
+    Feature.TRAINS: "it learns on the device: `states` says what each state is for",
+}
+
+
+class Role(IntEnum):
+    """What a state is for in training: the roles of graphs, in which the loss has no role of its own."""
+
+    NONE = 0
+    LABEL = 1
+    TARGET = 2
+    LEARNED = 3
+    OPTIMIZER = 4
+    RATE = 5
+    COUNT = 6
+    LOSS = 7
+
+
+ROLES = {
+    Role.NONE: "an inference keeps it for itself",
+    Role.LABEL: "classes of the sample, int32: -1 where nothing is to be learned; `high` is the last one; one at most",
+    Role.TARGET: "what the output should be; one at most",
+    Role.LEARNED: "weights, class means and the like, which a record of what was learned holds",
+    Role.OPTIMIZER: "moments, sums of gradients, numbers of steps: begun anew with each session of training",
+    Role.RATE: "the learning rate, float32; one at most",
+    Role.COUNT: "samples of the last label's class, int32; one at most",
+    Role.LOSS: "the loss of the last step, float32; one at most",
 }
 
 DTYPES = {
@@ -145,7 +172,7 @@ SECTIONS = {
     "schedule": "u16: which op each step runs",
     "rows": "u16, or u32 with feature bit 5: where rows lie that have no common strip, in units of 4 bytes",
     "lists": "i32: rows for which there is no formula",
-    "states": "mote_initial_t: what states hold after a reset",
+    "states": "mote_initial_t, or mote_trained_t with feature bit 6: what states hold after a reset",
     "text": "bytes: names, each with a zero byte behind it",
     "data": "bytes: arrays and parameters, each at a multiple of 8",
     "about": "bytes: JSON for tools, which no runtime reads",
@@ -273,6 +300,21 @@ INITIAL = ImageRecord(
     ),
 )
 
+TRAINED = ImageRecord(
+    "mote_trained_t",
+    (
+        RecordField("at", "I", "where it lies among the states, behind the one before"),
+        RecordField("bytes", "I", "how many"),
+        RecordField("low", "i", "the least value, of kinds 3 and 4"),
+        RecordField("high", "i", "the largest value, of kinds 3 and 4 and of labels"),
+        RecordField("kind", "B", "the values of what is learned, see below"),
+        RecordField("role", "B", "what it is for, see below"),
+        RecordField("reserved", "H", "0"),
+        RecordField("data", "I", "offset of what it holds; 0: bytes that are all the same"),
+        RecordField("fill", "I", "that byte"),
+    ),
+)
+
 SIGNATURE = ImageRecord(
     "mote_signature_t",
     (
@@ -299,14 +341,20 @@ ENTRY_BYTES = {name: record.nbytes for name, record in ENTRIES.items()} | {
     "data": 1,
     "about": 1,
 }
-"""Bytes per entry of each section but `rows`, whose width depends on features."""
+"""Bytes per entry of each section without features: those of `rows` and `states` depend on them."""
 
 
 def row_entry_bytes(features: int) -> int:
     return 4 if features & Feature.WIDE else 2
 
 
+def state_record(features: int) -> ImageRecord:
+    return TRAINED if features & Feature.TRAINS else INITIAL
+
+
 def entry_bytes(section: str, features: int) -> int:
+    if section == "states":
+        return state_record(features).nbytes
     return row_entry_bytes(features) if section == "rows" else ENTRY_BYTES[section]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature, ImageRecord
+from mote.emit.image.format import Feature, ImageRecord, Role
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.graph.types import DType
@@ -121,6 +121,11 @@ class ImageContents:
         features = self.header["features"]
         return {name: self.header[f"{name}_count"] * format.entry_bytes(name, features) for name in format.SECTIONS}
 
+    @property
+    def learned(self) -> tuple[Mapping[str, int], ...]:
+        """The states that hold what is learned."""
+        return tuple(state for state in self.initial if state.get("role") == Role.LEARNED)
+
     @cached_property
     def layers(self) -> tuple[Mapping[str, Any], ...]:
         """Metadata of the first ops, one per operator of the plan."""
@@ -217,6 +222,7 @@ class _Reader:
             raise ImageError("is inconsistent: a step runs an op that is not there")
         initial = tuple(self._records("states"))
         for state in initial:
+            self._check(state.get("role", 0) in list(Role), f"there is no role {state.get('role')} of a state")
             self._check(state["at"] + state["bytes"] <= self.header["states"], "a state lies outside of the states")
             self._check_inside(state["data"], state["bytes"] if state["data"] else 0, "what a state begins with")
         schedule = tuple(map(int, self.schedule))
@@ -234,6 +240,8 @@ class _Reader:
 
     def _records(self, section: str) -> list[dict[str, Any]]:
         record: ImageRecord = format.ENTRIES[section]
+        if section == "states":
+            record = format.state_record(self.header["features"])
         begin, count = self._span(section)
         return [record.unpack(self.data, begin + k * record.nbytes) for k in range(count)]
 

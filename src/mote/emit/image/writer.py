@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature
+from mote.emit.image.format import Feature, Role
 from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.errors import MoteError
 from mote.graph.rows import row_count
@@ -225,6 +225,7 @@ class _Writer:
             Feature.FUSED: details.fused,
             Feature.ALIGNED: details.aligned,
             Feature.WIDE: wide,
+            Feature.TRAINS: program.trains,
         }
         return Feature(sum(feature for feature, holds in used.items() if holds))
 
@@ -243,7 +244,7 @@ class _Writer:
             "schedule": np.array(program.schedule, "<u2").tobytes(),
             "rows": np.array(self.rows.entries, place).tobytes(),
             "lists": np.array(self.lists.entries, "<i4").tobytes(),
-            "states": b"".join(map(self._initial, program.states)),
+            "states": b"".join(self._initial(state) for state in self._states()),
             "text": bytes(self.texts.data),
         }
 
@@ -345,17 +346,25 @@ class _Writer:
             }
         )
 
+    def _states(self) -> tuple[Initial, ...]:
+        """The states: of a program that trains, in the order in which they lie."""
+        states = self.program.states
+        return tuple(sorted(states, key=lambda state: state.at)) if self.program.trains else states
+
     def _initial(self, state: Initial) -> bytes:
         raw = _little(state.data)
         same = raw == raw[:1] * len(raw)
-        return format.INITIAL.pack(
-            {
-                "at": state.at,
-                "bytes": len(raw),
-                "data": 0 if same else self.blobs.add(raw),
-                "fill": raw[0] if same else 0,
-            }
-        )
+        values: dict[str, object] = {
+            "at": state.at,
+            "bytes": len(raw),
+            "data": 0 if same else self.blobs.add(raw),
+            "fill": raw[0] if same else 0,
+        }
+        if not self.program.trains:
+            return format.INITIAL.pack(values)
+        named = Role.LOSS if state.loss else Role[state.role.name]
+        known = {"kind": state.values.kind, "low": state.values.low, "high": state.values.high}
+        return format.TRAINED.pack({**values, **known, "role": named, "reserved": 0})
 
     def _about(self) -> bytes:
         if self.details.strip:

@@ -1,6 +1,7 @@
 /* mote_check.c: reads an image for the first time, and believes nothing. Everything that mote_execute relies on is checked
  * here, in one pass, with constant stack; what a kernel makes of its parameters is asked from the kernel. */
 #include "mote_interpreter.h"
+#include "mote_weights.h"
 
 typedef char mote_header_is_192_bytes[sizeof(mote_header_t) == MOTE_IMAGE_HEADER ? 1 : -1];
 typedef char mote_op_is_64_bytes[sizeof(mote_op_t) == 64 && sizeof(mote_port_t) == 36 ? 1 : -1];
@@ -53,7 +54,9 @@ mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *nee
     uint32_t counts = (uint32_t)1 + header->rings + header->counters;
     for (uint32_t i = 0; i < MOTE_SECTIONS; i++) {
         const mote_section_t *const section = header->sections + i;
-        const uint32_t size = i == MOTE_SECTION_ROWS && mote_wide(header) ? 4 : sizes[i];
+        const uint32_t size = i == MOTE_SECTION_ROWS && mote_wide(header) ? 4
+                              : i == MOTE_SECTION_STATES                  ? mote_initial_bytes(header)
+                                                                          : sizes[i];
         if (section->offset % 8u != 0 ||
             !mote_among(section->offset, mote_much_times(section->count, size), header->bytes)) {
             return mote_refuse(problem, MOTE_BAD_IMAGE, "section");
@@ -136,6 +139,37 @@ static int mote_check_port(const mote_interpreter_t *it, const mote_port_t *port
         return port->memory == MOTE_MEMORY_NONE;
     }
     return mote_in_memory(header, port->memory, port->offset, bytes) && !(input && port->memory == MOTE_MEMORY_IMAGE);
+}
+
+/* A state of an image that learns: its role and its values, behind the states before it. Bit `role` of `seen`: there is
+ * one already. */
+static int mote_check_trained(const mote_trained_t *trained, uint32_t before, uint32_t *seen) {
+    const uint32_t role = trained->role, kind = trained->kind;
+    const uint32_t numbers = 1u << MOTE_ROLE_RATE | 1u << MOTE_ROLE_COUNT | 1u << MOTE_ROLE_LOSS;
+    const uint32_t alone = numbers | 1u << MOTE_ROLE_LABEL | 1u << MOTE_ROLE_TARGET;
+    if (role >= MOTE_ROLES || trained->at < before || (kind == MOTE_WEIGHTS_NONE) != (role != MOTE_ROLE_LEARNED) ||
+        kind > MOTE_WEIGHTS_INT32 || (alone & *seen & 1u << role) != 0) {
+        return 0;
+    }
+    *seen |= 1u << role;
+    const int words = kind == MOTE_WEIGHTS_FLOAT || kind == MOTE_WEIGHTS_INT32 || role == MOTE_ROLE_LABEL;
+    const int number = (numbers >> role & 1) != 0;
+    return (!words || trained->bytes % 4u == 0) && (!number || trained->bytes == 4);
+}
+
+/* The states: all of them among the bytes that are kept, with what they hold at first. */
+static int mote_check_states(const mote_interpreter_t *it) {
+    const mote_header_t *const header = mote_header(it);
+    uint32_t before = 0, seen = 0;
+    for (uint32_t i = 0; i < header->sections[MOTE_SECTION_STATES].count; i++) {
+        const uint32_t *const state = mote_state(it, i), data = *mote_filled(it, state);
+        if (!mote_among(state[0], state[1], header->states) || (data != 0 && !mote_among(data, state[1], header->bytes)) ||
+            (mote_trains(header) && !mote_check_trained((const mote_trained_t *)(const void *)state, before, &seen))) {
+            return 0;
+        }
+        before = state[0] + state[1];
+    }
+    return 1;
 }
 
 /* Where the rows of a tensor lie: all of them inside of a memory; all places in a ring buffer agree how many it has. */
@@ -478,7 +512,6 @@ mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem) {
     const mote_header_t *const header = mote_header(it);
     const mote_section_t *const sections = header->sections;
     const mote_port_t *const ports = (const mote_port_t *)mote_section(it, MOTE_SECTION_PORTS);
-    const mote_initial_t *const states = (const mote_initial_t *)mote_section(it, MOTE_SECTION_STATES);
     const mote_op_t *const ops = (const mote_op_t *)mote_section(it, MOTE_SECTION_OPS);
     const uint16_t *const schedule = (const uint16_t *)mote_section(it, MOTE_SECTION_SCHEDULE);
     const uint32_t steps = sections[MOTE_SECTION_SCHEDULE].count;
@@ -496,11 +529,8 @@ mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem) {
             return mote_refuse(problem, MOTE_BAD_IMAGE, "place of a tensor");
         }
     }
-    for (uint32_t i = 0; i < sections[MOTE_SECTION_STATES].count; i++) {
-        if (!mote_among(states[i].at, states[i].bytes, header->states) ||
-            (states[i].data != 0 && !mote_among(states[i].data, states[i].bytes, header->bytes))) {
-            return mote_refuse(problem, MOTE_BAD_IMAGE, "state");
-        }
+    if (!mote_check_states(it)) {
+        return mote_refuse(problem, MOTE_BAD_IMAGE, "state");
     }
     for (uint32_t i = 0; i < sections[MOTE_SECTION_OPS].count; i++) {
         problem->op = i;

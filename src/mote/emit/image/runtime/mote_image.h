@@ -21,7 +21,8 @@ enum { /* features: what a runtime must know to run an image */
     MOTE_FEATURE_FUSED = 1u << 3,   /* products of float32 are added without being rounded first */
     MOTE_FEATURE_ALIGNED = 1u << 4, /* kernels load words from multiples of four only */
     MOTE_FEATURE_WIDE = 1u << 5,    /* places in `rows` take four bytes each instead of two */
-    MOTE_FEATURES = (1u << 6) - 1u
+    MOTE_FEATURE_TRAINS = 1u << 6,  /* states are mote_trained_t */
+    MOTE_FEATURES = (1u << 7) - 1u
 };
 
 enum { /* memories, beside those of the arena, which are 0 to 3 */
@@ -38,6 +39,18 @@ enum { /* forms of an op, after MOTE_RUN_WHOLE to MOTE_RUN_RING in mote_room.h, 
     MOTE_RUN_REPEAT = 10  /* there, unless this is turn number `times`, counted from 1 */
 };
 
+enum { /* what states are for in training */
+    MOTE_ROLE_NONE,
+    MOTE_ROLE_LABEL,
+    MOTE_ROLE_TARGET,
+    MOTE_ROLE_LEARNED,
+    MOTE_ROLE_OPTIMIZER,
+    MOTE_ROLE_RATE,
+    MOTE_ROLE_COUNT,
+    MOTE_ROLE_LOSS,
+    MOTE_ROLES
+};
+
 enum { MOTE_PLACE_STRIP, MOTE_PLACE_TABLE, MOTE_PLACE_RING };
 
 enum { /* sections, in this order */
@@ -49,7 +62,7 @@ enum { /* sections, in this order */
     MOTE_SECTION_SCHEDULE, /* uint16_t: which op is next; one step each */
     MOTE_SECTION_ROWS,     /* uint16_t or uint32_t: where rows lie, in units of four bytes */
     MOTE_SECTION_LISTS,    /* int32_t: rows that no formula describes */
-    MOTE_SECTION_STATES,   /* mote_initial_t */
+    MOTE_SECTION_STATES,   /* mote_initial_t or mote_trained_t */
     MOTE_SECTION_TEXT,     /* names, each with a zero behind it */
     MOTE_SECTION_DATA,     /* parameters and the arrays that they point to */
     MOTE_SECTION_ABOUT,    /* JSON for tools */
@@ -138,5 +151,15 @@ typedef struct {
 typedef struct {
     uint32_t at, bytes, data, fill; /* a copy of `data`, or bytes `fill` where that is 0 */
 } mote_initial_t;
+
+/* The same of an image that learns, in ascending order of `at`. It begins as a mote_weights_part_t does, with what its
+ * values are compared with before a record of what was learned is believed. */
+typedef struct {
+    uint32_t at, bytes;
+    int32_t low, high;
+    uint8_t kind, role; /* MOTE_WEIGHTS_..., MOTE_ROLE_... */
+    uint16_t reserved;
+    uint32_t data, fill;
+} mote_trained_t;
 
 #endif

@@ -63,6 +63,24 @@ static inline uint16_t *mote_entries(const mote_interpreter_t *it) {
     return mote_counters(it) + mote_header(it)->counters;
 }
 
+/* Whether it learns on the device. */
+static inline int mote_trains(const mote_header_t *header) { return (header->features & MOTE_FEATURE_TRAINS) != 0; }
+
+/* Bytes of a state's entry. */
+static inline uint32_t mote_initial_bytes(const mote_header_t *header) {
+    return mote_trains(header) ? (uint32_t)sizeof(mote_trained_t) : (uint32_t)sizeof(mote_initial_t);
+}
+
+/* The entry of a state: where it lies, its bytes, and at the end, see mote_filled, what it holds after a reset. */
+static inline const uint32_t *mote_state(const mote_interpreter_t *it, uint32_t i) {
+    return (const uint32_t *)mote_section(it, MOTE_SECTION_STATES) + i * (mote_initial_bytes(mote_header(it)) / 4u);
+}
+
+/* The last two words of an entry: `data` and `fill`. */
+static inline const uint32_t *mote_filled(const mote_interpreter_t *it, const uint32_t *state) {
+    return state + mote_initial_bytes(mote_header(it)) / 4u - 2u;
+}
+
 /* Bytes that are kept from one inference to the next. */
 static inline uint32_t mote_kept_bytes(const mote_header_t *header) {
     return header->states + (uint32_t)2 * ((uint32_t)header->rings + 1u);
@@ -71,6 +89,13 @@ static inline uint32_t mote_kept_bytes(const mote_header_t *header) {
 /* The checks of mote_init: of the header, which fill `needs`; and of all the rest, once the interpreter has its memory. */
 mote_status mote_check_header(const void *image, size_t bytes, mote_needs_t *needs, mote_problem_t *problem);
 mote_status mote_check(const mote_interpreter_t *it, mote_problem_t *problem);
+
+/* Everything as it is before the first inference; states with one of these roles. */
+void mote_forget(mote_interpreter_t *it);
+void mote_forget_roles(const mote_interpreter_t *it, uint32_t roles);
+
+/* What tells this image from others. */
+uint32_t mote_identity(const mote_interpreter_t *it);
 
 /* The struct of a step's parameters, in `room` unless it can be read in place. */
 const void *mote_parameters(const mote_interpreter_t *it, const mote_op_t *op, const mote_kernel_t *kernel,

@@ -2,18 +2,26 @@
 #include "mote_interpreter.h"
 #include "mote_state.h"
 
-/* Everything as it is before the first inference. */
-static void mote_forget(mote_interpreter_t *it) {
+void mote_forget_roles(const mote_interpreter_t *it, uint32_t roles) {
     const mote_header_t *const header = mote_header(it);
-    const mote_initial_t *initial = (const mote_initial_t *)mote_section(it, MOTE_SECTION_STATES);
-    for (uint32_t i = header->sections[MOTE_SECTION_STATES].count; i > 0; i--, initial++) {
-        uint8_t *const to = it->memory[4] + initial->at;
-        if (initial->data != 0) {
-            memcpy(to, mote_at(it, initial->data), (size_t)initial->bytes);
+    for (uint32_t i = 0; i < header->sections[MOTE_SECTION_STATES].count; i++) {
+        const uint32_t *const state = mote_state(it, i), *const filled = mote_filled(it, state);
+        const uint32_t role = mote_trains(header) ? ((const mote_trained_t *)(const void *)state)->role : MOTE_ROLE_NONE;
+        uint8_t *const to = it->memory[4] + state[0];
+        if ((roles >> role & 1) == 0) {
+            continue;
+        }
+        if (filled[0] != 0) {
+            memcpy(to, mote_at(it, filled[0]), (size_t)state[1]);
         } else {
-            memset(to, (int)(initial->fill & 0xffu), (size_t)initial->bytes);
+            memset(to, (int)(filled[1] & 0xffu), (size_t)state[1]);
         }
     }
+}
+
+void mote_forget(mote_interpreter_t *it) {
+    const mote_header_t *const header = mote_header(it);
+    mote_forget_roles(it, UINT32_MAX);
     memset(it->oldest, 0, 2 * ((size_t)1 + header->rings + header->counters));
     *mote_missing(it) = header->warm_up;
     it->position = 1;
@@ -242,8 +250,7 @@ size_t mote_state_bytes(const mote_interpreter_t *it) {
     return it->position == 0 ? 0 : MOTE_STATE_HEAD + (size_t)mote_kept_bytes(mote_header(it));
 }
 
-/* What tells the states of this image from those of another one. */
-MOTE_NOINLINE uint32_t mote_identity(const mote_interpreter_t *it) { return mote_crc(0, mote_header(it), MOTE_IMAGE_HEADER, 1); }
+uint32_t mote_identity(const mote_interpreter_t *it) { return mote_crc(0, mote_header(it), MOTE_IMAGE_HEADER, 1); }
 
 /* Whether a state can be saved to, or restored from, memory of the caller. */
 static mote_status mote_may_keep(const mote_interpreter_t *it, const void *state, size_t bytes) {
