@@ -25,6 +25,7 @@ from mote.files import temporary_folder
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape, to_model
 from mote.graph.tensor import Array
+from mote.measure.training import training_step
 from mote.notebook import card, sizes, table
 from mote.ops.control.control_flow import depends
 from mote.toolchain import Mode
@@ -139,6 +140,8 @@ class RunResult:
     counter."""
     board: BoardFacts | None = None
     """The board that ran it, where one did."""
+    training_step: int | None = None
+    """Instructions of a step of training with its inference; None on the host, and where the model does not learn."""
 
     @property
     def seconds(self) -> float | None:
@@ -156,6 +159,8 @@ class RunResult:
             "flash": sizes(self.flash.total),
             "stack": sizes(self.ram.stack),
         }
+        if self.training_step:
+            facts[f"{self.unit} of a training step"] = self.training_step
         rows = [
             (x.number, x.op, x.name, x.kernel, x.macs, x.instructions, _share(x.instructions, self.instructions))
             for x in self.layers
@@ -235,6 +240,8 @@ def run(
     raw = stimulus(graph, inputs)
     result = measured(subject, raw, compiler=compiler, emulator=emulator, board=board, layers=layers)
     check_budgets(compiled, result.flash.code or 0, result.ram.stack or 0)
+    if compiled.settings.train and result.instructions:
+        return replace(result, training_step=training_step(compiled, compiler=compiler, emulator=emulator, board=board))
     return result
 
 

@@ -88,6 +88,11 @@ def print_text(result: RunResult) -> None:
     if result.instructions is not None:
         per = f", {result.instructions / macs:.2f} per MAC" if macs else ""
         show(f"{result.unit}: {result.instructions:,}{per}")
+    if result.training_step is not None and result.instructions:
+        times = result.training_step / result.instructions
+        show(
+            f"training: {result.training_step:,} {result.unit} of a step with its inference, {times:.2f} times as many"
+        )
     if result.board is not None:
         show(f"board: {result.board}")
         if result.seconds is not None:

@@ -1,0 +1,39 @@
+"""The cost of a step of training, counted where a model runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mote.boards.boards_file import BoardEntry
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import bench
+from mote.compiler.line import compile_graph
+from mote.compiler.training import with_training
+from mote.emit.c.programs.golden import FULL
+from mote.files import temporary_folder
+from mote.graph.types import StateRole
+from mote.passes.training.labelled import labelled, told
+from mote.passes.training.spec import Learner, parsed
+from mote.toolchain import Mode
+
+
+def training_step(
+    compiled: Compiled, *, compiler: str | None, emulator: str | None, board: str | BoardEntry | None
+) -> int | None:
+    """The most instructions of an inference with a label, on the self-test's input; None on the host. They are those of
+    a program of the same model in which the label is an input."""
+    settings, spec = compiled.settings, parsed(compiled.settings.train)
+    graph = with_training(compiled.source, settings.train, settings.train_data)
+    right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
+    given = told(graph, np.zeros_like(right.initial))
+    room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + 64
+    chosen = replace(settings, train="", train_data="", postprocess="", ram=room, flash=None)
+    program = compile_graph(labelled(graph), chosen)
+    planned = program.plan.graph
+    case = {**FULL.inputs(planned), **given}
+    steps = 1 if isinstance(spec, Learner) else spec.accumulate
+    raw = [[np.ascontiguousarray(case[t]).tobytes() for t in planned.inputs]] * steps
+    with temporary_folder() as folder, bench(program, folder, compiler=compiler, emulator=emulator, board=board) as on:
+        return max(on.execute(Mode.MEASURE, raw).instructions or [], default=None)
