@@ -12,7 +12,7 @@ from mote.compiler.given import CommonOptions
 from mote.compiler.line import golden
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, chosen_settings
-from mote.deploy.update.sources import update_files
+from mote.deploy.update.sources import mac_files, update_files
 from mote.emit.image import manifest as manifests
 from mote.emit.image.entries import entry_files
 from mote.emit.image.kernels import ANY, image_alignment, merged, record
@@ -120,7 +120,8 @@ def runtime(
     models."""
     settings = chosen_settings(settings, options)
     own = _manifest(kernels, settings, say)
-    files = {**runtime_files(), **entry_files(own.kernels, own.limits), **(update_files() if update else {})}
+    more = {**mac_files(), **(update_files() if update else {})}
+    files = {**runtime_files(), **entry_files(own.kernels, own.limits), **more}
     files = {name: text if name in library.added() else licensed(text) for name, text in files.items()}
     how = optimization(settings.optimize, settings.target.cpu)
     model = EXAMPLE_MODEL if isinstance(kernels, str) and kernels in SETS else _models(kernels)[0]

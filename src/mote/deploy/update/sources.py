@@ -14,6 +14,17 @@ FOLDER = Path(__file__).parent
 def update_files() -> dict[str, str]:
     """C files of the update module: updates, protocol, its framing and signature verification, with the headers of the
     kernels that they include."""
-    own = {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("mote_*.[ch]"))}
-    headers = {name: library.header(name) for name in sorted(closure(["mote_records.h"]))}
-    return own | wire_files() | headers
+    return _files("mote_*.[ch]") | wire_files() | _headers("mote_records.h", "mote_mac.h")
+
+
+def mac_files() -> dict[str, str]:
+    """C files of the MAC by which a device knows what it has learned: HMAC-SHA-512."""
+    return _files("mote_hmac.[ch]") | _files("mote_sha512.[ch]") | _headers("mote_mac.h")
+
+
+def _files(pattern: str) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(pattern))}
+
+
+def _headers(*names: str) -> dict[str, str]:
+    return {name: library.header(name) for name in sorted(closure(names))}

@@ -27,6 +27,8 @@
  * outside of the image; it does not say whether the model is the one that you want. That is what a signature is for.
  * Whether a model with loops ends is its own matter: mote_step does one piece of work and returns.
  *
+ * Models that learn on the device: mote_train.h.
+ *
  * Compile the runtime and the kernels with -fwrapv: sums in kernels may wrap. Without it, and with a model that was
  * packed by others, the compiler may take what cannot happen for granted. Memory holds elements of several types, one
  * after another: compile without link-time optimization, or with -fno-strict-aliasing. Images are little-endian, and so
