@@ -61,6 +61,26 @@ def test_pictures_name_what_they_show() -> None:
     assert float(ElementTree.fromstring(large).attrib["height"]) < 2000
 
 
+def test_training(capsys: pytest.CaptureFixture[str]) -> None:
+    training = ("--train", "prototype", "--train-data", "models/digits_train.npz")
+    status, out, err = mote(capsys, "evaluate", DIGITS, "--data", SAMPLES, *training)
+    assert status == 0 and not err
+    for text in (
+        *("learns 'prototype' from models/digits_train.npz", "300 samples, each once, in their order: 300 steps"),
+        *("1,000 bytes learned", "each asked before it was learned", "8 of the first 8 steps equal"),
+        *("right of each class", "NumPy, with what was learned", "equal bit for bit on all 16"),
+    ):
+        assert text in out, text
+    kept = ("--keep", SAMPLES, "--epochs", "2", "--seed", "3")
+    status, out, _ = mote(capsys, "evaluate", DIGITS, "--data", SAMPLES, *training, *kept, "--json")
+    told = json.loads(out)
+    learning = told["learning"]
+    assert status == 0 and told["reference"]["equal"] == 16 and learning["passed"]
+    assert (learning["steps"], learning["epochs"], learning["seed"], learning["online"]) == (600, 2, 3, None)
+    assert learning["test"]["before"] is None and learning["test"]["after"]["value"] == told["value"] > 0.8
+    assert learning["kept"]["after"]["value"] == told["value"] and learning["losses"] == []
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -69,6 +89,8 @@ def test_pictures_name_what_they_show() -> None:
         (("--metric", "top2", "--confusion-svg", "x.svg"), "takes nothing for anything else"),
         (("--metric", "beauty"), "no metric"),
         (("--labels", "beauty"), "beauty"),
+        (("--keep", SAMPLES), "models that learn"),
+        (("--train", "last"), "nothing to learn"),
     ],
 )
 def test_errors(capsys: pytest.CaptureFixture[str], options: tuple[str, ...], problem: str) -> None:

@@ -130,7 +130,7 @@ def _check_training(compiled: Compiled, data: Dataset, training: Mapping[str, An
         raise MoteError(
             "is a recording, and training is judged by samples with labels", where=data.where, remedy=remedy
         )
-    check_at_least("epochs", training["epochs"] or 1, 1)
+    check_at_least("epochs", 1 if training["epochs"] is None else training["epochs"], 1)
 
 
 def _against(compiled: Compiled, model: Any, data: Dataset, answers: Array, how: How, say: Say) -> Against:
