@@ -4,7 +4,7 @@
 
 #include "mote_clear.h"
 #include "mote_pair_sums.h"
-#include "mote_step_zeros.h"
+#include "mote_step_fours.h"
 
 #define MOTE_CONV_STEP_TERMS 128 /* products are at most 128 * 255: so many are below MOTE_PAIR_MOST */
 
@@ -105,9 +105,9 @@ MOTE_NOINLINE MOTE_HOT void mote_conv_step_weights(const mote_conv_step_pairs_s8
                                                    const mote_step_channel_t *channel, const int32_t *sums,
                                                    int32_t count, int32_t element, int8_t *weights) {
     const mote_step_t *const step = &p->of.step;
-    const mote_step_zeros_t zeros = mote_step_zeros_of(channel, step->left);
+    const mote_step_fours_t fours = mote_step_fours_of(channel, step->left);
     for (int32_t taps = p->of.rows.taps * p->of.cols.taps; taps > 0; taps--, sums += p->block, element += p->of.depth) {
-        mote_step_weights(step, channel, &zeros, sums, count, element, weights);
+        mote_step_weights(step, channel, &fours, sums, count, element, weights);
     }
 }
 
