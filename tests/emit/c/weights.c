@@ -1,5 +1,5 @@
 /* weights.c: what a model has learned survives power that fails at every single flash operation, and nothing else is taken
- * for it. The model is that of test_weights.py. */
+ * for it. The model is that of test_weights.py, as generated C or, with AUTHENTIC, as an image whose records have MACs. */
 #include "net.h"
 
 #include "mote_crc.h"
@@ -10,6 +10,12 @@
 #include <string.h>
 
 enum { RECORDS = 9, HEAD = 16 };
+
+#ifdef AUTHENTIC
+#define TAKEN MOTE_BAD_STATE /* what nobody with the key has written */
+#else
+#define TAKEN MOTE_OK
+#endif
 
 typedef struct {
     uint32_t unit, sector, sectors;
@@ -176,12 +182,107 @@ static void check_forgeries(void) {
         CHECK(forged(at, &word, sizeof word) == MOTE_BAD_STATE);
     }
     CHECK(forged(HEAD + FLOATS, &infinite, 4) == MOTE_BAD_STATE && forged(HEAD + FLOATS, &no_number, 4) == MOTE_BAD_STATE);
-    CHECK(forged(HEAD + FLOATS_END - 4, &no_number, 4) == MOTE_BAD_STATE && forged(HEAD + FLOATS, &large, 4) == MOTE_OK);
+    CHECK(forged(HEAD + FLOATS_END - 4, &no_number, 4) == MOTE_BAD_STATE && forged(HEAD + FLOATS, &large, 4) == TAKEN);
     CHECK(forged(HEAD + COUNTS, &less, 4) == MOTE_BAD_STATE && forged(HEAD + COUNTS, &most, 4) == MOTE_BAD_STATE);
     CHECK(forged(HEAD + PLACE, &less, 4) == MOTE_BAD_STATE && forged(HEAD + PLACE, &place, 4) == MOTE_BAD_STATE);
-    CHECK(forged(HEAD + PLACE, &last, 4) == MOTE_OK);
-    CHECK(forged(HEAD + LABELS, &class_behind, 1) == MOTE_BAD_STATE && forged(HEAD + LABELS, &none, 1) == MOTE_OK);
+    CHECK(forged(HEAD + PLACE, &last, 4) == TAKEN);
+    CHECK(forged(HEAD + LABELS, &class_behind, 1) == MOTE_BAD_STATE && forged(HEAD + LABELS, &none, 1) == TAKEN);
 }
+
+#ifdef AUTHENTIC
+enum { FIRST = 1024, APART = (NET_WEIGHTS_BYTES + 255) / 256 * 256, SECOND = FIRST + APART };
+
+static uint32_t honest; /* reads after which flash that lies gives other bytes */
+
+static int sly_read(void *context, uint32_t at, uint8_t *data, uint32_t bytes) {
+    (void)context;
+    memcpy(data, nor + at, bytes);
+    if (honest > 0) {
+        honest--;
+    } else if (at + bytes > SECOND + HEAD && at < SECOND + NET_WEIGHTS_BYTES) {
+        data[0] ^= 1;
+    }
+    return 0;
+}
+
+static int failing_end(void *context, uint8_t *mac) {
+    (void)context;
+    memset(mac, 0, MOTE_MAC_BYTES);
+    return 1;
+}
+
+/* Two records, the second of which is in the way of somebody. */
+static void two_records(void) {
+    set_up(&geometries[0]);
+    saves(learned[1]);
+    saves(learned[2]);
+}
+
+/* Every bit of the newest record with a CRC-32 that is right. */
+static void check_bits(void) {
+    two_records();
+    for (uint32_t bit = 0; bit < 8 * (NET_WEIGHTS_BYTES - 4); bit++) {
+        nor[SECOND + bit / 8] ^= (uint8_t)(1 << bit % 8);
+        word_to(nor + SECOND + NET_WEIGHTS_BYTES - 4, mote_crc(0, nor + SECOND, NET_WEIGHTS_BYTES - 4, 1));
+        CHECK(restart() == MOTE_OK && holds(learned[1]) && net_saved_weights(&records) == 1);
+        nor[SECOND + bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    word_to(nor + SECOND + NET_WEIGHTS_BYTES - 4, mote_crc(0, nor + SECOND, NET_WEIGHTS_BYTES - 4, 1));
+    CHECK(restart() == MOTE_OK && holds(learned[2]));
+}
+
+/* Another key, another image, no key, no MAC. */
+static void check_keys(void) {
+    mote_mac_t failing = *net_mac;
+    const mote_mac_t *const mac = net_mac;
+    two_records();
+    net_key[31] ^= 1;
+    CHECK(restart() == MOTE_BAD_STATE && net_saved_weights(&records) == 0);
+    CHECK(net_import_weights(learned[1], NET_WEIGHTS_BYTES) == MOTE_BAD_STATE);
+    net_key[31] ^= 1;
+    net_other = 1;
+    CHECK(restart() == MOTE_BAD_STATE && net_import_weights(learned[1], NET_WEIGHTS_BYTES) == MOTE_BAD_STATE);
+    learn(3);
+    memcpy(bad, exported(), NET_WEIGHTS_BYTES);
+    CHECK(net_save_weights(&records) == MOTE_OK && net_saved_weights(&records) == 1);
+    net_other = 0;
+    CHECK(restart() == MOTE_OK && holds(learned[2]) && net_saved_weights(&records) == 2);
+    net_other = 1;
+    CHECK(restart() == MOTE_OK && holds(bad));
+    net_other = 0;
+    CHECK(restart() == MOTE_OK);
+    failing.end = failing_end;
+    for (int i = 0; i < 2; i++) {
+        net_mac = i == 0 ? NULL : &failing;
+        CHECK(net_save_weights(&records) == (i == 0 ? MOTE_BAD_STATE : MOTE_BAD_FLASH));
+        CHECK(net_load_weights(&records) == MOTE_BAD_STATE && net_saved_weights(&records) == 0);
+        CHECK(net_import_weights(learned[1], NET_WEIGHTS_BYTES) == MOTE_BAD_STATE);
+        CHECK(net_export_weights(bad, NET_WEIGHTS_BYTES) == (i == 0 ? MOTE_BAD_STATE : MOTE_FAILED));
+    }
+    net_mac = mac;
+    CHECK(holds(learned[2]) && restart() == MOTE_OK && holds(learned[2]));
+}
+
+/* Flash from which a check reads other bytes than what is loaded after it; an old record behind the newest one. */
+static void check_lies(void) {
+    uint32_t reads = 0, caught = 0;
+    two_records();
+    flash.read = sly_read;
+    do { /* longer each time, until it lies no more */
+        honest = ++reads;
+        const mote_status status = restart();
+        CHECK(status == MOTE_OK ? holds(learned[2]) || holds(learned[1]) : status == MOTE_BAD_FLASH && holds(learned[0]));
+        caught += status == MOTE_BAD_FLASH;
+    } while (honest == 0);
+    CHECK(reads > 50 && caught > 5);
+    flash.read = NULL;
+    memcpy(nor + SECOND + APART, nor + FIRST, NET_WEIGHTS_BYTES);
+    CHECK(restart() == MOTE_OK && holds(learned[2]));
+    word_to(nor + FIRST, 0xfffffffeu); /* numbers of records that nobody vouches for do not count */
+    word_to(nor + FIRST + NET_WEIGHTS_BYTES - 4, mote_crc(0, nor + FIRST, NET_WEIGHTS_BYTES - 4, 1));
+    for (uint32_t i = 3; i < 6; i++) CHECK(net_save_weights(&records) == MOTE_OK && net_saved_weights(&records) == i);
+}
+#endif
 
 static void check_misuse(void) {
     mote_records_t none = records;
@@ -241,6 +342,11 @@ int main(void) {
     geometry = cut_at = 99;
     check_flips();
     check_forgeries();
+#ifdef AUTHENTIC
+    check_bits();
+    check_keys();
+    check_lies();
+#endif
     check_misuse();
     check_wear();
     printf("cuts %u loads %u\n", (unsigned)cuts, (unsigned)loads);

@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from mote import targets
+from mote.compiler.line import optimized, plan_for
 from mote.compiler.packer import Image, pack
+from mote.compiler.settings import make_settings
+from mote.emit.image.flatten import flattened
+from mote.emit.image.kernels import ANY
+from mote.emit.image.writer import Details, write
+from mote.graph import Graph
+from mote.lower.program import Program, program
+from mote.progress import silent
 from mote.targets import Memory, Target
 from tests.helpers.flow import Flow
 from tests.helpers.network import Net
@@ -131,3 +139,10 @@ MODES = {
     "product": (product, {"target": "host", "least_ram": True}),
     "strided": (strided, {"target": "host", "optimize": "speed", "ram": "1M"}),
 }
+
+
+def packed(graph: Graph, target: str = "host") -> tuple[Program, bytes]:
+    """A graph without a file as an image that may have any kernels, with its program."""
+    settings = replace(make_settings(target), fixed=ANY)
+    flat = flattened(program(plan_for(optimized(graph, settings)[0], graph.name, settings, silent)))
+    return flat, write(flat, Details())
