@@ -13,7 +13,12 @@ from mote.graph import Graph
 from mote.graph.tensor import Array, Quantization
 from mote.graph.types import DType
 from mote.ops.common import Axis
-from mote.ops.training.integer.losses import CrossEntropyGradient, CrossEntropyStep
+from mote.ops.training.integer.losses import (
+    CrossEntropyGradient,
+    CrossEntropyStep,
+    MeanSquaredErrorGradient,
+    MeanSquaredErrorStep,
+)
 from mote.ops.training.integer.steps import BIAS_LIMIT, BiasStep, ConvStep, DepthwiseStep
 from mote.ops.training.integer.sums import GradientSums
 from tests.helpers.support import HOST_DSP, emulated, examples
@@ -92,6 +97,19 @@ def loss(kind: type[CrossEntropyGradient | CrossEntropyStep], classes: int, scal
     return piece(kind, given, DType.INT32 if step else DType.INT8, quant, beta=beta)
 
 
+def error(kind: type[MeanSquaredErrorGradient | MeanSquaredErrorStep], shape: tuple[int, ...]) -> Graph:
+    step = kind is MeanSquaredErrorStep
+    rate = [("rate", (1,), "float32", None)] if step else []
+    quant = quantized(0.05, 3)
+    given = tensors(("output", shape, "int8", quant), ("target", shape, "int8", quant), *rate)
+    return piece(kind, given, DType.INT32 if step else DType.INT8, None if step else quantized(0.001))
+
+
+def large() -> list[Graph]:
+    """More positions and channels than are summed up at once."""
+    return [conv(12, 13, 5, 2, (SAME, SAME)), conv(3, 3, 41, 2, (SAME, STRIDED))]
+
+
 def several() -> list[Graph]:
     """All operators, with windows of all kinds, some of a layer's channels, and states that no step leaves."""
     ends = np.array([-(1 << 31), (1 << 31) - 1, BIAS_LIMIT, -BIAS_LIMIT], np.int32)
@@ -99,11 +117,10 @@ def several() -> list[Graph]:
     return [
         *losses,
         loss(CrossEntropyGradient, 300, 0.1, 2.0),
+        *(error(kind, (1, n)) for kind in (MeanSquaredErrorGradient, MeanSquaredErrorStep) for n in (1, 7)),
         conv(5, 4, 6, 3, (SAME, SAME)),
         conv(6, 6, 4, 2, (STRIDED, STRIDED), all_=5, first=2),
         conv(7, 5, 3, 2, (Axis(2, dilation=2), Axis(3, stride=3, before=4, after=2))),
-        conv(12, 13, 5, 2, (SAME, SAME)),
-        conv(3, 3, 41, 2, (SAME, STRIDED)),
         dense(9, 4, (1, 9)),
         dense(12, 3, (1, 2, 2, 3)),
         depthwise(5, 3, 1, SAME),
@@ -117,11 +134,11 @@ def several() -> list[Graph]:
 
 @pytest.mark.parametrize("target", ["host", HOST_DSP])
 def test_c_has_the_bits_of_the_reference(target: str) -> None:
-    agree(several(), target, 24)
+    agree([*several(), *large()], target, 24)
 
 
 def test_a_core_has_the_bits_of_the_reference() -> None:
-    agree(several(), emulated("cortex-m4"), 8)
+    agree([*several(), *large()], emulated("cortex-m4"), 8)
 
 
 def size_of(real: float) -> Array:
@@ -176,6 +193,23 @@ def test_the_cross_entropy_is_that_of_real_numbers(seed: int, classes: int, scal
         assert mantissa * 2.0 ** (shift - 31) == pytest.approx(rate * share, rel=1e-3)
 
 
+@given(st.integers(0, 1 << 16), st.integers(1, 40), st.floats(2**-20, 8, width=32))
+@settings(max_examples=examples(40), deadline=None)
+def test_the_mean_squared_error_is_that_of_real_numbers(seed: int, count: int, rate: float) -> None:
+    """The gradient times the size of the step is the error in codes times the rate."""
+    rng = np.random.default_rng(seed)
+    output, target = rng.integers(-128, 128, (2, 1, count)).astype(np.int8)
+    graph = error(MeanSquaredErrorGradient, (1, count))
+    (gradient,) = graph.ops[0].evaluate(graph, [output, target])
+    graph = error(MeanSquaredErrorStep, (1, count))
+    ((mantissa, shift),) = graph.ops[0].evaluate(graph, [output, target, np.array([rate], np.float32)])
+    want = output.astype(np.float64) - target
+    assert np.abs(gradient).max() == (127 if want.any() else 0)
+    size = np.abs(want).max()
+    assert mantissa * 2.0 ** (shift - 31) == pytest.approx(rate * size, rel=1e-6)
+    assert np.abs(gradient * size / 127 - want).max() <= size / 254 + 1e-9
+
+
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf, 1e-40])
 def test_rates_that_are_no_positive_numbers_learn_nothing(rate: float) -> None:
     graph = loss(CrossEntropyStep, 3, 0.1)
@@ -189,12 +223,19 @@ def test_labels_that_are_no_class_have_no_gradient(label: int) -> None:
     assert not graph.ops[0].evaluate(graph, [np.zeros((1, 3), np.int8), np.array([label], np.int32)])[0].any()
 
 
+def other_target(shape: tuple[int, ...], scale: float) -> Graph:
+    given = tensors(("output", (1, 3), "int8", quantized(0.05)), ("target", shape, "int8", quantized(scale)))
+    return piece(MeanSquaredErrorGradient, given, quant=quantized(0.001))
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
         (lambda: conv(300, 300, 1, 1, (Axis(1), Axis(1))), "do not fit 32 bits"),
         (lambda: conv(4, 4, 1, 2, (SAME, SAME), all_=3, first=2), "channels 2 to 3"),
         (lambda: loss(CrossEntropyGradient, 1, 0.1), "logits of int8"),
+        (lambda: other_target((1, 2), 0.05), "a target of"),
+        (lambda: other_target((1, 3), 0.06), "the same scale"),
     ],
 )
 def test_others_are_refused(make: Any, reason: str) -> None:

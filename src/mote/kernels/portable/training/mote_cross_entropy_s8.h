@@ -3,6 +3,7 @@
 #define MOTE_CROSS_ENTROPY_S8_H
 
 #include "mote_softmax_s8.h"
+#include "mote_step_size.h"
 
 typedef struct {
     mote_softmax_s8_t exp;
@@ -41,33 +42,18 @@ static inline void mote_cross_entropy_gradient_s8(const mote_cross_entropy_t *p,
     }
 }
 
-/* (mantissa, shift), for mantissa / 2^31 * 2^shift: the share of the other classes times the learning rate. */
+/* The share of the other classes times the learning rate. */
 static inline void mote_cross_entropy_step_s8(const mote_cross_entropy_t *p, const int8_t *in, const int32_t *label,
                                               const float *rate, int32_t *out) {
     const int32_t most = mote_cross_entropy_most(in, p->exp.depth), right = *label;
-    uint32_t word;
-    memcpy(&word, rate, sizeof word);
-    const int32_t exponent = (int32_t)(word >> 23); /* the sign, too: that of a positive number is 0 */
-    const int known = right >= 0 && right < p->exp.depth && exponent > 0 && exponent < 0xff;
+    const int known = right >= 0 && right < p->exp.depth;
     const uint32_t others = known ? mote_cross_entropy_others(p, in, most, right) : 0;
-    uint64_t x = 0;
-    int32_t size = 31;
+    uint64_t share = 0;
     if (others > 0) {
         const uint32_t own = (uint32_t)mote_softmax_exp(&p->exp, most - in[right]) >> p->bits;
-        x = (((uint64_t)others << 30) / (others + own)) * ((word & 0x7fffff) | 0x800000);
+        share = ((uint64_t)others << 30) / (others + own);
     }
-    out[0] = 0;
-    out[1] = 0;
-    if (x > 0) {
-        for (; x >> 31 != 0; x >>= 1) {
-            size++;
-        }
-        for (; x >> 30 == 0; x <<= 1) {
-            size--;
-        }
-        out[0] = (int32_t)x;
-        out[1] = size + exponent - 180;
-    }
+    mote_step_size((uint32_t)share, 30, rate, out);
 }
 
 #endif

@@ -1,4 +1,5 @@
-"""The cross entropy of int8 logits: its normalized gradient, and the size of the step."""
+"""Losses of int8 outputs, the cross entropy and the mean squared error: their normalized gradients, and the sizes of
+steps."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.reductions.softmax import exponential_problem, exponential_scaling, exponentials
+from mote.ops.training.integer.types import type_problem
 
 LARGEST = 127
 """The largest element of a normalized gradient."""
@@ -93,12 +95,79 @@ class CrossEntropyStep(CrossEntropy):
         logits, label, rate = values
         assert logits is not None and label is not None and rate is not None
         e, others = self.exponentials(g, logits, label)
-        share = (others << SHARE_BITS) // int(e.sum())
-        word = int(rate.astype(np.float32).view(np.uint32)[0])
-        exponent = word >> 23
-        product = share * (word & 0x7FFFFF | 0x800000) if 0 < exponent < 0xFF else 0
-        size = product.bit_length()
-        if product == 0:
-            return [np.zeros(2, np.int32)]
-        mantissa = product >> size - 31 if size > 31 else product << 31 - size
-        return [np.array([mantissa, size + exponent - 150 - SHARE_BITS], np.int32)]
+        return [step_size((others << SHARE_BITS) // int(e.sum()), SHARE_BITS, rate)]
+
+
+class SquaredErrorLoss(Op):
+    """An operator of the mean squared error: inputs (output int8, target int8 with the same quantization, ..)."""
+
+    def unsupported(self, g: Graph) -> str | None:
+        output, target = self.input(g), self.input(g, 1)
+        if problem := type_problem(g, self, DType.INT8, DType.INT8):
+            return problem
+        if output.shape != target.shape or output.quant is None or target.quant is None:
+            return f"a target of {target.shape} is not that of an output of {output.shape}, both with a scale"
+        if (output.scale, output.zero_point) != (target.scale, target.zero_point):
+            return "output and target must have the same scale and zero point"
+        return None
+
+    def errors(self, values: Sequence[Array | None]) -> tuple[Ints, int]:
+        """How many codes each element is above the target, and the largest absolute value of that."""
+        output, target = values[:2]
+        assert output is not None and target is not None
+        error = output.astype(np.int64) - target
+        return error, int(np.abs(error).max())
+
+
+class MeanSquaredErrorGradient(SquaredErrorLoss):
+    """The error as a share of the largest one, which is 127 or -127: halves away from zero."""
+
+    kind = "MEAN_SQUARED_ERROR_GRADIENT"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def work(self, g: Graph) -> int:
+        return self.input(g).size
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        error, largest = self.errors(values)
+        shares = (LARGEST * np.abs(error) + largest // 2) // max(largest, 1)
+        return [(np.sign(error) * shares).astype(np.int8)]
+
+
+class MeanSquaredErrorStep(SquaredErrorLoss):
+    """The size of the step: the largest error in codes times the learning rate, input 2 (float32 [1]); 0 where the rate
+    is no positive number."""
+
+    kind = "MEAN_SQUARED_ERROR_STEP"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(2,)]
+
+    def work(self, g: Graph) -> int:
+        return self.input(g).size
+
+    def unsupported(self, g: Graph) -> str | None:
+        rate = self.input(g, 2)
+        if (rate.dtype, rate.shape) != (DType.FLOAT32, (1,)):
+            return f"input 2 is {rate.dtype} {rate.shape}, not float32 (1,)"
+        return super().unsupported(g)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        rate = values[2]
+        assert rate is not None
+        return [step_size(self.errors(values)[1], 0, rate)]
+
+
+def step_size(by: int, bits: int, rate: Array) -> Array:
+    """A number with `bits` behind the point times the learning rate, as (mantissa, shift): mantissa / 2^31 * 2^shift
+    is that."""
+    word = int(rate.astype(np.float32).view(np.uint32)[0])
+    exponent = word >> 23
+    product = by * (word & 0x7FFFFF | 0x800000) if 0 < exponent < 0xFF else 0
+    size = product.bit_length()
+    if product == 0:
+        return np.zeros(2, np.int32)
+    mantissa = product >> size - 31 if size > 31 else product << 31 - size
+    return np.array([mantissa, size + exponent - 150 - bits], np.int32)
