@@ -75,10 +75,13 @@ def conv_input_gradient(view: View) -> Packed:
 
 
 def _depthwise(view: View) -> Packed:
-    mult, shift = view.the(IntegerDepthwiseInputGradient).scaling(view.graph)
+    op = view.the(IntegerDepthwiseInputGradient)
+    mult, shift = op.scaling(view.graph)
     scales = [tuple(scale_params(*pair).values()) for pair in zip(mult.tolist(), shift.tolist(), strict=True)]
     params: Params = {"of": _of(view), "scale": Structs("mote_multiplier_t", np.array(scales, np.int64))}
-    return Packed("depthwise_input_gradient_s8", params, Entry(operands=(0, 1)))
+    return Packed(
+        "depthwise_input_gradient_s8", params, Entry(operands=(0, 1)), Needs(scratch=8 * op.terms_of(view.graph))
+    )
 
 
 def input_gradient_work(cycles: float) -> Callable[[View], float]:

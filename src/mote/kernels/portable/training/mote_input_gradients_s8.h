@@ -65,24 +65,70 @@ static inline void mote_conv_input_gradient_s8(const mote_conv_input_gradient_s8
     }
 }
 
+/* A tap by which a pixel of the image is read: where its gradients and its weights begin. */
+typedef struct {
+    int32_t gradient, weights;
+} mote_input_gradient_tap_t;
+
+/* The taps of pixel (y, x), and how many there are. */
+static inline int32_t mote_input_gradient_taps(const mote_input_gradient_t *of, int32_t y, int32_t x,
+                                               mote_input_gradient_tap_t *taps) {
+    int32_t count = 0;
+    for (int32_t ky = 0; ky < of->rows.taps; ky++) {
+        const int32_t row = mote_gradient_output(&of->rows, y, ky);
+        for (int32_t kx = 0; kx < of->cols.taps && row >= 0; kx++) {
+            const int32_t column = mote_gradient_output(&of->cols, x, kx);
+            if (column >= 0) {
+                taps[count].gradient = (row * of->cols.out + column) * of->channels;
+                taps[count++].weights = (ky * of->cols.taps + kx) * of->channels;
+            }
+        }
+    }
+    return count;
+}
+
+/* Sums of four channels, and of one. */
+MOTE_NOINLINE MOTE_HOT void mote_depthwise_input_gradient_4(const mote_input_gradient_tap_t *t, int32_t count,
+                                                            const int8_t *gradient, const int8_t *weights, int32_t *sums) {
+    int32_t a = 0, b = 0, c = 0, d = 0;
+    for (; count > 0; count--, t++) {
+        const int8_t *const g = gradient + t->gradient, *const w = weights + t->weights;
+        a += w[0] * g[0];
+        b += w[1] * g[1];
+        c += w[2] * g[2];
+        d += w[3] * g[3];
+    }
+    sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d;
+}
+
+static inline void mote_depthwise_input_gradient_1(const mote_input_gradient_tap_t *t, int32_t count,
+                                                   const int8_t *gradient, const int8_t *weights, int32_t *sum) {
+    *sum = 0;
+    for (; count > 0; count--, t++) {
+        *sum += weights[t->weights] * gradient[t->gradient];
+    }
+}
+
+/* Scratch: the taps of a pixel. */
 static inline void mote_depthwise_input_gradient_s8(const mote_depthwise_input_gradient_s8_t *p, const int8_t *gradient,
-                                                    const int8_t *weights, int8_t *out) {
+                                                    const int8_t *weights, int8_t *out, void *scratch) {
     const mote_input_gradient_t *const of = &p->of;
+    mote_input_gradient_tap_t *const taps = (mote_input_gradient_tap_t *)scratch;
     for (int32_t y = 0; y < of->rows.in; y++) {
         for (int32_t x = 0; x < of->cols.in; x++) {
-            for (int32_t c = 0; c < of->channels; c++) {
-                const int8_t *w = weights + c;
-                int32_t sum = 0;
-                for (int32_t ky = 0; ky < of->rows.taps; ky++) {
-                    const int32_t row = mote_gradient_output(&of->rows, y, ky);
-                    for (int32_t kx = 0; kx < of->cols.taps; kx++, w += of->channels) {
-                        const int32_t column = mote_gradient_output(&of->cols, x, kx);
-                        if (row >= 0 && column >= 0) {
-                            sum += *w * gradient[(row * of->cols.out + column) * of->channels + c];
-                        }
-                    }
+            const int32_t count = mote_input_gradient_taps(of, y, x, taps);
+            const mote_multiplier_t *scale = p->scale;
+            for (int32_t c = 0, next; c < of->channels; c = next) {
+                int32_t sums[4], *sum = sums;
+                next = of->channels - c >= 4 ? c + 4 : c + 1;
+                if (next == c + 4) {
+                    mote_depthwise_input_gradient_4(taps, count, gradient + c, weights + c, sums);
+                } else {
+                    mote_depthwise_input_gradient_1(taps, count, gradient + c, weights + c, sums);
                 }
-                *out++ = mote_clamp(mote_rescale(sum, p->scale[c].mult, p->scale[c].shift), -127, 127);
+                for (const mote_multiplier_t *const end = p->scale + next; scale < end; scale++) {
+                    *out++ = mote_clamp(mote_rescale(*sum++, scale->mult, scale->shift), -127, 127);
+                }
             }
         }
     }
