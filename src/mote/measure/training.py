@@ -22,9 +22,11 @@ from mote.toolchain import Mode
 def training_step(
     compiled: Compiled, *, compiler: str | None, emulator: str | None, board: str | BoardEntry | None
 ) -> int | None:
-    """The most instructions of an inference with a label, on the self-test's input; None on the host. They are those of
-    a program of the same model in which the label is an input."""
+    """The most instructions of an inference with a label, on the self-test's input; None on the host, and where samples
+    are pushed. They are those of a program of the same model in which the label is an input."""
     settings, spec = compiled.settings, parsed(compiled.settings.train)
+    if compiled.plan.pushed:
+        return None
     graph = with_training(compiled.source, settings.train, settings.train_data)
     right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
     given = told(graph, np.zeros_like(right.initial))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import compile_graph
+from mote.compiler.line import compile, compile_graph
 from mote.compiler.settings import make_settings
 from mote.compiler.training import with_training
 from mote.frontends import tflite
@@ -152,4 +152,28 @@ def test_instances_of_the_class_learn_apart(tmp_path: Path) -> None:
     run([compiler_or_skip("gcc"), *FLAGS, "-c", "net.c"], tmp_path)
     cpp = [compiler_or_skip("g++"), "-std=c++17", "-Wall", "-Wextra", "-Werror"]
     run([*cpp, "use.cpp", "net.o", "-o", "use", "-lm"], tmp_path)
+    run(["./use"], tmp_path)
+
+
+PUSH = """\
+#include "net.h"
+#include <stdio.h>
+#define REQUIRE(fact) do { if (!(fact)) { printf("line %d: %s\\n", __LINE__, #fact); return 1; } } while (0)
+int main(void) {
+    static const int16_t window[512];
+    REQUIRE(net_init() == MOTE_OK && net_push(window, 100) == MOTE_WAITING && net_learned_samples() == 0);
+    REQUIRE(net_train(1) == MOTE_BAD_STATE && net_train(0) == MOTE_OK);
+    REQUIRE(net_push(window, 156) == MOTE_OK && net_learned_samples() == 1);
+    REQUIRE(net_push(window, 256) == MOTE_OK && net_learned_samples() == 1);
+    REQUIRE(net_train(0) == MOTE_OK && net_push(window, 512) == MOTE_OK && net_learned_samples() == 2);
+    return 0;
+}
+"""
+
+
+def test_a_label_is_for_the_window_that_is_pushed_next(tmp_path: Path) -> None:
+    model = Path(__file__).parents[3] / "examples" / "vibration" / "vibration.tflite"
+    compile(str(model), name="net", train="one-class").write(tmp_path)
+    (tmp_path / "use.c").write_text(PUSH)
+    run([compiler_or_skip("gcc"), *FLAGS, *SANITIZED, "use.c", "net.c", "-o", "use", "-lm"], tmp_path)
     run(["./use"], tmp_path)

@@ -117,14 +117,21 @@ def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -
             [
                 *(ready, between),
                 *_told(own, options),
-                f"const mote_status status = {name}_run({handed(options)})",
-                when("status != MOTE_OK", *states.initializing(own.plan, options, constants, [own.label])),
-                "return status",
+                *(["return MOTE_OK"] if own.plan.pushed else _run(own, options, constants)),
             ],
         ),
         CFunction(ending(options), [ready, between, f"return {hold} ? MOTE_OK : MOTE_BAD_STATE"]),
         *_reader(own, own.loss, telling_loss(options), "float loss", options),
         *_reader(own, own.count, counting(options), "int32_t count", options),
+    ]
+
+
+def _run(own: Training, options: ProjectOptions, constants: ConstantPool) -> list[Statement]:
+    """The inference that learns; where it fails, no later one does in its place."""
+    return [
+        f"const mote_status status = {options.name}_run({handed(options)})",
+        when("status != MOTE_OK", *states.initializing(own.plan, options, constants, [own.label])),
+        "return status",
     ]
 
 
@@ -234,6 +241,12 @@ def _sample(own: Training, options: ProjectOptions) -> str:
     wrong = "a label is no class, or all are -1" if own.labels > 1 else "the label is no class"
     if own.target is not None:
         what, wrong = f"the {own.target.initial.size} values that its output should have", "there is no target"
+    if own.plan.pushed:
+        return (
+            f"Learn the sample that is pushed next, from {what}: a step follows the inference that it completes,\n"
+            f"whose outputs are those before the step. MOTE_BAD_STATE: {wrong}; nothing has changed. MOTE_BUSY:\n"
+            "that inference has begun."
+        )
     return (
         f"Learn the sample that is in the input, from {what}: an inference as {name}_run does it, whose outputs are\n"
         f"those before the sample was learned, then the step. MOTE_BAD_STATE: {wrong}; nothing has changed.\n"
@@ -247,8 +260,9 @@ def usage(own: Training, options: ProjectOptions) -> list[str]:
     given = "target" if own.target is not None else "label" if own.labels == 1 else "labels"
     learn = called(options, "train_target" if own.target is not None else "train", given)
     saved, loaded = (called(options, f"{verb}_weights", "&my_records") for verb in ("save", "load"))
+    sample = f"{learn}; {called(options, 'push', 'samples', 'count')}" if own.plan.pushed else learn
     return [
         f"{called(options, 'train_begin', *rate)};",
-        f"while (fill_with_a_sample()) {{ {learn}; }}",
+        f"while ({'there_is' if own.plan.pushed else 'fill_with'}_a_sample()) {{ {sample}; }}",
         f"if ({called(options, 'train_end')} == MOTE_OK) {{ {saved}; }} else {{ {loaded}; }}",
     ]
