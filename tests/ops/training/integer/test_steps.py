@@ -125,6 +125,7 @@ def several() -> list[Graph]:
         dense(12, 3, (1, 2, 2, 3)),
         depthwise(5, 3, 1, SAME),
         depthwise(6, 2, 2, STRIDED),
+        depthwise(5, 5, 1, STRIDED),
         bias((1, 3, 3, 6), 4, 1, ends),
         bias((1, 4), 4, 0),
         sums(1, 5, 4, 7),

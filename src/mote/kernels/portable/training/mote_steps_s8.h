@@ -164,6 +164,24 @@ static inline void mote_conv_step_s8(const mote_conv_step_t *p, const int8_t *gr
     }
 }
 
+/* The products of four channels of the gradient with those of the image, over all positions. */
+MOTE_NOINLINE MOTE_HOT void mote_step_sums_4(const mote_conv_step_t *p, const mote_step_tap_t *tap, int32_t o,
+                                             int32_t *sums) {
+    const int32_t all = p->step.all, next = p->cols.stride * p->depth, zero = p->zero;
+    int32_t a = 0, b = 0, c = 0, d = 0;
+    for (int32_t y = 0; y < tap->rows; y++) {
+        const int8_t *g = tap->gradient + y * p->cols.out * all + o;
+        const int8_t *x = tap->in + y * p->rows.stride * p->cols.in * p->depth + o;
+        for (int32_t i = 0; i < tap->cols; i++) {
+            a += g[i * all] * (x[i * next] - zero);
+            b += g[i * all + 1] * (x[i * next + 1] - zero);
+            c += g[i * all + 2] * (x[i * next + 2] - zero);
+            d += g[i * all + 3] * (x[i * next + 3] - zero);
+        }
+    }
+    sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d;
+}
+
 /* The same of weights [kh][kw][out], each of which reads one channel of the image. */
 static inline void mote_depthwise_step_s8(const mote_conv_step_t *p, const int8_t *gradient, const int8_t *in,
                                           const int32_t *size, const int32_t *number, int8_t *weights) {
@@ -172,10 +190,17 @@ static inline void mote_depthwise_step_s8(const mote_conv_step_t *p, const int8_
     for (int32_t ky = 0; ky < p->rows.taps; ky++) {
         for (int32_t kx = 0; kx < p->cols.taps; kx++) {
             const mote_step_tap_t tap = mote_step_tap(p, ky, kx, gradient, in);
-            for (int32_t o = 0; o < p->step.channels; o++, element++) {
-                const mote_step_channel_t channel = mote_step_channel(&p->step, size, number, o);
-                mote_step_sums(p, &tap, o, o / multiplier, 1, sums);
-                mote_step_weight(&p->step, &channel, sums[0], element, weights);
+            for (int32_t o = 0, some; o < p->step.channels; o += some) {
+                some = multiplier == 1 && p->depth - o >= 4 ? 4 : 1;
+                if (some == 4) {
+                    mote_step_sums_4(p, &tap, o, sums);
+                } else {
+                    mote_step_sums(p, &tap, o, o / multiplier, 1, sums);
+                }
+                for (int32_t i = 0; i < some; i++, element++) {
+                    const mote_step_channel_t channel = mote_step_channel(&p->step, size, number, o + i);
+                    mote_step_weight(&p->step, &channel, sums[i], element, weights);
+                }
             }
         }
     }
