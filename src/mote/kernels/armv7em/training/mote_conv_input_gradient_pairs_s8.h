@@ -1,5 +1,4 @@
-/* mote_conv_input_gradient_pairs_s8.h: mote_conv_input_gradient_s8, whose parameters it has, by the terms of
- * mote_pair_sums.h. */
+/* mote_conv_input_gradient_pairs_s8.h: mote_conv_input_gradient_s8 by the terms of mote_pair_sums.h. */
 #ifndef MOTE_CONV_INPUT_GRADIENT_PAIRS_S8_H
 #define MOTE_CONV_INPUT_GRADIENT_PAIRS_S8_H
 
@@ -7,25 +6,32 @@
 #include "mote_input_gradients_s8.h"
 #include "mote_pair_sums.h"
 
-typedef mote_conv_input_gradient_s8_t mote_conv_input_gradient_pairs_s8_t;
-
 #define MOTE_INPUT_TERMS 128 /* the most that are summed up at once */
 #define MOTE_INPUT_SOME 8    /* terms between looks at whether their sums still fit */
 #define MOTE_INPUT_ROOM (MOTE_PAIR_MOST / 128) /* the largest sum of absolute values of factors of weights */
 #define MOTE_INPUT_FACTOR 2048 /* the largest factor */
 
-/* Where things lie in working memory, in 32-bit words: vectors of the weights of each tap and output channel, eight sums of
- * each pixel of the rows that a row of the gradient adds to, and terms. */
+typedef struct {
+    mote_conv_input_gradient_s8_t layer;
+    int32_t block; /* channels of the image at once, a multiple of eight */
+} mote_conv_input_gradient_pairs_s8_t;
+
+/* Where things lie in working memory, in 32-bit words: vectors of the weights of each tap and output channel, sums of each
+ * pixel of the rows that a row of the gradient adds to, and terms. Vectors and sums are of eight channels, one plane behind
+ * the other. */
 typedef struct {
     int32_t rows; /* of sums */
+    int32_t vectors, plane; /* a plane's words: of vectors, of sums */
     int32_t sums, terms, words;
 } mote_input_gradient_room_t;
 
-static inline mote_input_gradient_room_t mote_input_gradient_room(const mote_input_gradient_t *of) {
+static inline mote_input_gradient_room_t mote_input_gradient_room(const mote_input_gradient_t *of, int32_t block) {
     mote_input_gradient_room_t r;
     r.rows = (of->rows.taps - 1) * of->rows.spread + 1;
-    r.sums = MOTE_PAIR_BYTES / 4 * of->rows.taps * of->cols.taps * of->outputs;
-    r.terms = r.sums + 8 * r.rows * of->cols.in;
+    r.vectors = MOTE_PAIR_BYTES / 4 * of->rows.taps * of->cols.taps * of->outputs;
+    r.plane = 8 * r.rows * of->cols.in;
+    r.sums = block / 8 * r.vectors;
+    r.terms = r.sums + block / 8 * r.plane;
     r.words = r.terms + 2 * ((mote_min(of->outputs, MOTE_INPUT_TERMS) + 3) / 4 * 4);
     return r;
 }
@@ -41,38 +47,49 @@ static inline void mote_input_gradient_vectors(const mote_input_gradient_t *of, 
     }
 }
 
-/* Adds the terms of the gradient's pixel to the sums of the pixels that its window has. */
-static inline void mote_input_gradient_flush(const mote_input_gradient_t *of, const mote_input_gradient_room_t *r,
-                                             int32_t y, int32_t x, int32_t count, int32_t *words) {
-    mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms), *end;
-    const uint32_t *vectors = (const uint32_t *)words;
-    if (count == 0) {
-        return;
-    }
-    end = terms + mote_pair_fours(terms, count);
-    for (int32_t ky = 0; ky < of->rows.taps; ky++) {
+/* Adds the terms of the gradient's pixel to a plane of sums of the pixels that its window has. */
+static inline void mote_input_gradient_plane(const mote_input_gradient_t *of, const mote_input_gradient_room_t *r,
+                                             int32_t y, int32_t x, const mote_pair_term_t *terms,
+                                             const mote_pair_term_t *end, const uint32_t *vectors, int32_t *sums) {
+    const int32_t next = MOTE_PAIR_BYTES / 4 * of->outputs, columns = of->cols.taps;
+    for (int32_t ky = 0; ky < of->rows.taps; ky++, vectors += columns * next) {
         const int32_t row = mote_gradient_input(&of->rows, y, ky);
-        for (int32_t kx = 0; kx < of->cols.taps; kx++, vectors += MOTE_PAIR_BYTES / 4 * of->outputs) {
+        int32_t *const line = sums + (row < 0 ? 0 : 8 * (row % r->rows * of->cols.in));
+        for (int32_t kx = 0; kx < columns && row >= 0; kx++) {
             const int32_t column = mote_gradient_input(&of->cols, x, kx);
-            if (row >= 0 && column >= 0) {
-                mote_pair_sums(terms, end, vectors, words + r->sums + 8 * (row % r->rows * of->cols.in + column));
+            if (column >= 0) {
+                mote_pair_sums(terms, end, vectors + kx * next, line + 8 * column);
             }
         }
     }
 }
 
+static inline void mote_input_gradient_flush(const mote_conv_input_gradient_pairs_s8_t *p,
+                                             const mote_input_gradient_room_t *r, int32_t y, int32_t x, int32_t count,
+                                             int32_t *words) {
+    mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms);
+    const uint32_t *vectors = (const uint32_t *)words;
+    int32_t *sums = words + r->sums;
+    if (count > 0) {
+        const mote_pair_term_t *const end = terms + mote_pair_fours(terms, count);
+        for (int32_t c = 0; c < p->block; c += 8, vectors += r->vectors, sums += r->plane) {
+            mote_input_gradient_plane(&p->layer.of, r, y, x, terms, end, vectors, sums);
+        }
+    }
+}
+
 /* What the gradient's pixel adds. */
-MOTE_NOINLINE MOTE_HOT void mote_input_gradient_pixel(const mote_conv_input_gradient_s8_t *p,
+MOTE_NOINLINE MOTE_HOT void mote_input_gradient_pixel(const mote_conv_input_gradient_pairs_s8_t *p,
                                                       const mote_input_gradient_room_t *r, const int8_t *gradient,
                                                       int32_t y, int32_t x, int32_t *words) {
     mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms), *t = terms;
-    const int16_t *factor = p->factor;
+    const int16_t *factor = p->layer.factor;
     int32_t room = MOTE_INPUT_ROOM, at = 0;
-    for (int32_t left = p->of.outputs; left > 0;) {
+    for (int32_t left = p->layer.of.outputs; left > 0;) {
         int32_t some = mote_min(left, MOTE_INPUT_SOME);
         left -= some;
         if (room < MOTE_INPUT_SOME * MOTE_INPUT_FACTOR || t - terms + some > MOTE_INPUT_TERMS) {
-            mote_input_gradient_flush(&p->of, r, y, x, (int32_t)(t - terms), words);
+            mote_input_gradient_flush(p, r, y, x, (int32_t)(t - terms), words);
             t = terms;
             room = MOTE_INPUT_ROOM;
         }
@@ -87,42 +104,83 @@ MOTE_NOINLINE MOTE_HOT void mote_input_gradient_pixel(const mote_conv_input_grad
             }
         }
     }
-    mote_input_gradient_flush(&p->of, r, y, x, (int32_t)(t - terms), words);
+    mote_input_gradient_flush(p, r, y, x, (int32_t)(t - terms), words);
+}
+
+/* Four sums as bytes of -127 at least, where they are shifted to the right. */
+static inline void mote_input_gradient_four(const int32_t *sums, int32_t mult, int32_t shift, int8_t *out) {
+#if MOTE_DSP
+    const uint32_t least = 0x81818181u;
+    uint32_t found = 0;
+    if ((sums[0] | sums[1] | sums[2] | sums[3]) != 0) {
+        int32_t y[4];
+        for (int32_t i = 0; i < 4; i++) {
+            const int32_t high = mote_high_mul(sums[i], mult);
+            __asm__("ssat %0, #8, %1, asr #1" : "=r"(y[i]) : "r"(((high + (high >> 31)) >> shift) + 1));
+        }
+        found = ((uint32_t)y[0] & 0xff) | ((uint32_t)y[1] & 0xff) << 8 | ((uint32_t)y[2] & 0xff) << 16 | (uint32_t)y[3] << 24;
+        __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(found) : "r"(found), "r"(least));
+    }
+    memcpy(out, &found, 4);
+#else
+    for (int32_t i = 0; i < 4; i++) {
+        out[i] = mote_clamp(mote_rescale(sums[i], mult, shift), -127, 127);
+    }
+#endif
 }
 
 /* A row of sums as the image's gradient; they are zero then. */
 MOTE_NOINLINE MOTE_HOT void mote_input_gradient_row(const mote_conv_input_gradient_s8_t *p, int32_t *sums,
                                                     int32_t channels, int8_t *out) {
     const int32_t next = p->of.channels, mult = p->mult, shift = p->shift;
-    for (int32_t x = p->of.cols.in; x > 0; x--, sums += 8, out += next) {
-        for (int32_t c = 0; c < channels; c++) {
-            out[c] = mote_clamp(mote_rescale(sums[c], mult, shift), -127, 127);
+    const int32_t fours = shift < 0 ? 0 : mote_min(channels, 8) & ~3;
+    int32_t *at = sums;
+    for (int32_t x = p->of.cols.in; x > 0; x--, at += 8, out += next) {
+        for (int32_t c = 0; c < fours; c += 4) {
+            mote_input_gradient_four(at + c, mult, shift, out + c);
         }
-        mote_clear((int8_t *)sums, 32);
+        for (int32_t c = fours; c < channels && c < 8; c++) {
+            out[c] = mote_clamp(mote_rescale(at[c], mult, shift), -127, 127);
+        }
+    }
+    mote_clear((int8_t *)sums, 32 * p->of.cols.in);
+}
+
+/* A block of channels of the image's gradient. */
+static inline void mote_input_gradient_block(const mote_conv_input_gradient_pairs_s8_t *p,
+                                             const mote_input_gradient_room_t *r, const int8_t *gradient,
+                                             int32_t channels, int32_t *words, int8_t *out) {
+    const mote_input_gradient_t *const of = &p->layer.of;
+    const int32_t line = of->cols.in * of->channels;
+    int32_t row = 0;
+    for (int32_t y = 0; y <= of->rows.out; y++) {
+        const int32_t first = y * of->rows.stride - of->rows.pad; /* rows before are complete */
+        for (; row < of->rows.in && (row < first || y == of->rows.out); row++) {
+            int32_t *sums = words + r->sums + 8 * (row % r->rows) * of->cols.in;
+            for (int32_t c = 0; c < channels; c += 8, sums += r->plane) {
+                mote_input_gradient_row(&p->layer, sums, channels - c, out + row * line + c);
+            }
+        }
+        for (int32_t x = 0; x < of->cols.out && y < of->rows.out; x++, gradient += of->outputs) {
+            mote_input_gradient_pixel(p, r, gradient, y, x, words);
+        }
     }
 }
 
-static inline void mote_conv_input_gradient_pairs_s8(const mote_conv_input_gradient_s8_t *p, const int8_t *gradient,
-                                                     const int8_t *weights, int8_t *out, void *scratch) {
-    const mote_input_gradient_t *const of = &p->of;
-    const mote_input_gradient_room_t r = mote_input_gradient_room(of);
-    const int32_t line = of->cols.in * of->channels;
-    int32_t *const words = (int32_t *)scratch, *const sums = words + r.sums;
-    mote_clear((int8_t *)sums, 32 * r.rows * of->cols.in);
-    for (int32_t c = 0; c < of->channels; c += 8) {
-        const int32_t some = mote_min(of->channels - c, 8);
-        const int8_t *g = gradient;
-        int32_t row = 0;
-        mote_input_gradient_vectors(of, weights + c, some, (uint32_t *)words);
-        for (int32_t y = 0; y <= of->rows.out; y++) {
-            const int32_t first = y * of->rows.stride - of->rows.pad; /* rows before are complete */
-            for (; row < of->rows.in && (row < first || y == of->rows.out); row++) {
-                mote_input_gradient_row(p, sums + 8 * (row % r.rows) * of->cols.in, some, out + row * line + c);
-            }
-            for (int32_t x = 0; x < of->cols.out && y < of->rows.out; x++, g += of->outputs) {
-                mote_input_gradient_pixel(p, &r, g, y, x, words);
-            }
+static inline void mote_conv_input_gradient_pairs_s8(const mote_conv_input_gradient_pairs_s8_t *p,
+                                                     const int8_t *gradient, const int8_t *weights, int8_t *out,
+                                                     void *scratch) {
+    const mote_input_gradient_t *const of = &p->layer.of;
+    const mote_input_gradient_room_t r = mote_input_gradient_room(of, p->block);
+    int32_t *const words = (int32_t *)scratch;
+    mote_clear((int8_t *)(words + r.sums), 4 * (r.terms - r.sums));
+    for (int32_t begin = 0; begin < of->channels; begin += p->block) {
+        const int32_t some = mote_min(of->channels - begin, p->block);
+        uint32_t *vectors = (uint32_t *)words;
+        for (int32_t c = 0; c < p->block; c += 8, vectors += r.vectors) {
+            mote_input_gradient_vectors(of, weights + begin + c, some - c, vectors);
         }
+        mote_input_gradient_block(p, &r, gradient, some, words, out + begin);
     }
 }
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, SIGNAL, Entry, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.portable.training.integer_gradients import conv_input_gradient, input_gradient_work
@@ -23,7 +21,7 @@ BLOCKS = (32, 16, 8)
 """Channels of the image at once: more of them go over the gradient less often."""
 SUMS = 32
 """Bytes of the sums of eight channels."""
-ROOMY = 12288
+ROOMY = 16384
 """Bytes of working memory that more channels at once may take."""
 
 
@@ -34,20 +32,27 @@ def _conv_step(view: View) -> Packed | Refusal:
     (_, rows, columns, depth), _ = op.images(g)
     taps = op.vertical.kernel * op.horizontal.kernel
     image = span(op.vertical, rows) * span(op.horizontal, columns)
-    terms = -(-min(op.positions(g), MOST_TERMS) // 4) * 4 * TERM
-    rooms = {block: terms + block // 8 * (SUMS * taps + VECTOR * image) for block in BLOCKS if block < depth + 8}
-    block = next((block for block, room in rooms.items() if room <= ROOMY), BLOCKS[-1])
+    block, scratch = _block(depth, SUMS * taps + VECTOR * image, op.positions(g))
     params: Params = {"of": weights_step(view).params, "block": block}
-    return Packed("conv_step_pairs_s8", params, Entry(operands=(1, 2, 3, 4)), Needs(rooms[block]))
+    return Packed("conv_step_pairs_s8", params, Entry(operands=(1, 2, 3, 4)), Needs(scratch))
 
 
 def _conv_input_gradient(view: View) -> Packed:
     op, g = view.the(IntegerConvInputGradient), view.graph
-    vectors = op.terms_of(g) * VECTOR
     rows = (op.vertical.kernel - 1) * op.vertical.dilation + 1
-    terms = -(-min(op.given_channels(g), MOST_TERMS) // 4) * 4 * TERM
-    scratch = vectors + rows * op.size[1] * SUMS + terms
-    return replace(conv_input_gradient(view), name="conv_input_gradient_pairs_s8", needs=Needs(scratch))
+    plane = op.terms_of(g) * VECTOR + rows * op.size[1] * SUMS
+    block, scratch = _block(op.channels(g), plane, op.given_channels(g))
+    params: Params = {"layer": conv_input_gradient(view).params, "block": block}
+    return Packed("conv_input_gradient_pairs_s8", params, Entry(operands=(0, 1)), Needs(scratch))
+
+
+def _block(channels: int, plane: int, terms: int) -> tuple[int, int]:
+    """How many channels of the image to take at once, and the bytes of working memory, of which eight channels take
+    `plane`."""
+    held = -(-min(terms, MOST_TERMS) // 4) * 4 * TERM
+    rooms = {block: held + block // 8 * plane for block in BLOCKS if block < channels + 8}
+    block = next((block for block, room in rooms.items() if room <= ROOMY), BLOCKS[-1])
+    return block, rooms[block]
 
 
 def span(axis: Axis, size: int) -> int:
