@@ -12,8 +12,8 @@ same draws. Learners are the operators that run on a device, in NumPy; `bytes` a
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,11 @@ from mote import frontends
 from mote.execute import batch
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.ops.elementwise.quantize import dequantized, quantized
-from mote.ops.learning.gaussian import GaussianScores, GaussianUpdate
-from mote.ops.learning.linear import LinearScores, LogisticUpdate
-from mote.ops.learning.neighbors import KnnScores, KnnUpdate
-from mote.ops.learning.prototypes import PrototypeCosines, PrototypeScores, PrototypeUpdate
-from mote.ops.learning.ridge import RidgeUpdate, first_inverse
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.training.learner_kinds import KINDS, settled
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
@@ -63,11 +60,37 @@ class Features:
 
 @dataclass(frozen=True)
 class Way:
-    """A learner of WORDS classes for as many features of a tensor, and whether it takes their codes."""
+    """A learner with the usual settings and others, of `mote compile --train`."""
 
     name: str
-    graph: Callable[[int, Tensor], Graph]
-    codes: bool = False
+    kind: str
+    settings: Mapping[str, float | str] = field(default_factory=dict)
+
+    @property
+    def takes_codes(self) -> bool:
+        """Whether it learns from int8 codes, and not from floats."""
+        return KINDS[self.kind].takes is DType.INT8
+
+    def graph(self, size: int, tensor: Tensor) -> Graph:
+        """The learner of WORDS classes for as many features of a tensor."""
+        kind, features = KINDS[self.kind], replace(tensor, shape=(1, size))
+        method = kind.make(features, WORDS, settled(self.kind, self.settings))
+        read = [list(method.states).index(name) for name in method.read]
+        return learner(
+            (method.update, dict(method.taught)),
+            (method.scores, dict(method.judged), method.result),
+            list(method.states.values()),
+            (np.zeros(features.shape, kind.takes.numpy), told(0)),
+            read,
+        )
+
+
+WAYS = (
+    Way("prototype", "prototype", {"metric": "euclidean"}),
+    Way("prototype, cosine", "prototype"),
+    *(Way(f"knn, {n} neighbors", "knn", {"neighbors": n}) for n in (1, 3)),
+    *(Way(kind, kind) for kind in ("bayes", "logistic", "ridge")),
+)
 
 
 def bundled() -> Clips:
@@ -96,60 +119,6 @@ def features(clips: Clips) -> Iterator[Features]:
     means = np.rint(maps.mean((1, 2))).astype(np.int8)
     yield Features("last depthwise, mean", means, graph.tensors[deep])
     yield Features("last depthwise, max", maps.max((1, 2)), graph.tensors[deep])
-
-
-def _codes(
-    update: Any, scores: Any, states: Callable[[int], Sequence[Array]], read: Sequence[int] | None = None
-) -> Any:
-    def made(size: int, tensor: Tensor) -> Graph:
-        zero = {"zero": int(tensor.quant.zero_point[0])} if scores[0] is PrototypeCosines and tensor.quant else {}
-        sample = np.zeros((1, size), np.int8), told(0)
-        return learner(update, (scores[0], {**scores[1], **zero}, "int32"), states(size), sample, read)
-
-    return made
-
-
-def _real(update: Any, scores: Any, states: Callable[[int], Sequence[Array]], read: Sequence[int] | None = None) -> Any:
-    def made(size: int, tensor: Tensor) -> Graph:
-        return learner(update, (*scores, "float32"), states(size), (np.zeros((1, size), np.float32), told(0)), read)
-
-    return made
-
-
-def _sums(size: int) -> list[Array]:
-    return [np.zeros((WORDS, size), np.int32), np.zeros(WORDS, np.int32)]
-
-
-def _memory(size: int) -> list[Array]:
-    capacity = WORDS * SHOTS
-    return [np.zeros((capacity, size), np.int8), np.full(capacity, -1, np.int8), np.zeros(1, np.int32)]
-
-
-def _weights(size: int) -> list[Array]:
-    return [np.zeros((WORDS, size + 1), np.float32)]
-
-
-def _moments(size: int) -> list[Array]:
-    shapes = (WORDS, size), (WORDS, size), (WORDS,)
-    return [*(np.zeros(shape, np.float32) for shape in shapes), np.zeros(WORDS, np.int32)]
-
-
-RIDGE = {"ridge": 10.0}
-SMOOTH = {"smoothing": 0.5}
-WAYS = (
-    Way("prototype", _codes((PrototypeUpdate, {}), (PrototypeScores, {}), _sums), True),
-    Way("prototype, cosine", _codes((PrototypeUpdate, {}), (PrototypeCosines, {}), _sums), True),
-    *(
-        Way(f"knn, {n} neighbors", _codes((KnnUpdate, {"classes": WORDS}), (KnnScores, kept), _memory, (0, 1)), True)
-        for n in (1, 3)
-        for kept in [{"classes": WORDS, "neighbors": n}]
-    ),
-    Way("bayes", _real((GaussianUpdate, SMOOTH), (GaussianScores, SMOOTH), _moments)),
-    Way("logistic", _real((LogisticUpdate, {"rate": 0.02}), (LinearScores, {}), _weights)),
-    Way(
-        "ridge", _real((RidgeUpdate, RIDGE), (LinearScores, {}), lambda n: [*_weights(n), first_inverse(n, 10.0)], (0,))
-    ),
-)
 
 
 def draws(clips: Clips, count: int) -> list[tuple[list[list[int]], list[list[int]]]]:
@@ -203,7 +172,7 @@ def rows(clips: Clips, count: int, ways: Sequence[Way] = WAYS) -> Iterator[Row]:
     for made in features(clips):
         for way in ways:
             graph = way.graph(made.codes.shape[1], made.tensor)
-            samples = made.codes if way.codes else dequantized(made.codes, made.tensor).astype(np.float32)
+            samples = made.codes if way.takes_codes else dequantized(made.codes, made.tensor).astype(np.float32)
             shares = np.array([accuracy(graph, samples, *draw) for draw in drawn])
             yield Row(made.layer, way.name, sum(s.initial.nbytes for s in graph.states), shares)
 

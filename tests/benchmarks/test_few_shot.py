@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("torch", reason="made-up words come from the script that trains on them")
-pytest.importorskip("ai_edge_litert", reason="the same")
-
 import few_shot
 
 
