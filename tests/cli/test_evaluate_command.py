@@ -76,7 +76,7 @@ def test_training(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(out)
     learning = told["learning"]
     assert status == 0 and told["reference"]["equal"] == 16 and learning["passed"]
-    assert (learning["steps"], learning["epochs"], learning["seed"], learning["online"]) == (600, 2, 3, None)
+    assert (learning["steps"], learning["epochs"], learning["seed"], len(learning["online"])) == (600, 2, 3, 2)
     assert learning["test"]["before"] is None and learning["test"]["after"]["value"] == told["value"] > 0.8
     assert learning["kept"]["after"]["value"] == told["value"] and learning["losses"] == []
 

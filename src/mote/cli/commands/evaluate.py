@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -211,8 +212,10 @@ def _print_learning(evaluation: Evaluation, learning: Learning) -> None:
     if learning.losses:
         mean = "" if learning.every == 1 else f", each the mean of {learning.every} steps"
         show(f"loss {learning.losses[0]:.4g} at first, {learning.losses[-1]:.4g} at last{mean}")
-    if learning.online is not None:
-        show(f"{learning.online.metric} {value(learning.online)} of these samples, each asked before it was learned")
+    if learning.online:
+        first, last = (value(replace(learning.test.after, value=learning.online[epoch])) for epoch in (0, -1))
+        epochs = first if learning.epochs is None else f"{first} in the first epoch, {last} in the last one"
+        show(f"{learning.test.after.metric} of these samples, each asked before it was learned: {epochs}")
     known = f"{learning.equal} of the first {learning.checked} steps equal to the NumPy reference's"
     show(green(known) if learning.equal == learning.checked else red(known))
     exams = [("tested", learning.test), *([] if learning.kept is None else [("kept", learning.kept)])]

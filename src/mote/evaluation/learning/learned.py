@@ -11,7 +11,7 @@ from mote.compiler.compiled import Compiled
 from mote.data.dataset_type import Dataset
 from mote.data.scale import scale_warnings
 from mote.errors import MoteError
-from mote.evaluation.inferences import Posed, as_taken
+from mote.evaluation.inferences import as_taken
 from mote.evaluation.learning.learner import Exam, LearningModel, Lessons, Taught
 from mote.evaluation.learning.program import Case, TrainingProgram
 from mote.evaluation.learning.result import BeforeAndAfter, Learning
@@ -71,7 +71,7 @@ def evaluate_learning(
         scores[0].after,
         None,
         _by_numpy(learner, exam),
-        _on_core(compiled, learner, lessons, taught, tools),
+        _on_core(compiled, learner, taught[0], tools),
         None,
         test.classes or lessons.data.classes or graph.tensors[graph.outputs[0]].labels,
         worst_of(learner.how, graph, exam.answers[0], exam.questions) if finite else [],
@@ -99,10 +99,14 @@ def numbered_as(other: Dataset, data: Dataset) -> Dataset:
     return replace(data, labels=numbers[data.labels], classes=other.classes)
 
 
-def _learning(learner: LearningModel, lessons: Lessons, taught: Taught, scores: Sequence[BeforeAndAfter]) -> Learning:
+def _learning(
+    learner: LearningModel, lessons: Lessons, taught: Sequence[Taught], scores: Sequence[BeforeAndAfter]
+) -> Learning:
     program, data = learner.program, lessons.data
     learned = learner.program.learned(learner.run).values()
-    every = max(-(-len(taught.losses) // POINTS), 1)
+    losses = np.concatenate([epoch.losses for epoch in taught])
+    every = max(-(-len(losses) // POINTS), 1)
+    checked = taught[0].questions.cases[:CHECKED]
     return Learning(
         train=program.train,
         data=data.where,
@@ -110,16 +114,16 @@ def _learning(learner: LearningModel, lessons: Lessons, taught: Taught, scores: 
         epochs=lessons.epochs,
         seed=lessons.seed,
         steps=lessons.steps,
-        losses=[float(taught.losses[i : i + every].mean()) for i in range(0, len(taught.losses), every)],
+        losses=[float(losses[i : i + every].mean()) for i in range(0, len(losses), every)],
         every=every,
-        online=learner.online(lessons, taught),
+        online=learner.online(taught),
         test=scores[0],
         kept=scores[1] if len(scores) > 1 else None,
         trained=_counts(program, data),
         weights=sum(values.nbytes for values in learned),
         finite=all(bool(np.isfinite(values).all()) for values in learned),
-        checked=len(taught.cases[:CHECKED]),
-        equal=_equal_steps(program, taught.cases[:CHECKED], taught.outputs),
+        checked=len(checked),
+        equal=_equal_steps(program, checked, taught[0].outputs),
     )
 
 
@@ -160,14 +164,12 @@ def _by_numpy(learner: LearningModel, exam: Exam) -> ByReference:
     return ByReference(REFERENCE, learner.score(exam.questions, theirs), *agreement(exam.answers, theirs))
 
 
-def _on_core(
-    compiled: Compiled, learner: LearningModel, lessons: Lessons, taught: Taught, tools: Tools
-) -> OnCore | None:
+def _on_core(compiled: Compiled, learner: LearningModel, taught: Taught, tools: Tools) -> OnCore | None:
     """The first steps on the emulated core of the target, compared with those on this computer."""
-    target, questions = compiled.settings.target, Posed(taught.cases, lessons.data, kept=True)
+    target = compiled.settings.target
     if target.is_host:
         return None
     there = TrainingProgram.of(compiled, target).compiled
     return on_core(
-        there, questions, taught.outputs, learner.how, tools.samples, learner.say, tools.compiler, tools.emulator
+        there, taught.questions, taught.outputs, learner.how, tools.samples, learner.say, tools.compiler, tools.emulator
     )

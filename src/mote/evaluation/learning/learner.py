@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import nan
 
 import numpy as np
@@ -55,14 +55,14 @@ class Lessons:
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """Outputs and losses of a model while it was trained."""
+    """Outputs and losses of a model while it learned all samples once."""
 
-    cases: Sequence[dict[int, Array]]
-    """The inferences of the first epoch."""
+    questions: Posed
+    """The samples in the order in which they were learned."""
     outputs: Sequence[Array]
-    """All outputs of these."""
+    """All outputs, each from before its sample was learned."""
     losses: Array
-    """The losses of all steps; empty where what learns has none."""
+    """The loss of each; empty where what learns has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +107,19 @@ class LearningModel:
         assert questions.data.labels is not None
         return Score(self.how.metric or suiting(values, questions.data.labels, None), nan, len(values))
 
-    def online(self, lessons: Lessons, taught: Taught) -> Score | None:
-        """The score of the answers to training samples before they were learned, where each is learned once."""
-        if lessons.epochs is not None or not self.how.metric.startswith(ONLINE):
-            return None
-        return self.score(Posed(taught.cases, lessons.data), taught.outputs)
+    def online(self, taught: Sequence[Taught]) -> list[float]:
+        """The score of the answers to training samples before they were learned, for each epoch."""
+        if not self.how.metric.startswith(ONLINE):
+            return []
+        return [self.score(epoch.questions, epoch.outputs).value for epoch in taught]
 
-    def learn(self, lessons: Lessons) -> Taught:
+    def learn(self, lessons: Lessons) -> list[Taught]:
         """Learns samples, epoch by epoch."""
         cases, done = self.program.cases(lessons.data), counted(self.say, "training")
         epochs: list[Taught] = []
         for order in lessons.orders():
-            chosen = [cases[i] for i in order]
-            outputs = self.run.infer(chosen)
-            epochs.append(Taught(chosen, [] if epochs else outputs, self.program.losses(outputs)))
+            questions = Posed([cases[i] for i in order], lessons.data.take(order), kept=True)
+            outputs = self.run.infer(questions.cases)
+            epochs.append(Taught(questions, outputs, self.program.losses(outputs)))
             done(len(epochs) * len(cases), lessons.steps)
-        return replace(epochs[0], losses=np.concatenate([taught.losses for taught in epochs]))
+        return epochs

@@ -54,9 +54,9 @@ class Learning:
     """Losses in the order of time, each the mean of `every` steps; empty where what learns has none."""
     every: int
     """Steps of which a loss is the mean."""
-    online: Score | None
-    """The score of the answers that the model gave to each training sample before it learned that (prequential);
-    None where samples are learned more than once, or the metric needs all answers."""
+    online: Sequence[float]
+    """For each epoch the score of the answers that the model gave to each training sample before it learned that
+    (prequential evaluation); empty where the metric needs all answers."""
     test: BeforeAndAfter
     """The scores of the test data."""
     kept: BeforeAndAfter | None
@@ -81,7 +81,6 @@ class Learning:
         """As JSON types."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         scores = {
-            "online": self.online and self.online.json(),
             "test": self.test.json(),
             "kept": self.kept and self.kept.json(),
         }
