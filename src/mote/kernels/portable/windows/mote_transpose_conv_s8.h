@@ -63,6 +63,13 @@ static inline void mote_transpose_conv_s8_row(const mote_transpose_conv_s8_t *p,
             x += step;
             last++;
         }
+        if (depth == 0 && x < p->out_columns) { /* no input reaches them: all are the same */
+            const int8_t *const first = out + x * channels;
+            mote_gemm_1(&gemm, scratch, out + x * channels);
+            for (x += step; x < p->out_columns; x += step) {
+                memcpy(out + x * channels, first, (size_t)channels);
+            }
+        }
         for (; x < p->out_columns; x += 2 * step, last += 2) {
             mote_transpose_conv_s8_gather(p, phase, rows, last, scratch);
             if (x + step >= p->out_columns) {
