@@ -47,33 +47,30 @@ static inline void mote_input_gradient_vectors(const mote_input_gradient_t *of, 
     }
 }
 
-/* Adds the terms of the gradient's pixel to a plane of sums of the pixels that its window has. */
-static inline void mote_input_gradient_plane(const mote_input_gradient_t *of, const mote_input_gradient_room_t *r,
-                                             int32_t y, int32_t x, const mote_pair_term_t *terms,
-                                             const mote_pair_term_t *end, const uint32_t *vectors, int32_t *sums) {
-    const int32_t next = MOTE_PAIR_BYTES / 4 * of->outputs, columns = of->cols.taps;
-    for (int32_t ky = 0; ky < of->rows.taps; ky++, vectors += columns * next) {
-        const int32_t row = mote_gradient_input(&of->rows, y, ky);
-        int32_t *const line = sums + (row < 0 ? 0 : 8 * (row % r->rows * of->cols.in));
-        for (int32_t kx = 0; kx < columns && row >= 0; kx++) {
-            const int32_t column = mote_gradient_input(&of->cols, x, kx);
-            if (column >= 0) {
-                mote_pair_sums(terms, end, vectors + kx * next, line + 8 * column);
-            }
-        }
-    }
-}
-
+/* Adds the terms of the gradient's pixel to the sums of the pixels that its window has. */
 static inline void mote_input_gradient_flush(const mote_conv_input_gradient_pairs_s8_t *p,
                                              const mote_input_gradient_room_t *r, int32_t y, int32_t x, int32_t count,
                                              int32_t *words) {
+    const mote_gradient_axis_t *const rows = &p->layer.of.rows, *const cols = &p->layer.of.cols;
+    const int32_t next = MOTE_PAIR_BYTES / 4 * p->layer.of.outputs, first = x * cols->stride - cols->pad;
     mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms);
-    const uint32_t *vectors = (const uint32_t *)words;
-    int32_t *sums = words + r->sums;
-    if (count > 0) {
-        const mote_pair_term_t *const end = terms + mote_pair_fours(terms, count);
-        for (int32_t c = 0; c < p->block; c += 8, vectors += r->vectors, sums += r->plane) {
-            mote_input_gradient_plane(&p->layer.of, r, y, x, terms, end, vectors, sums);
+    const mote_pair_term_t *const end = terms + mote_pair_fours(terms, count);
+    int32_t lo = 0, hi = cols->taps;
+    while (lo < hi && first + lo * cols->spread < 0) {
+        lo++;
+    }
+    while (hi > lo && first + (hi - 1) * cols->spread >= cols->in) {
+        hi--;
+    }
+    const mote_pair_runs_t runs = {hi - lo, 4 * next, 32 * cols->spread};
+    for (int32_t ky = 0; ky < rows->taps && hi > lo && count > 0; ky++) {
+        const int32_t row = mote_gradient_input(rows, y, ky);
+        if (row >= 0) {
+            const uint32_t *vectors = (const uint32_t *)words + (ky * cols->taps + lo) * next;
+            int32_t *sums = words + r->sums + 8 * (row % r->rows * cols->in + first + lo * cols->spread);
+            for (int32_t c = 0; c < p->block; c += 8, vectors += r->vectors, sums += r->plane) {
+                mote_pair_sums(terms, end, vectors, sums, &runs);
+            }
         }
     }
 }

@@ -56,20 +56,18 @@ static inline void mote_conv_step_vectors(const mote_conv_step_t *p, const mote_
 static inline void mote_conv_step_flush(const mote_conv_step_pairs_s8_t *p, const mote_conv_step_room_t *r,
                                         int32_t count, int32_t *words) {
     const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
-    mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms), *end;
+    mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms);
+    const mote_pair_term_t *const end = terms + mote_pair_fours(terms, count);
+    const mote_pair_runs_t runs = {cols->taps, MOTE_PAIR_BYTES * cols->spread, 4 * p->block};
+    const uint32_t *line = (const uint32_t *)words + r->vectors;
     int32_t *sums = words;
-    if (count == 0) {
-        return;
-    }
-    end = terms + mote_pair_fours(terms, count);
-    for (int32_t ky = 0; ky < rows->taps; ky++) {
-        const uint32_t *base = (const uint32_t *)words + r->vectors + MOTE_PAIR_BYTES / 4 * ky * rows->spread * r->cols;
-        for (int32_t kx = 0; kx < cols->taps; kx++, base += MOTE_PAIR_BYTES / 4 * cols->spread) {
-            const uint32_t *plane = base;
-            for (int32_t c = 0; c < p->block; c += 8, sums += 8, plane += r->plane) {
-                mote_pair_sums(terms, end, plane, sums);
-            }
+    for (int32_t ky = 0; ky < rows->taps && count > 0; ky++) {
+        const uint32_t *base = line;
+        for (int32_t c = 0; c < p->block; c += 8, base += r->plane) {
+            mote_pair_sums(terms, end, base, sums + c, &runs);
         }
+        line += MOTE_PAIR_BYTES / 4 * rows->spread * r->cols;
+        sums += cols->taps * p->block;
     }
 }
 

@@ -14,6 +14,11 @@ typedef struct {
     int32_t at, by; /* where the vector begins, in bytes, and its factor */
 } mote_pair_term_t;
 
+/* Sums of the same terms, one behind the other: how many, and the bytes from one to the next. */
+typedef struct {
+    int32_t count, base, sums;
+} mote_pair_runs_t;
+
 static inline uint32_t mote_pair(int32_t a, int32_t b) { return (uint32_t)a + ((uint32_t)b << 23); }
 
 /* A vector of eight channels less `zero`, or of fewer and zeros. */
@@ -61,12 +66,17 @@ static inline int32_t mote_pair_fours(mote_pair_term_t *terms, int32_t count) {
     "add lr, lr, " low "\n\t" \
     "strd r12, lr, [r3], #8\n\t"
 
-/* Adds `terms` up to `end`, one or more fours of them, of vectors from `base` on to eight sums. 35 instructions for four
- * terms, and 55. */
+/* Adds `terms` up to `end`, one or more fours of them, of vectors from `base` on to eight sums, and so on for one or more
+ * runs. 35 instructions for four terms, and 54. */
 __attribute__((naked, noinline, unused)) static void mote_pair_sums(
     const mote_pair_term_t *terms __attribute__((unused)), const mote_pair_term_t *end __attribute__((unused)),
-    const uint32_t *base __attribute__((unused)), int32_t *sums __attribute__((unused))) {
-    __asm__ volatile("push {r1, r3-r11, lr}\n\t"
+    const uint32_t *base __attribute__((unused)), int32_t *sums __attribute__((unused)),
+    const mote_pair_runs_t *runs __attribute__((unused))) {
+    __asm__ volatile("push {r0, r1, r3-r11, lr}\n\t"
+                     "ldr r12, [sp, #48]\n\t"
+                     "ldr r12, [r12]\n\t"
+                     "push {r12}\n"
+                     "1:\n\t"
                      "mov r4, #0x400000\n\t"
                      "mov r5, #0\n\t"
                      "mov r6, r4\n\t"
@@ -75,26 +85,40 @@ __attribute__((naked, noinline, unused)) static void mote_pair_sums(
                      "mov r9, r5\n\t"
                      "mov r10, r4\n\t"
                      "mov r11, r5\n"
-                     "1:\n\t" MOTE_PAIR_STEP MOTE_PAIR_STEP MOTE_PAIR_STEP MOTE_PAIR_STEP
-                     "ldr r12, [sp]\n\t"
+                     "2:\n\t" MOTE_PAIR_STEP MOTE_PAIR_STEP MOTE_PAIR_STEP MOTE_PAIR_STEP
+                     "ldr r12, [sp, #8]\n\t"
                      "cmp r0, r12\n\t"
-                     "bne 1b\n\t"
-                     "ldr r3, [sp, #4]\n\t" MOTE_PAIR_ADD("r4", "r5") MOTE_PAIR_ADD("r6", "r7")
+                     "bne 2b\n\t"
+                     "ldr r3, [sp, #12]\n\t" MOTE_PAIR_ADD("r4", "r5") MOTE_PAIR_ADD("r6", "r7")
                      MOTE_PAIR_ADD("r8", "r9") MOTE_PAIR_ADD("r10", "r11")
-                     "add sp, sp, #8\n\t"
+                     "ldr r1, [sp, #52]\n\t"
+                     "ldrd r0, r1, [r1, #4]\n\t"
+                     "add r2, r2, r0\n\t"
+                     "sub r3, r3, #32\n\t"
+                     "add r3, r3, r1\n\t"
+                     "str r3, [sp, #12]\n\t"
+                     "ldrd r12, r0, [sp]\n\t"
+                     "subs r12, r12, #1\n\t"
+                     "str r12, [sp]\n\t"
+                     "bne 1b\n\t"
+                     "add sp, sp, #16\n\t"
                      "pop {r4-r11, pc}\n\t");
 }
 #else
 static inline void mote_pair_sums(const mote_pair_term_t *terms, const mote_pair_term_t *end, const uint32_t *base,
-                                  int32_t *sums) {
+                                  int32_t *sums, const mote_pair_runs_t *runs) {
     const int32_t half = (int32_t)1 << 22;
-    for (int32_t i = 0; i < 4; i++) {
-        int64_t sum = half;
-        for (const mote_pair_term_t *t = terms; t < end; t++) {
-            sum += (int64_t)t->by * (int32_t)base[t->at / 4 + i];
+    for (int32_t run = 0; run < runs->count; run++) {
+        const uint32_t *const from = base + run * runs->base / 4;
+        int32_t *const to = sums + run * runs->sums / 4;
+        for (int32_t i = 0; i < 4; i++) {
+            int64_t sum = half;
+            for (const mote_pair_term_t *t = terms; t < end; t++) {
+                sum += (int64_t)t->by * (int32_t)from[t->at / 4 + i];
+            }
+            to[2 * i] += (int32_t)(sum & ((int32_t)1 << 23) - 1) - half;
+            to[2 * i + 1] += (int32_t)(sum >> 23);
         }
-        sums[2 * i] += (int32_t)(sum & ((int32_t)1 << 23) - 1) - half;
-        sums[2 * i + 1] += (int32_t)(sum >> 23);
     }
 }
 #endif
