@@ -21,7 +21,12 @@ from mote.passes.training.trained import default_loss, trained
 def with_training(graph: Graph, stated: str, data: str | Dataset) -> Graph:
     """The model with what it learns, measured on samples where there are some."""
     spec = parsed(stated)
-    return trained(graph, spec, samples(graph, spec, dataset(data, labelled=True)) if data else None)
+    return trained(graph, spec, samples_of(graph, spec, data) if data else None)
+
+
+def samples_of(graph: Graph, spec: Spec, data: str | Dataset) -> Samples:
+    """The samples in a file, or of a dataset."""
+    return samples(graph, spec, dataset(data, labelled=True))
 
 
 def samples(graph: Graph, spec: Spec, data: Dataset) -> Samples:

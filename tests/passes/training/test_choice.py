@@ -32,17 +32,21 @@ def of(graph: Graph, kind: str, place: int = 0) -> list[int]:
     return list(op.inputs[1:])
 
 
+def _ids(graph: Graph, items: list[str]) -> tuple[int, ...]:
+    return chosen(graph, items).constants
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_items_name_weights_and_biases(dtype: str) -> None:
     graph = network(dtype)
     first, dense = of(graph, "CONV_2D"), of(graph, "FULLY_CONNECTED")
-    assert list(chosen(graph, ["last"])) == sorted(dense)
-    assert list(chosen(graph, ["biases"])) == sorted([first[1], dense[1]])
+    assert list(_ids(graph, ["last"])) == sorted(dense)
+    assert list(_ids(graph, ["biases"])) == sorted([first[1], dense[1]])
     op = graph.ops[0]
     for name in (op.name, graph.short_name(op), str(graph.layer_of(op))):
-        assert list(chosen(graph, [name])) == sorted(first)
-    assert list(chosen(graph, ["biases", "1", "last"])) == sorted({*of(graph, "DEPTHWISE_CONV_2D"), first[1], *dense})
-    assert list(chosen(graph, [str(graph.layer_of(graph.ops[-1]))])) == sorted(of(graph, graph.ops[-1].kind, -1))
+        assert list(_ids(graph, [name])) == sorted(first)
+    assert list(_ids(graph, ["biases", "1", "last"])) == sorted({*of(graph, "DEPTHWISE_CONV_2D"), first[1], *dense})
+    assert list(_ids(graph, [str(graph.layer_of(graph.ops[-1]))])) == sorted(of(graph, graph.ops[-1].kind, -1))
 
 
 def test_wrong_names_are_explained() -> None:

@@ -18,11 +18,11 @@ from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
 from mote.emit.c.model.weights import learned
 from mote.emit.c.options import CONSTANTS
+from mote.ops.common import BIAS
 from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
-from mote.passes.training.choice import BIAS
 from mote.pictures.memory import traffic_lines
 from mote.plan.plan import Halved, Plan
 from mote.plan.selection.estimate import estimate
@@ -227,7 +227,7 @@ def encryption(compiled: Compiled) -> dict[str, int]:
 
 
 def training(compiled: Compiled) -> dict[str, int]:
-    """What learns, the bytes of it that are saved, and what that costs beside an inference without training."""
+    """The weights that learn, their bytes, and the costs beside those of the model without training."""
     without = line.planned(compiled.source, replace(compiled.settings, train="", train_data=""))
     states, source = learned(compiled.plan), compiled.source
     read = [
@@ -246,7 +246,7 @@ def training(compiled: Compiled) -> dict[str, int]:
 
 
 def training_line(compiled: Compiled) -> str:
-    """What learns, and what that costs."""
+    """A summary of what learns, and of its costs."""
     cost = training(compiled)
     own = f"{cost['weights']:,} weights and {cost['biases']:,} biases in {cost['layers']} layers learn"
     what = own if cost["layers"] else f"{compiled.settings.train.partition(':')[0]} learns"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NoReturn
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
+from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.matrix.batch_matmul import BatchMatmul
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.reductions.layer_norm import Standardize
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.training.channels import in_parts
 from mote.passes.training.spec import BIASES, LAST, WHERE
 from mote.text import did_you_mean, printable
 
@@ -19,20 +24,42 @@ LAYERS = (Conv2D, DepthwiseConv2D, FullyConnected)
 """Layers of weights and a bias."""
 LEARNING = (*LAYERS, BatchMatmul, Standardize)
 """All whose constants can learn."""
-BIAS = 2
-"""The input with the bias of a layer."""
+_CHANNELS = re.compile(r"(?P<layer>.+)\[(?P<first>[0-9]{1,6}):(?P<end>[0-9]{1,6})\]", re.ASCII)
+_PART = re.compile(r"(?P<layer>.+)\[(?P<part>weights|bias)\]")
+_POSITIONS = {"weights": slice(WEIGHTS, BIAS), "bias": slice(BIAS, None)}
 LISTED = 12
 """Layers that a message lists."""
 
 
-def chosen(graph: Graph, items: Collection[str]) -> tuple[int, ...]:
+@dataclass(frozen=True)
+class Choice:
+    """What learns in a graph, in which layers of which only some output channels learn are in parts."""
+
+    graph: Graph
+    constants: tuple[int, ...]
+
+
+def chosen(graph: Graph, items: Collection[str]) -> Choice:
     """The constants of a graph that items name, by id: of the last layer (`last`), the biases of all layers
-    (`biases`), or all that a layer has, by its name, its short name or its number in the file. Layers that the first
-    output does not depend on have no part in `last` and `biases`."""
-    learned: set[int] = set()
+    (`biases`), or all that a layer has, by its name, its short name or its number in the file; of a layer also the
+    weights, the bias, or the weights of some output channels: `LAYER[weights]`, `LAYER[bias]`, `LAYER[0:16]`. Layers
+    that the first output does not depend on have no part in `last` and `biases`."""
+    learned, ranges = set[int](), list[tuple[Op, range]]()
     for item in items:
-        learned.update(_chosen(graph, item))
-    return tuple(sorted(learned))
+        part = _CHANNELS.fullmatch(item)
+        if part is None:
+            learned.update(_chosen(graph, item))
+        else:
+            ranges.append((_layer(graph, part["layer"]), range(int(part["first"]), int(part["end"]))))
+    for op, channels in ranges:
+        if op not in graph.ops:
+            _nothing(graph, f"{op.where} has channels chosen twice")
+        if op.inputs[WEIGHTS] not in learned:
+            apart = in_parts(graph, op, channels, WHERE)
+            bias = set(op.inputs[BIAS:]) & learned
+            learned = learned - bias | {apart.weights} | set(apart.biases if bias else ())
+            graph = apart.graph
+    return Choice(graph, tuple(sorted(learned)))
 
 
 def constants(graph: Graph, op: Op) -> tuple[int, ...]:
@@ -49,18 +76,31 @@ def biases(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def _chosen(graph: Graph, item: str) -> Collection[int]:
-    learning = list(_on_the_way(graph))
+    learning = list(on_the_way(graph))
     if item == BIASES:
         return [i for op in learning for i in biases(graph, op)] or _nothing(graph, "no layer has a bias")
     if item == LAST:
         last = next((op for op in reversed(learning) if isinstance(op, LAYERS)), None)
         return _nothing(graph, "no layer has weights") if last is None else constants(graph, last)
-    known = [word for op in graph.ops if constants(graph, op) for word in (op.name, graph.short_name(op))]
-    ops = named(graph, item, [LAST, BIASES, *known], _candidates(graph))
-    return [i for op in ops for i in constants(graph, op)] or _nothing(graph, f"{ops[0].where} has no weights")
+    part = _PART.fullmatch(item)
+    layer, positions = (item, None) if part is None else (part["layer"], _POSITIONS[part["part"]])
+    ops = named(graph, layer, [LAST, BIASES, *_known(graph)], _candidates(graph))
+    own = [i for op in ops for i in constants(graph, op) if positions is None or i in op.inputs[positions]]
+    return own or _nothing(graph, f"{ops[0].where} has no {'weights' if part is None else part['part']}")
 
 
-def _on_the_way(graph: Graph) -> Iterator[Op]:
+def _layer(graph: Graph, name: str) -> Op:
+    """The layer with channels of its own that a name is of."""
+    ops = [op for op in named(graph, name, _known(graph), _candidates(graph)) if constants(graph, op)]
+    return ops[0] if len(ops) == 1 else _nothing(graph, f"layer '{printable(name)}' has no channels that learn")
+
+
+def _known(graph: Graph) -> list[str]:
+    """All names of layers that can learn."""
+    return [word for op in graph.ops if constants(graph, op) for word in (op.name, graph.short_name(op))]
+
+
+def on_the_way(graph: Graph) -> Iterator[Op]:
     """The operators with constants that can learn, on the way to the first output."""
     needed, ops = set(graph.outputs[:1]), []
     for op in reversed(graph.ops):
@@ -85,12 +125,12 @@ def named(graph: Graph, name: str, known: Iterable[str], others: str) -> list[Op
     raise MoteError(f"there is no layer '{printable(name)}'", where=WHERE, remedy=remedy)
 
 
-def _nothing(graph: Graph, reason: str) -> Collection[int]:
+def _nothing(graph: Graph, reason: str) -> NoReturn:
     raise MoteError(reason, where=WHERE, remedy=_candidates(graph))
 
 
 def _candidates(graph: Graph) -> str:
-    layers = [f"{graph.layer_of(op)} '{graph.short_name(op)}'" for op in _on_the_way(graph)]
+    layers = [f"{graph.layer_of(op)} '{graph.short_name(op)}'" for op in on_the_way(graph)]
     more = f" and {len(layers) - LISTED} more" if len(layers) > LISTED else ""
     listed = ", ".join(layers[:LISTED]) or "none"
     return f"`{LAST}`, `{BIASES}`, or layers that can learn: {listed}{more}"

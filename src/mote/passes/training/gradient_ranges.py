@@ -3,7 +3,8 @@ computes them, with the gradient of the loss normalized as integer training does
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,40 +12,56 @@ import numpy as np
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array, Quantization
-from mote.graph.types import DType, StateRole
+from mote.graph.types import DType
 from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.control.control_flow import If
 from mote.ops.elementwise.quantize import dequantized
 from mote.ops.training.integer.losses import LARGEST
 from mote.passes.training.backward import Loss, with_gradients
+from mote.passes.training.labelled import told
 from mote.passes.training.logits import Logits
 from mote.passes.training.optimizers import Sgd
 from mote.passes.training.samples import Samples
 
+MEASURED = 64
+"""The samples that scales are measured on."""
 LEAST = 1e-12
 """The least share of other classes that is learned from, and the least gradient that a scale is made for."""
 
 
 def gradient_scales(graph: Graph, learned: Collection[int], logits: Logits, samples: Samples) -> dict[int, float]:
     """The scale of the gradient of each tensor that leads to something that learns: the largest gradient of a sample
-    over 127, on average over the samples. The largest of a few samples are cut off, so that those of most are not lost
-    in rounding."""
-    training, gradients = with_gradients(
-        _in_floats(graph, logits), learned, Loss.SOFTMAX_CROSS_ENTROPY, Sgd(learning_rate=1.0)
-    )
-    step = next(op.branches[0] for op in training.ops if isinstance(op, If))
-    told = next(s.before for s in training.states if s.role is StateRole.LABEL)
-    initial = {s.before: s.initial for s in training.states}
-    peaks: dict[int, list[float]] = {tensor: [] for tensor in gradients}
-    for inputs, label in zip(samples.inputs, samples.labels, strict=True):
-        exact = graph.evaluate(inputs)
-        share = 1 - logits.probability(exact, _class(label, logits))
+    over 127, on average over some of the samples. The largest of a few samples are cut off, so that those of most are
+    not lost in rounding."""
+    samples, peaks = samples.few(MEASURED), defaultdict[int, list[float]](list)
+    gradients = float_gradients(graph, learned, Loss.SOFTMAX_CROSS_ENTROPY, samples, logits)
+    for (exact, own), label in zip(gradients, samples.labels, strict=True):
+        share = 1 - logits.probability(exact, int(label.reshape(-1)[0]))
         if share > LEAST:
-            given = initial | {told: label} | _reals(graph, step.inputs, exact)
-            values = step.evaluate({i: given[i] for i in step.inputs})
-            for tensor, gradient in gradients.items():
-                peaks[tensor].append(float(np.abs(values[gradient]).max()) / share)
-    return {tensor: max(float(np.mean(own or [0.0])), LEAST) / LARGEST for tensor, own in peaks.items()}
+            for tensor, gradient in own.items():
+                peaks[tensor].append(float(np.abs(gradient).max()) / share)
+    return {
+        t: max(float(np.mean(peaks[t] or [0.0])), LEAST) / LARGEST
+        for t, tensor in graph.tensors.items()
+        if tensor.data is None
+    }
+
+
+def float_gradients(
+    graph: Graph, learned: Collection[int], loss: str, samples: Samples, logits: Logits | None = None
+) -> Iterator[tuple[Mapping[int, Array], Mapping[int, Array]]]:
+    """For each sample the activations of a model, and the float32 gradients of its tensors, also of the constants
+    `learned`. An int8 model has `logits`: gradients are computed from its own activations."""
+    real = graph if logits is None else _in_floats(graph, logits)
+    training, gradients = with_gradients(real, learned, loss, Sgd(learning_rate=1.0))
+    step = next(op.branches[0] for op in training.ops if isinstance(op, If))
+    initial = {s.before: s.initial for s in training.states}
+    for inputs, right in zip(samples.inputs, samples.labels, strict=True):
+        _check_label(right, graph, logits)
+        exact = graph.evaluate(inputs)
+        given = initial | dict(told(training, right)) | _reals(graph, step.inputs, exact)
+        values = step.evaluate({i: given[i] for i in step.inputs})
+        yield exact, {tensor: values[gradient] for tensor, gradient in gradients.items()}
 
 
 def bias_quantization(graph: Graph, bias: int) -> Quantization:
@@ -56,17 +73,18 @@ def bias_quantization(graph: Graph, bias: int) -> Quantization:
     return Quantization(scale.astype(np.float32), np.zeros(scale.size, np.int64))
 
 
-def _class(label: Array, logits: Logits) -> int:
-    number, classes = int(label.reshape(-1)[0]), logits.tensor.size
-    if not 0 <= number < classes:
-        reason = f"label {number} is none of the model's {classes} classes"
+def _check_label(label: Array, graph: Graph, logits: Logits | None) -> None:
+    """Refuse classes that the model does not have."""
+    classes = graph.tensors[graph.outputs[0]].channels if logits is None else logits.tensor.size
+    if label.dtype == np.int32 and not 0 <= label.max() < classes:
+        reason = f"label {label.max()} is none of the model's {classes} classes"
         raise MoteError(reason, where="option train_data", remedy=f"give labels from 0 to {classes - 1}")
-    return number
 
 
 def _reals(graph: Graph, tensors: Sequence[int], exact: Mapping[int, Array]) -> dict[int, Array]:
     """The activations among some tensors, in float32."""
-    return {i: dequantized(exact[i], graph.tensors[i]) for i in tensors if i in exact}
+    known = {i: graph.tensors[i] for i in tensors if i in exact}
+    return {i: exact[i] if t.dtype.real else dequantized(exact[i], t) for i, t in known.items()}
 
 
 def _in_floats(graph: Graph, logits: Logits) -> Graph:

@@ -15,7 +15,7 @@ from mote.graph.types import DType, StateRole
 from mote.ops.common import BIAS
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.training.integer.losses import LARGEST, CrossEntropyGradient, CrossEntropyStep
-from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep
+from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep, IntegerStep
 from mote.ops.training.integer.sums import GradientSums
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -26,6 +26,9 @@ from mote.passes.training.logits import Logits, logits_of
 from mote.passes.training.optimizers import counted
 from mote.passes.training.samples import Samples
 from mote.passes.training.walk import Walk, check_learned
+
+StepOf = tuple[type[IntegerStep], list[int], dict[str, Any]]
+"""The operator that makes a step, what it reads beside the state, and its attributes."""
 
 
 @dataclass(frozen=True)
@@ -84,34 +87,32 @@ class IntegerBackward(Walk):
 
     def update(self, op: Op, weights: int, gradient: int) -> None:
         t = self.integers
-        if op.inputs[BIAS:] == (weights,):
-            initial = t.learns(weights, bias_quantization(self.graph, weights))
-            summed = t.tensors[gradient]
-            of_sums = {"dtype": DType.INT32, "quant": summed.quant}
-            given = [weights, t.one(GradientSums, [gradient], "gradient_sums", **of_sums)]
-            kind, attributes = BiasStep, {"over": summed.size // summed.channels}
-        else:
-            initial = t.learns(weights)
-            given = [weights, gradient, op.inputs[0]]
-            kind, attributes = _step_of(op)
-        inputs = [*given, self.size, self.number]
+        is_bias = op.inputs[BIAS:] == (weights,)
+        initial = t.learns(weights, bias_quantization(self.graph, weights) if is_bias else None)
+        kind, given, attributes = self._of_bias(gradient) if is_bias else _of_weights(op, gradient)
+        inputs = [weights, *given, self.size, self.number]
         after = t.one(kind, inputs, "step", seed=self._seed_of(weights), **attributes)
         t.state(weights, after, initial, StateRole.LEARNED)
+
+    def _of_bias(self, gradient: int) -> StepOf:
+        summed = self.tape.tensors[gradient]
+        sums = self.tape.one(GradientSums, [gradient], "gradient_sums", dtype=DType.INT32, quant=summed.quant)
+        return BiasStep, [sums], {"over": summed.size // summed.channels}
 
     def _seed_of(self, weights: int) -> int:
         """Another one for each tensor, so that their roundings have nothing to do with one another."""
         return (self.seed * 0x9E3779B1 + sorted(self.learned).index(weights) * 0xC2B2AE3D) & 0x7FFFFFFF
 
 
-def _step_of(op: Op) -> tuple[type[ConvStep], dict[str, Any]]:
-    """The operator that makes a step of a layer's weights, and its attributes."""
+def _of_weights(op: Op, gradient: int) -> StepOf:
+    read = [gradient, op.inputs[0]]
     if isinstance(op, FullyConnected):
-        return ConvStep, {}
+        return ConvStep, read, {}
     assert isinstance(op, Conv2D | DepthwiseConv2D)
     windows = {"vertical": op.vertical, "horizontal": op.horizontal}
     if isinstance(op, DepthwiseConv2D):
-        return DepthwiseStep, {**windows, "multiplier": op.multiplier}
-    return ConvStep, windows
+        return DepthwiseStep, read, {**windows, "multiplier": op.multiplier}
+    return ConvStep, read, windows
 
 
 def _check_readers(graph: Graph, learned: Collection[int]) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import inf, isfinite
 from typing import Any
@@ -101,6 +101,14 @@ def parsed(text: str) -> Spec:
     if len(items) > 1:
         raise _wrong(f"`{alone}` stands alone", "omit the other items; a layer with this name has a number, too")
     return _auto(settings) if alone == AUTO else _learner(alone, settings)
+
+
+def stated(items: Sequence[str], settings: StepSettings) -> str:
+    """The text of items with settings: `parsed` the other way round."""
+    usual = StepSettings()
+    own = {name: getattr(settings, name) for name in _names(StepSettings)}
+    changed = ",".join(f"{name}={value}" for name, value in own.items() if value != getattr(usual, name))
+    return ",".join(items) + (f":{changed}" if changed else "")
 
 
 def _auto(settings: Mapping[str, str]) -> Auto:

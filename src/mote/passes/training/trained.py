@@ -28,8 +28,9 @@ def trained(graph: Graph, spec: Spec, samples: Samples | None = None) -> Graph:
     if isinstance(spec, Learner):
         return with_learner(graph, spec)
     if isinstance(spec, Auto):
-        raise MoteError("budgets choose nothing yet", where=WHERE, remedy="name layers: --train last")
-    return by_gradients(graph, chosen(graph, spec.items), spec, samples)
+        raise MoteError("budgets are for a target", where=WHERE, remedy="name what learns here: --train last")
+    choice = chosen(graph, spec.items)
+    return by_gradients(choice.graph, choice.constants, spec, samples)
 
 
 def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings, samples: Samples | None) -> Graph:

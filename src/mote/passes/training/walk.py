@@ -92,6 +92,7 @@ class Walk:
             reason = f"the loss does not depend on tensor '{self.graph.tensors[weights].name}', which should learn"
             remedy = "let layers learn that the model's first output is computed with"
             raise MoteError(reason, where=op.where, remedy=remedy)
+        self.complete[weights] = gradient
         return gradient
 
 

@@ -1,0 +1,47 @@
+"""How much the weights of layers, and the output channels of these, would gain from training."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op
+from mote.graph.types import DType
+from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.training.gradient_ranges import float_gradients
+from mote.passes.training.logits import logits_of
+from mote.passes.training.samples import Samples
+
+Gains = NDArray[np.float64]
+"""The gain of each output channel."""
+LEAST_SAMPLES, MEASURED = 8, 256
+"""The fewest samples that show a gain, and the most that are looked at."""
+
+
+def gains(graph: Graph, constants: Collection[int], loss: str, samples: Samples) -> Mapping[int, Gains]:
+    """The loss that a step of gradient descent over all samples would take away, to first order, for each output
+    channel of constants that could learn: the square of their mean gradient. That is estimated as the product of the
+    means of every other sample and of the rest, whose noise is not correlated, and is 0 where these disagree."""
+    if len(samples) < LEAST_SAMPLES:
+        reason = f"{len(samples)} samples do not show what would gain from training"
+        raise MoteError(reason, where="option train_data", remedy=f"give {LEAST_SAMPLES} or more, a few of each class")
+    samples = samples.few(MEASURED)
+    integers = any(graph.tensors[i].dtype != DType.FLOAT32 for i in constants)
+    sums: list[dict[int, NDArray[np.float64]]] = [{}, {}]
+    made = float_gradients(graph, constants, loss, samples, logits_of(graph) if integers else None)
+    for number, (_, gradients) in enumerate(made):
+        own = sums[number % 2]
+        for i in constants:
+            own[i] = own.get(i, 0.0) + gradients[i].astype(np.float64)
+    count = (len(samples) / 2) ** 2
+    return {i: _by_channels(graph.consumers[i][0], sums[0][i] * sums[1][i]) / count for i in constants}
+
+
+def _by_channels(op: Op, products: NDArray[np.float64]) -> Gains:
+    channels = products.ndim - 1 if isinstance(op, DepthwiseConv2D) else 0
+    others = tuple(axis for axis in range(products.ndim) if axis != channels)
+    gained: Gains = np.maximum(products.sum(axis=others), 0.0)
+    return gained
