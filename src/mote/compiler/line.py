@@ -191,7 +191,7 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
         estimate="" if settings.target.is_host else _estimate(chosen, settings),
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         version=subject.version,
-        labels=output_labels(graph, settings.labels)[: len(ready.outputs)],
+        labels=output_labels(_learning(graph, settings), settings.labels)[: len(ready.outputs)],
         normalizations=tuple(graph.tensors[t].normalization for t in (() if front else graph.inputs)),
         check_flash=settings.check_flash,
         flashes=_constant_memories(chosen, settings),
@@ -266,13 +266,17 @@ def optimized(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving,
 
 def _model(graph: Graph, settings: PassOptions) -> tuple[Graph, tuple[Saving, ...]]:
     """The optimized model, without preprocessing."""
-    if settings.train:
-        graph = with_training(graph, settings.train, settings.train_data)
+    graph = _learning(graph, settings)
     after, savings = _optimized(graph, settings.io, settings.numerics, settings.shrink, settings.fixed is None)
     if settings.stream is None:
         return after, savings
     streamed, saving = _streamed(after, settings.stream, settings.hop, settings.causal)
     return streamed, (*savings, saving)
+
+
+def _learning(graph: Graph, settings: PassOptions) -> Graph:
+    """The model with what it learns on the device, if anything."""
+    return with_training(graph, settings.train, settings.train_data) if settings.train else graph
 
 
 def front_end(graph: Graph, settings: PassOptions) -> FrontEnd | None:
@@ -287,7 +291,7 @@ def back_end(graph: Graph, settings: PassOptions) -> BackEnd | None:
 
 def _followed(graph: Graph, settings: PassOptions) -> BackEnd:
     model, front = _model(graph, settings)[0], front_end(graph, settings)
-    labels = output_labels(graph, settings.labels)[0] if graph.outputs else ()
+    labels = output_labels(_learning(graph, settings), settings.labels)[0] if graph.outputs else ()
     if front is None:
         return _behind(model, settings.postprocess, labels, None, None)
     return _behind(front.whole, settings.postprocess, labels, front.period, model.inputs[0])

@@ -9,6 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from mote.compiler.line import compile_graph
+from mote.compiler.settings import make_settings
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
@@ -180,8 +182,13 @@ def test_features() -> None:
 
 
 def test_classes_are_those_of_the_model() -> None:
-    graph = with_learner(network(), parsed("knn"))
-    assert graph.tensors[graph.outputs[0]].shape == (4,)
+    model, labels = network(), ("red", "green", "blue", "none")
+    (output,) = model.outputs
+    model = model.with_ops(model.ops, [replace(model.tensors[output], labels=labels)])
+    for what, shape, names in (("knn", (4,), labels), ("knn:classes=3", (3,), ()), ("knn:classes=4", (4,), ())):
+        graph = with_learner(model, parsed(what))
+        scores = graph.tensors[graph.outputs[0]]
+        assert (scores.shape, scores.labels) == (shape, names)
 
 
 @pytest.mark.parametrize(
@@ -211,3 +218,8 @@ def test_learners_of_codes_need_a_quantized_model() -> None:
     with pytest.raises(MoteError) as caught:
         with_learner(network("float32"), parsed("prototype"))
     assert "float32" in caught.value.reason and "--quantize int8" in caught.value.remedy
+
+
+def test_labels_are_those_of_the_classes_that_are_learned() -> None:
+    settings = make_settings("host", train="prototype:classes=3", labels=("red", "green", "blue"))
+    assert '{"red", "green", "blue"}' in compile_graph(network(), settings).project.files["network.h"]

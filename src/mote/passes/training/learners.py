@@ -23,9 +23,10 @@ REMEDY = "change the settings of the learner, or let it learn from another layer
 
 def with_learner(graph: Graph, learner: Learner) -> Graph:
     """The layers of a model that give features to a learner, and the learner. The only output are its scores, one for
-    each class, by what it knew before this inference. Where the state of role LABEL is not negative, the sample is
-    learned after that, and the label is -1 again: inferences without a label pay nothing for learning. The state of
-    role COUNT says how many samples of that class were learned. `graph` is as the front end made it."""
+    each class, by what it knew before this inference; labels are the model's, unless the number of classes is stated.
+    Where the state of role LABEL is not negative, the sample is learned after that, and the label is -1 again:
+    inferences without a label pay nothing for learning. The state of role COUNT says how many samples of that class
+    were learned. `graph` is as the front end made it."""
     kind = KINDS.get(learner.kind)
     if kind is None:
         remedy = f"{did_you_mean(learner.kind, KINDS)}one of {', '.join(KINDS)}"
@@ -38,11 +39,12 @@ def with_learner(graph: Graph, learner: Learner) -> Graph:
     else:
         x = vector(t, graph, learner.features, learner.pool, kind.takes, kind.longest)
     classes = 1 if learner.kind == ONE else learner.classes or _classes(graph)
-    return _learning(t, x, kind.make(t.tensors[x], classes, settings))
+    labels = () if learner.kind == ONE or learner.classes else graph.tensors[graph.outputs[0]].labels
+    return _learning(t, x, kind.make(t.tensors[x], classes, settings), labels)
 
 
-def _learning(t: Tape, x: int, method: Method) -> Graph:
-    """The graph of a tape that has the features `x`."""
+def _learning(t: Tape, x: int, method: Method, labels: tuple[str, ...]) -> Graph:
+    """The graph of a tape that has the features `x`; `labels` are the names of its classes, where they have some."""
     states = {name: t.tensor(name, s.shape, DType(s.dtype.name)) for name, s in method.states.items()}
     known = [states[name] for name in method.read]
     scores = t.one(method.scores, [x, *known], "scores", dtype=method.result, **method.judged)
@@ -55,7 +57,8 @@ def _learning(t: Tape, x: int, method: Method) -> Graph:
     t.state(count, t.one(Assign, [count, seen], "seen"), np.zeros(1, np.int32), StateRole.COUNT)
     learned = labelled(t, told)
     graph = t.finish([*always, *learned.condition], learned.back, [learned.state])
-    return replace(graph, outputs=(scores,)).with_ops(graph.ops).verify()
+    named = replace(graph.tensors[scores], labels=labels)
+    return replace(graph, outputs=(scores,)).with_ops(graph.ops, [named]).verify()
 
 
 def _check_one(learner: Learner) -> None:
