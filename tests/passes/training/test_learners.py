@@ -176,7 +176,7 @@ def test_features() -> None:
     assert features_of(with_learner(model, parsed("prototype:features=2"))) == (1, 5)
     assert features_of(with_learner(model, parsed(f"knn:features={model.ops[0].name}"))) == (1, 4)
     assert features_of(with_learner(model, parsed("knn:pool=none"))) == model.ops[1].output(model).shape
-    assert features_of(with_learner(autoencoder(), parsed("bayes"))) == (1, 2)
+    assert features_of(with_learner(autoencoder(), parsed("bayes:classes=2"))) == (1, 2)
     assert features_of(with_learner(network("float32"), parsed("bayes:classes=9"))) == (1, 4)
     assert kinds[:3] == ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]
 
@@ -212,6 +212,12 @@ def test_errors_say_what_to_do(what: str, reason: str, remedy: str) -> None:
     with pytest.raises(MoteError) as caught:
         with_learner(network(), parsed(what))
     assert reason in caught.value.reason and remedy in caught.value.remedy
+
+
+def test_numbers_that_are_given_back_are_no_classes() -> None:
+    with pytest.raises(MoteError) as caught:
+        with_learner(autoencoder(), parsed("knn"))
+    assert "how many classes" in caught.value.reason and "classes=3" in caught.value.remedy
 
 
 def test_learners_of_codes_need_a_quantized_model() -> None:

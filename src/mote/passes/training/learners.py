@@ -71,6 +71,7 @@ def _check_one(learner: Learner) -> None:
 def _classes(graph: Graph) -> int:
     """The number of classes of a model's output."""
     output: Tensor = graph.tensors[graph.outputs[0]]
-    if output.size == output.channels > 1:
+    given_back = output.size in (graph.tensors[i].size for i in graph.inputs)
+    if output.size == output.channels > 1 and not given_back:
         return output.size
     raise MoteError("the model does not say how many classes there are", where=WHERE, remedy="give it: classes=3")
