@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -27,6 +27,7 @@ from mote.compiler.settings import (
     chosen_settings,
     settings_and_examples,
 )
+from mote.compiler.sparse_update import settled
 from mote.compiler.training import with_training
 from mote.emit.c.encryption import read_key
 from mote.emit.c.names import c_prefix
@@ -146,6 +147,7 @@ def reading(source: Source) -> Iterator[CompilerInput]:
 
 def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     """Emits, and builds the code where a budget includes it; replans where code in RAM exceeds the budget."""
+    settings = settled(subject.graph, settings, partial(_planned, subject.graph, subject.where, say), say)
     compiled = emitted(subject, settings, say)
     if settings.place_code == "ram":
         compiled = beside_code(compiled, lambda changed: emitted(subject, changed, say))
@@ -309,7 +311,12 @@ def _attached(model: Graph, steps: str) -> FrontEnd:
 
 def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent) -> Plan:
     """Plans a graph: its costs on a target, without C or a file."""
-    return plan_for(optimized(graph, settings)[0], where or graph.name, settings, say)
+    by_settings = partial(_planned, graph, where or graph.name, say)
+    return by_settings(settled(graph, settings, by_settings, say))
+
+
+def _planned(graph: Graph, where: str, say: Say, settings: Settings) -> Plan:
+    return plan_for(optimized(graph, settings)[0], where, settings, say)
 
 
 @lru_cache(maxsize=4)
