@@ -141,8 +141,8 @@ MODES = {
 }
 
 
-def packed(graph: Graph, target: str = "host") -> tuple[Program, bytes]:
-    """A graph without a file as an image that may have any kernels, with its program."""
-    settings = replace(make_settings(target), fixed=ANY)
+def packed(graph: Graph, **options: object) -> tuple[Program, bytes]:
+    """A graph without a file as an image for this computer that may have any kernels, with its program."""
+    settings = replace(make_settings("host", **options), fixed=ANY)
     flat = flattened(program(plan_for(optimized(graph, settings)[0], graph.name, settings, silent)))
     return flat, write(flat, Details())

@@ -1,0 +1,165 @@
+"""Images train in the runtime as their graphs do in NumPy: all bits of integers, and real numbers as C gives them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mote.compiler.packer import pack
+from mote.compiler.settings import make_settings
+from mote.emit.image.format import Feature, Role
+from mote.emit.image.kernels import ANY
+from mote.emit.image.reader import read
+from mote.graph.tensor import Array
+from mote.graph.types import StateRole
+from mote.lower.program import Form
+from mote.passes.training.backward import Loss, training_graph
+from mote.passes.training.labelled import told
+from mote.passes.training.optimizers import Adam, Sgd
+from tests.emit.image.c_runtime import BAD_STATE, BUSY, OK, UNSUPPORTED
+from tests.emit.image.image_models import DIGITS
+from tests.emit.image.trainer import Trainer
+from tests.features.postprocess.scored import streamed
+from tests.kernels.learned_layers import Learners
+from tests.kernels.test_learned_operands import BIASES, WHOLE
+from tests.passes.training.test_backward import cases, constants, network
+from tests.passes.training.test_in_c import CURVE
+
+
+def agree(made: Array, wanted: Array) -> None:
+    """All bits of integers; C adds real numbers up in single precision."""
+    bound = CURVE if wanted.dtype.kind == "f" else 0
+    np.testing.assert_allclose(made, wanted, rtol=bound, atol=bound * float(np.abs(wanted).max(initial=0)))
+
+
+def labels(*values: int) -> tuple[ctypes.Array[ctypes.c_int32], ctypes.c_size_t]:
+    return (ctypes.c_int32 * len(values))(*values), ctypes.c_size_t(len(values))
+
+
+def learns(trainer: Trainer, samples: Sequence[tuple[dict[int, Array], Array]]) -> None:
+    """Samples one by one, with an inference between that learns nothing."""
+    for number, (x, right) in enumerate(samples):
+        if number == 2:
+            before = trainer.interpreter.save()
+            trainer.give(x)
+            assert trainer.call("invoke") == OK and trainer.interpreter.save()[16:] == before[16:]
+        trainer.give(x)
+        if Loss.MEAN_SQUARED_ERROR in trainer.graph.name:
+            raw = np.ascontiguousarray(right).tobytes()
+            assert trainer.call("train_target", raw, ctypes.c_size_t(len(raw) - 4)) == BAD_STATE
+            assert trainer.call("train_target", raw, ctypes.c_size_t(len(raw))) == OK
+        else:
+            assert trainer.call("set_labels", *labels(*right.tolist())) == OK and trainer.call("invoke") == OK
+        for got, wanted in zip(trainer.outputs(), trainer.evaluated({**x, **told(trainer.graph, right)}), strict=True):
+            agree(got, wanted)
+    for state, place, got in trainer.kept():
+        agree(got, trainer.states[state.before])
+        if place.loss:
+            assert trainer.loss == got[0]
+    assert trainer.call("train_end") == OK
+
+
+@pytest.mark.parametrize("loss", [Loss.SOFTMAX_CROSS_ENTROPY, Loss.MEAN_SQUARED_ERROR])
+def test_float_models_learn(loss: Loss) -> None:
+    """All layers: a batch of three with a label each, or with what the outputs should be."""
+    classes = loss is Loss.SOFTMAX_CROSS_ENTROPY
+    model = network(softmax=classes)
+    optimizer = Sgd(learning_rate=0.02, momentum=0.9) if classes else Adam(learning_rate=0.01, accumulate=2)
+    trainer = Trainer.of(replace(training_graph(model, constants(model), loss, optimizer), name=loss))
+    assert trainer.begin(optimizer.learning_rate) == OK
+    learns(trainer, cases(model, classes, 6))
+
+
+def test_layers_with_learned_operands() -> None:
+    """Int8 layers of every kind, whole and by rows, with biases and weights at the ends of their ranges."""
+    learners = Learners((*BIASES, *WHOLE))
+    graph, given = learners.graph(), [learners.case(i) for i in range(4)]
+    wanted = streamed(graph, given)
+    for options in ({"optimize": "speed"}, {"least_ram": True}):
+        trainer = Trainer.of(graph, **options)
+        forms = {i.form for i in trainer.program.instructions if i.kernel and "learned" in i.kernel.name}
+        assert forms == ({Form.WHOLE} if "optimize" in options else {Form.WHOLE, Form.ROW}), options
+        for case, outputs in zip(given, wanted, strict=True):
+            trainer.give(case)
+            assert trainer.call("invoke") == OK
+            for got, want in zip(trainer.outputs(), outputs, strict=True):
+                np.testing.assert_array_equal(got, want)
+
+
+def packed_digits(train: str) -> Trainer:
+    image = pack(DIGITS, replace(make_settings("host", train=train), fixed=ANY))
+    return Trainer.loaded(image.plan.graph, image.program, image.data, image.records)
+
+
+@pytest.mark.parametrize("train", ["last:rate=0.05", "prototype:classes=4", "bayes:classes=4"])
+def test_quantized_models_learn(train: str) -> None:
+    """Outputs, and all that is kept, are those of NumPy."""
+    trainer, rng = packed_digits(train), np.random.default_rng(5)
+    graph = trainer.graph
+    (given,) = graph.inputs
+    assert trainer.begin(0.05) == OK
+    for number in range(7):
+        x = {given: rng.integers(-128, 128, graph.tensors[given].shape).astype(np.int8)}
+        trainer.give(x)
+        right = np.array([number % 4], np.int32)
+        assert trainer.call("train", 11) == trainer.call("train", -1) == BAD_STATE
+        assert trainer.call("train", int(right[0])) == OK
+        for got, wanted in zip(trainer.outputs(), trainer.evaluated({**x, **told(graph, right)}), strict=True):
+            agree(got, wanted)
+    for state, place, got in trainer.kept():
+        agree(got, trainer.states[state.before])
+        if place.role is StateRole.COUNT:
+            assert trainer.call("learned_samples") == got[0] == 2, "of the third class"
+    assert trainer.call("train_target", bytes(4), ctypes.c_size_t(4)) == UNSUPPORTED
+
+
+def test_sessions() -> None:
+    """What begins anew and what stays; calls at the wrong time; a rate that is too high."""
+    model = network()
+    trainer = Trainer.of(
+        training_graph(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, Sgd(learning_rate=0.02, momentum=0.9))
+    )
+    shipped = trainer.interpreter.save()[16:]
+    ((x, right),) = cases(model, True, 1)
+    for rate in (0.0, -1.0, math.inf, math.nan):
+        assert trainer.begin(rate) == BAD_STATE
+    assert trainer.begin(0.05) == OK
+    assert trainer.call("train", 1) == BAD_STATE, "there are three positions"
+    assert trainer.call("set_labels", *labels(-1, -1, -1)) == BAD_STATE
+    assert trainer.call("set_labels", *labels(0, 5, 0)) == BAD_STATE
+    assert trainer.call("set_labels", None, ctypes.c_size_t(3)) == BAD_STATE
+    trainer.give(x)
+    assert trainer.call("step") == BUSY and trainer.call("set_labels", *labels(0, 1, 2)) == BUSY
+    assert trainer.begin(0.1) == BUSY and trainer.call("train_end") == BUSY and trainer.call("invoke") == OK
+    assert trainer.call("set_labels", *labels(*right.tolist())) == OK
+    trainer.give(x)
+    assert trainer.call("invoke") == OK and trainer.loss > 0
+    learned = {id(place): got for _, place, got in trainer.kept()}
+    assert trainer.begin(0.25) == OK and trainer.loss == 0
+    for _, place, got in trainer.kept():
+        if place.role is StateRole.LEARNED:
+            np.testing.assert_array_equal(got, learned[id(place)])
+        else:
+            np.testing.assert_array_equal(got, np.float32(0.25) if place.role is StateRole.RATE else place.data)
+    assert trainer.begin(1e30) == OK
+    for _ in range(3):
+        trainer.give(x)
+        assert trainer.call("set_labels", *labels(*right.tolist())) == OK and trainer.call("invoke") == OK
+    assert trainer.call("train_end") == BAD_STATE, "weights are no numbers any more"
+    assert trainer.call("reset") == OK and trainer.interpreter.save()[16:] == shipped
+
+
+def test_images_say_what_states_are_for() -> None:
+    image = pack(DIGITS, target="host", train="prototype:classes=4")
+    found = read(image.data)
+    assert Feature.TRAINS in found.features and len(found.learned) == 2
+    (label,) = (state for state in found.initial if state["role"] == Role.LABEL)
+    assert (label["bytes"], label["high"], label["fill"]) == (4, 3, 0xFF)
+    ends = [state["at"] + state["bytes"] for state in found.initial]
+    assert all(end <= state["at"] for end, state in zip(ends, found.initial[1:], strict=False))
+    assert Feature.TRAINS not in read(pack(DIGITS, target="host").data).features
