@@ -312,24 +312,25 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             )
 
     def _check_training(self) -> None:
-        """Refuses training that is misspelt, or of a model that has no inferences of whole inputs."""
+        """Refuses training that is misspelt, of a stream, or where no branch can be taken."""
         if not self.train:
             if self.train_data:
                 remedy = "say what learns, too: --train last"
                 raise MoteError("is for models that learn", where="option train_data", remedy=remedy)
             return
         training(self.train)
-        for option, why, wrong in (
-            ("stream", "a stream has no samples with labels", self.stream is not None),
-            ("input", "a sample is written whole, with its label", self.input == "rows"),
-        ):
-            if wrong:
-                flag = "--input rows" if option == "input" else "--stream"
-                raise MoteError(
-                    f"models that learn cannot have it: {why}",
-                    where=f"option {option}",
-                    remedy=f"omit {flag}, or --train",
-                )
+        if self.stream is not None:
+            raise MoteError(
+                "a stream has no samples with labels, by which a model learns",
+                where="option stream",
+                remedy="omit it, or --train",
+            )
+        if self.target.core.flash_apart:
+            raise MoteError(
+                f"models do not learn on {self.target.core.title}: the constants of a branch are read as data",
+                where="option train",
+                remedy="omit it, or choose a core with one address space",
+            )
 
     def _check_cores(self) -> None:
         """Refuses two cores where there are none, or with options that one core's schedule is for."""

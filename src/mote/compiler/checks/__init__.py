@@ -1,1 +1,1 @@
-"""What a compiled model is held to: budgets, which are errors, and advice about what is legal."""
+"""Checks of a compiled model: budgets, which are errors, and advice about what is legal."""

@@ -46,7 +46,7 @@ class Training:
 
 
 def training(plan: Plan) -> Training | None:
-    """What a model learns by, if it does."""
+    """The states that a model learns by, if it does."""
     roles = {s.role: s for s in plan.graph.states}
     if StateRole.LABEL not in roles or StateRole.LEARNED not in roles:
         return None
