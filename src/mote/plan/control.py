@@ -22,6 +22,10 @@ from mote.plan.selection.select import Offers
 
 Make = Callable[[Graph, Lowering, Goal], Plan]
 """Plans a body."""
+BETWEEN = 0.25, 0.5, 0.75
+"""Where plans of bodies lie between the least RAM and that of the usual plan."""
+WORTH = 0.1
+"""How much more RAM the usual plan takes where others are tried, as a share of the least."""
 CALL = 40.0
 """Estimated cost of calling a body, in the unit of the costs."""
 
@@ -32,7 +36,7 @@ def with_bodies(known: Offers, goal: Goal, make: Make) -> Offers:
 
 
 class Bodies(Offers):
-    """Offers for control flow: plans of the bodies, one by the policy and one with the least RAM."""
+    """Offers for control flow: plans of the bodies, one by the policy, one with the least RAM, and some between."""
 
     def __init__(self, known: Offers, goal: Goal, make: Make) -> None:
         super().__init__(known.graph)
@@ -67,15 +71,23 @@ class Bodies(Offers):
         if how.reads != NHWC or how.writes != NHWC:
             return []
         if (ops, how) not in self._bodied:
-            kernels = [self._kernel(op, how, least) for least in ([True] if self.goal.least else [False, True])]
-            sizes = {kernel.needs.scratch: kernel for kernel in reversed(kernels)}
+            least = self._kernel(op, how, least=True)
+            kernels = [] if self.goal.least else self._faster(op, how, least.needs.scratch or 0)
+            sizes = {kernel.needs.scratch: kernel for kernel in (least, *kernels)}
             self._bodied[ops, how] = list(sizes.values())
         return self._bodied[ops, how]
 
-    def _kernel(self, op: Control, how: Lowering, least: bool) -> Packed:
-        """The plans of all bodies, made for speed or for the least RAM."""
+    def _faster(self, op: Control, how: Lowering, least: int) -> list[Packed]:
+        """The usual plans, and, for a budget of RAM, plans between these and that with the least RAM."""
+        usual = self._kernel(op, how)
+        more = (usual.needs.scratch or 0) - least
+        between = BETWEEN if self.goal.ram is not None and more > least * WORTH else ()
+        return [*(self._kernel(op, how, ram=least + int(more * share)) for share in between), usual]
+
+    def _kernel(self, op: Control, how: Lowering, least: bool = False, ram: int | None = None) -> Packed:
+        """The plans of all bodies, made for speed, also within a budget of RAM, or for the least RAM."""
         plain = replace(how, reads=NHWC, writes=NHWC)
-        plans = tuple(self.make(body, plain, self._goal(op, body, least)) for body in op.bodies)
+        plans = tuple(self.make(body, plain, self._goal(op, body, least, ram)) for body in op.bodies)
         results = plans[-1:] if isinstance(op, While) else plans
         copies = tuple(_copies(op, plan) if any(plan is one for one in results) else () for plan in plans)
         scratch = max(_end(plan, moved) for plan, moved in zip(plans, copies, strict=True))
@@ -96,10 +108,18 @@ class Bodies(Offers):
             family=op.kind.lower(),
         )
 
-    def _goal(self, op: Control, body: Graph, least: bool) -> Goal:
+    def _goal(self, op: Control, body: Graph, least: bool, ram: int | None) -> Goal:
         lent = [*body.inputs, *(s.before for s in body.states), *(_own_outputs(body) if isinstance(op, If) else ())]
         goal = self.goal
-        return Goal(flash=goal.flash, least=least, zone=goal.zone, lent=tuple(lent), costs=goal.costs)
+        return Goal(
+            ram=ram,
+            spend=ram is not None,
+            flash=goal.flash,
+            least=least,
+            zone=goal.zone,
+            lent=tuple(lent),
+            costs=goal.costs,
+        )
 
 
 def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:
