@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from mote.passes.training.labelled import loss_of, told
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
 
+ROOT = Path(__file__).parents[2]
 CURVE = 1e-4
 """How far losses may be from those of the reference, relative to the largest: rounding adds up in 60 steps."""
 
@@ -122,6 +124,12 @@ def test_learners_know_no_class_before() -> None:
     assert found.passed and found.score.value > 0.6
 
 
+def test_learners_may_keep_what_scores_do_not_read() -> None:
+    """The inverse covariance is for the update alone."""
+    found = learn("ridge:classes=4,ridge=0.1")
+    assert found.passed and found.score.value > 0.6
+
+
 def test_numbers_are_learned() -> None:
     net = Net(1, "float32")
     data = net.finish(net.fully_connected(net.input(1, 6), 2))
@@ -192,6 +200,23 @@ def test_classes_have_the_numbers_of_the_tested_ones() -> None:
     assert numbered_as(test, replace(data, classes=())).labels is data.labels
     with pytest.raises(MoteError, match="has the class 'on', which test has not"):
         numbered_as(test, replace(data, classes=("on", "no")))
+
+
+def test_the_docs_tell_what_is_forgotten(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """And less is, where the old samples are learned with the new ones."""
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "improve" / "on-device-training.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    printed = capsys.readouterr().out.strip()
+    assert code.strip().endswith(f"# {printed}")
+    train, test, faded = (names[name] for name in ("train", "test", "faded"))
+    both = np.concatenate([faded(train["x"]), train["x"]]), np.tile(train["y"], 2)
+    given = {"train": "last:rate=0.02", "train_data": both, "epochs": 5, "keep": (test["x"], test["y"])}
+    found = evaluate("models/digits.tflite", (faded(test["x"]), test["y"]), **given).learning
+    assert found is not None and found.kept is not None and found.kept.gained is not None
+    assert names["found"].learning.kept.gained < found.kept.gained
 
 
 def test_errors() -> None:

@@ -157,7 +157,8 @@ def _by_numpy(learner: LearningModel, exam: Exam) -> ByReference:
     """The answers of the inference alone in NumPy, with what was learned in C."""
     learner.say("running the reference")
     graph, cases = frozen(learner.program.asked), exam.questions.cases
-    rows = list(batch.evaluate(graph, cases, graph.outputs, learner.program.learned(learner.run)))
+    known = {t: value for t, value in learner.program.learned(learner.run).items() if t in graph.tensors}
+    rows = list(batch.evaluate(graph, cases, graph.outputs, known))
     stacked = {t: np.concatenate([values[t] for values in rows]) for t in graph.outputs}
     tensors = [graph.tensors[t] for t in graph.outputs]
     theirs = [as_in_model(t, stacked[t.id].reshape(len(cases), *t.shape)) for t in tensors]
