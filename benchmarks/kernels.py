@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ import mlperf_tiny
 from mote import frontends
 from mote.emit.image.kernels import KernelRecord, merged
 from mote.emit.image.stock_kernels import everything
+from mote.errors import MoteError
 from mote.kernels.contract import Call, Instance
 from mote.kernels.structs import fields
 
@@ -114,7 +116,7 @@ def _twin(record: KernelRecord) -> KernelRecord | None:
     name = f"{record.name}_rows" if plain else record.name.removesuffix("_rows")
     try:
         found = fields(record.files, f"mote_{name}_t", tuple(map(str, record.instances)))
-    except KeyError:
+    except MoteError:
         return None
     if name == record.name or record.row or record.rows:
         return None
@@ -135,15 +137,15 @@ def _with(record: KernelRecord, count: int) -> KernelRecord | None:
     return replace(record, name=name, operands=count, instances=(made,))
 
 
-def _renumbered(argument: str | int, old: int, new: int) -> str | int:
+def _renumbered(argument: str | int, old: int, count: int) -> str | int:
     """The number of tensors, or the list of a function's parameters, for another number of them."""
     if argument == old:
-        return new
+        return count
     if isinstance(argument, str) and argument.startswith("("):
-        before, rest = argument.split(" *x0", 1)
-        kind = before.rsplit(", ", 1)[1]
-        behind = rest.split(f" *x{old - 1}")[-1] if old > 1 else rest
-        return f"{before.rsplit(', ', 1)[0]}, " + ", ".join(f"{kind} *x{i}" for i in range(new)) + behind
+        given = argument.split(", ")
+        first = next(i for i, parameter in enumerate(given) if re.search(r"\bx0$", parameter))
+        made = [re.sub(r"x0$", f"x{i}", given[first]) for i in range(count)]
+        return ", ".join([*given[:first], *made, *given[first + old :]])
     return argument
 
 

@@ -171,6 +171,8 @@ def _calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
         return
     found = [_rows(t, [r or () for r in read], w) for t, read, w in zip(tensors, reads, whole, strict=True)]
     row_out = out // row_count(output.shape)
+    if packed.entry.row or packed.entry.rows:
+        found[1:] = map(_in_one_piece, found[1:], whole[1:])
     if packed.entry.row:
         yield Case(known, packed, Form.ROW, tuple(found), row_out, 0, rows)
     elif all(r.taps == 1 and not r.outside for r in found):
@@ -181,7 +183,14 @@ def _calls(graph: Graph, op: Op, packed: Packed) -> Iterator[Case]:
     if packed.entry.rows and packed.entry.group > 1 and not found[0].listed:
         taps = (packed.entry.group - 1) * found[0].formula.step + found[0].taps
         several = Read(found[0].nbytes, found[0].fixed, taps, True, found[0].formula, found[0].rows)
-        yield Case(known, packed, Form.ROWS, (several,), row_out, 0, rows, packed.entry.group)
+        yield Case(known, packed, Form.ROWS, (several, *found[1:]), row_out, 0, rows, packed.entry.group)
+
+
+def _in_one_piece(read: Read, whole: Read) -> Read:
+    """What is read whole for every row, as weights that learn, is a single row."""
+    if read.listed or (read.taps, read.formula.start, read.formula.step) != (1, 0, 0):
+        return read
+    return replace(read, nbytes=whole.nbytes, rows=1)
 
 
 def _nbytes(t: Tensor, layout: Layout) -> int:

@@ -1,0 +1,34 @@
+"""Checks of parameters of layers whose weights and biases are operands, and mutants of these. See `rooms.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mote.lower.program import Form
+from mote.passes.training.backward import Loss, training_graph
+from mote.passes.training.optimizers import Sgd
+from tests.helpers.support import examples
+from tests.kernels.learned_layers import Learners
+from tests.kernels.rooms import Case, Collection, Rooms
+from tests.kernels.test_learned_operands import BIASES, WHOLE
+from tests.passes.training.test_backward import constants, network
+
+MUTANTS = examples(400)
+
+
+def cases() -> list[Case]:
+    """A call in every form of each kernel that has learned operands."""
+    collection, model = Collection(each=1), network()
+    collection.add(Learners((*BIASES, *WHOLE)).graph())
+    optimizer = Sgd(learning_rate=0.1)
+    collection.add(training_graph(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, optimizer))
+    return [case for case in collection.cases if "learned" in case.kernel.name]
+
+
+def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
+    given = cases()
+    assert {Form.WHOLE, Form.ROW, Form.EACH} <= {case.form for case in given} and len(given) > 15
+    rooms = Rooms(given, tmp_path)
+    findings = rooms.run(MUTANTS)
+    assert not findings, "\n".join(map(str, findings))
+    assert min(rooms.admitted.values()) > MUTANTS / 20, rooms.admitted
