@@ -18,6 +18,7 @@ from mote.compiler.firmware import Bench, Firmware, bench, firmware
 from mote.compiler.line import back_end, front_end
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings
+from mote.compiler.training import with_training
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation import external
@@ -37,6 +38,7 @@ from mote.notebook import card, table
 from mote.offload.contract import Offloaded
 from mote.passes.folding import simplify_control
 from mote.passes.rewriting import tflm_numerics
+from mote.passes.training.spec import Learner, parsed
 from mote.plan.scheduling.rows import Arrival
 from mote.progress import Say, counted, silent
 from mote.toolchain import Mode
@@ -456,7 +458,10 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
 def _of_model(judged: Judged) -> tuple[reference.Reference, str]:
     """The reference of the model in its file, and its name."""
     settings = judged.settings
-    if judged.model.format != Format.TFLITE:
+    if settings.train and isinstance(parsed(settings.train), Learner):
+        learning = with_training(judged.source, settings.train, settings.train_data)
+        answer, name = reference.numpy(learning), "numpy (a learner is behind the model's layers)"
+    elif judged.model.format != Format.TFLITE:
         with naming(judged.path):
             answer, name = runtime(judged.model, judged.source)
     elif reference.micro_only(judged.source):

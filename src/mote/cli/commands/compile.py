@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mote.cli.common import add_compile_options, add_package, bold, print_json, progress, settings, show
 from mote.cli.depfile import add_depfile, write_depfile
@@ -16,6 +17,7 @@ from mote.compiler.code_size import CodeSize
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
+from mote.compiler.training import with_training
 from mote.emit.c.model.weights import learned
 from mote.emit.c.options import CONSTANTS
 from mote.ops.common import BIAS
@@ -23,6 +25,8 @@ from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
+from mote.passes.training.choice import LEARNING
+from mote.passes.training.spec import Learner, parsed
 from mote.pictures.memory import traffic_lines
 from mote.plan.plan import Halved, Plan
 from mote.plan.selection.estimate import estimate
@@ -226,14 +230,15 @@ def encryption(compiled: Compiled) -> dict[str, int]:
     }
 
 
-def training(compiled: Compiled) -> dict[str, int]:
+def training(compiled: Compiled) -> dict[str, object]:
     """The weights that learn, their bytes, and the costs beside those of the model without training."""
-    without = line.planned(compiled.source, replace(compiled.settings, train="", train_data=""))
-    states, source = learned(compiled.plan), compiled.source
-    read = [
-        (op, s.initial.size, op.inputs.index(s.before)) for s in states for op in source.consumers.get(s.before, [])
-    ]
+    settings, states = compiled.settings, learned(compiled.plan)
+    without = line.planned(compiled.source, replace(settings, train="", train_data=""))
+    graph = with_training(compiled.source, settings.train, settings.train_data)
+    layers = [op for op in graph.ops if isinstance(op, LEARNING)]
+    read = [(op, s.initial.size, op.inputs.index(s.before)) for s in states for op in layers if s.before in op.inputs]
     return {
+        "what": settings.train,
         "weights": sum(size for op, size, position in read if position < BIAS),
         "biases": sum(size for op, size, position in read if position >= BIAS),
         "layers": len({op.index for op, *_ in read}),
@@ -241,15 +246,17 @@ def training(compiled: Compiled) -> dict[str, int]:
         "ram": compiled.plan.ram - without.ram,
         "arena_without": without.arena,
         "step": compiled.cost + compiled.training_cost,
-        "inference_without": round(estimate(compiled.settings.costs, without)),
+        "inference_without": round(estimate(settings.costs, without)),
     }
 
 
 def training_line(compiled: Compiled) -> str:
     """A summary of what learns, and of its costs."""
-    cost = training(compiled)
-    own = f"{cost['weights']:,} weights and {cost['biases']:,} biases in {cost['layers']} layers learn"
-    what = own if cost["layers"] else f"{compiled.settings.train.partition(':')[0]} learns"
+    cost: Any = training(compiled)
+    layers = "1 layer" if cost["layers"] == 1 else f"{cost['layers']} layers"
+    what = f"{cost['weights']:,} weights and {cost['biases']:,} biases in {layers} learn ({cost['what']})"
+    if isinstance(parsed(cost["what"]), Learner):
+        what = f"a learner behind the model's layers ({cost['what']})"
     unit, times = compiled.settings.costs.unit, cost["step"] / max(cost["inference_without"], 1)
     return (
         f"{what}, {cost['learned']:,} bytes of what is learned, {cost['ram']:,} bytes of RAM beside inference (arena"
