@@ -40,7 +40,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Method:
+class LearnerMethod:
     """The operators of a learner and its states, by name, at the beginning: scores read the states at `read`, and the
     update reads and writes all of them."""
 
@@ -57,11 +57,11 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Kind:
+class LearnerKind:
     """A kind of learners: `make` takes the features, the number of classes and the settings. A setting that is a word
     has all of these, the usual one first."""
 
-    make: Callable[[Tensor, int, Mapping[str, Any]], Method]
+    make: Callable[[Tensor, int, Mapping[str, Any]], LearnerMethod]
     settings: Mapping[str, Number | tuple[str, ...]]
     takes: DType = DType.INT8
     """The type of features."""
@@ -105,14 +105,14 @@ def _state(shape: tuple[int, ...], dtype: DType, value: int = 0) -> Array:
     return np.full(shape, value, dtype.numpy)
 
 
-def _prototype(x: Tensor, classes: int, settings: Mapping[str, Any]) -> Method:
+def _prototype(x: Tensor, classes: int, settings: Mapping[str, Any]) -> LearnerMethod:
     states = {"sums": _state((classes, x.size), DType.INT32), "counts": _state((classes,), DType.INT32)}
     if settings["metric"] == "euclidean":
-        return Method(PrototypeUpdate, PrototypeScores, states, tuple(states))
-    return Method(PrototypeUpdate, PrototypeCosines, states, tuple(states), judged={"zero": x.zero_point})
+        return LearnerMethod(PrototypeUpdate, PrototypeScores, states, tuple(states))
+    return LearnerMethod(PrototypeUpdate, PrototypeCosines, states, tuple(states), judged={"zero": x.zero_point})
 
 
-def _knn(x: Tensor, classes: int, settings: Mapping[str, Any]) -> Method:
+def _knn(x: Tensor, classes: int, settings: Mapping[str, Any]) -> LearnerMethod:
     capacity = settings["capacity"] or min(SAMPLES * classes, MOST_KEPT)
     states = {
         "samples": _state((capacity, x.size), DType.INT8),
@@ -120,43 +120,45 @@ def _knn(x: Tensor, classes: int, settings: Mapping[str, Any]) -> Method:
         "place": _state((1,), DType.INT32),
     }
     voting = {"classes": classes, "neighbors": settings["neighbors"]}
-    return Method(KnnUpdate, KnnScores, states, ("samples", "labels"), taught={"classes": classes}, judged=voting)
+    return LearnerMethod(
+        KnnUpdate, KnnScores, states, ("samples", "labels"), taught={"classes": classes}, judged=voting
+    )
 
 
-def _ridge(x: Tensor, classes: int, settings: Mapping[str, Any]) -> Method:
+def _ridge(x: Tensor, classes: int, settings: Mapping[str, Any]) -> LearnerMethod:
     weights = _state((classes, x.size + 1), DType.FLOAT32)
     states = {"weights": weights, "inverse": first_inverse(x.size, settings["ridge"])}
-    return Method(RidgeUpdate, LinearScores, states, ("weights",), DType.FLOAT32, taught=settings)
+    return LearnerMethod(RidgeUpdate, LinearScores, states, ("weights",), DType.FLOAT32, taught=settings)
 
 
-def _logistic(x: Tensor, classes: int, settings: Mapping[str, Any]) -> Method:
+def _logistic(x: Tensor, classes: int, settings: Mapping[str, Any]) -> LearnerMethod:
     states = {"weights": _state((classes, x.size + 1), DType.FLOAT32)}
-    return Method(LogisticUpdate, LinearScores, states, ("weights",), DType.FLOAT32, taught=settings)
+    return LearnerMethod(LogisticUpdate, LinearScores, states, ("weights",), DType.FLOAT32, taught=settings)
 
 
-def _bayes(x: Tensor, classes: int, settings: Mapping[str, Any]) -> Method:
+def _bayes(x: Tensor, classes: int, settings: Mapping[str, Any]) -> LearnerMethod:
     states = {
         "means": _state((classes, x.size), DType.FLOAT32),
         "squares": _state((classes, x.size), DType.FLOAT32),
         "logarithms": _state((classes,), DType.FLOAT32),
         "counts": _state((classes,), DType.INT32),
     }
-    return Method(GaussianUpdate, GaussianScores, states, tuple(states), DType.FLOAT32, settings, settings)
+    return LearnerMethod(GaussianUpdate, GaussianScores, states, tuple(states), DType.FLOAT32, settings, settings)
 
 
-def _one_class(x: Tensor, classes: int, settings: Mapping[str, Any]) -> Method:
+def _one_class(x: Tensor, classes: int, settings: Mapping[str, Any]) -> LearnerMethod:
     states = {"statistics": _state((2,), DType.INT64), "count": _state((1,), DType.INT32)}
     taught, judged = ({key: settings[key]} for key in ("window", "floor"))
-    return Method(OneClassUpdate, OneClassScore, states, tuple(states), taught=taught, judged=judged)
+    return LearnerMethod(OneClassUpdate, OneClassScore, states, tuple(states), taught=taught, judged=judged)
 
 
-KINDS: Mapping[str, Kind] = {
-    "prototype": Kind(_prototype, {"metric": ("cosine", "euclidean")}),
-    "knn": Kind(_knn, {"neighbors": Number(1, 1, MOST_VOTES), "capacity": Number(0, 1, MOST_KEPT)}),
-    "ridge": Kind(
+KINDS: Mapping[str, LearnerKind] = {
+    "prototype": LearnerKind(_prototype, {"metric": ("cosine", "euclidean")}),
+    "knn": LearnerKind(_knn, {"neighbors": Number(1, 1, MOST_VOTES), "capacity": Number(0, 1, MOST_KEPT)}),
+    "ridge": LearnerKind(
         _ridge, {"ridge": Number(10.0, 1e-6, 1e6), "forgetting": Number(1.0, 0.5, 1)}, DType.FLOAT32, MOST_FEATURES
     ),
-    "logistic": Kind(_logistic, {"rate": Number(0.01, 1e-9, 1), "decay": Number(0.0, 0, 1)}, DType.FLOAT32),
-    "bayes": Kind(_bayes, {"smoothing": Number(0.5, LEAST_SMOOTHING, 1)}, DType.FLOAT32),
-    "one-class": Kind(_one_class, {"window": Number(64, 1, LONGEST_WINDOW), "floor": Number(1, 1, 1 << 30)}),
+    "logistic": LearnerKind(_logistic, {"rate": Number(0.01, 1e-9, 1), "decay": Number(0.0, 0, 1)}, DType.FLOAT32),
+    "bayes": LearnerKind(_bayes, {"smoothing": Number(0.5, LEAST_SMOOTHING, 1)}, DType.FLOAT32),
+    "one-class": LearnerKind(_one_class, {"window": Number(64, 1, LONGEST_WINDOW), "floor": Number(1, 1, 1 << 30)}),
 }

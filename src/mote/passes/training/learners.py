@@ -12,7 +12,7 @@ from mote.graph.types import DType, StateRole
 from mote.ops.control.state import Assign
 from mote.passes.training.label import label, labelled
 from mote.passes.training.learner_features import score, vector
-from mote.passes.training.learner_kinds import KINDS, Method, settled
+from mote.passes.training.learner_kinds import KINDS, LearnerMethod, settled
 from mote.passes.training.spec import WHERE, Learner
 from mote.passes.training.tape import Tape
 from mote.text import did_you_mean
@@ -43,7 +43,7 @@ def with_learner(graph: Graph, learner: Learner) -> Graph:
     return _learning(t, x, kind.make(t.tensors[x], classes, settings), labels)
 
 
-def _learning(t: Tape, x: int, method: Method, labels: tuple[str, ...]) -> Graph:
+def _learning(t: Tape, x: int, method: LearnerMethod, labels: tuple[str, ...]) -> Graph:
     """The graph of a tape that has the features `x`; `labels` are the names of its classes, where they have some."""
     states = {name: t.tensor(name, s.shape, DType(s.dtype.name)) for name, s in method.states.items()}
     known = [states[name] for name in method.read]
