@@ -23,6 +23,7 @@ typedef struct {
     int32_t rows; /* of sums */
     int32_t vectors, plane; /* a plane's words: of vectors, of sums */
     int32_t sums, terms, words;
+    int32_t channels; /* that are computed now */
 } mote_input_gradient_room_t;
 
 static inline mote_input_gradient_room_t mote_input_gradient_room(const mote_input_gradient_t *of, int32_t block) {
@@ -32,6 +33,7 @@ static inline mote_input_gradient_room_t mote_input_gradient_room(const mote_inp
     r.plane = 8 * r.rows * of->cols.in;
     r.sums = block / 8 * r.vectors;
     r.terms = r.sums + block / 8 * r.plane;
+    r.channels = block;
     r.words = r.terms + 2 * ((mote_min(of->outputs, MOTE_INPUT_TERMS) + 3) / 4 * 4);
     return r;
 }
@@ -68,7 +70,7 @@ static inline void mote_input_gradient_flush(const mote_conv_input_gradient_pair
         if (row >= 0) {
             const uint32_t *vectors = (const uint32_t *)words + (ky * cols->taps + lo) * next;
             int32_t *sums = words + r->sums + 8 * (row % r->rows * cols->in + first + lo * cols->spread);
-            for (int32_t c = 0; c < p->block; c += 8, vectors += r->vectors, sums += r->plane) {
+            for (int32_t c = 0; c < r->channels; c += 8, vectors += r->vectors, sums += r->plane) {
                 mote_pair_sums(terms, end, vectors, sums, &runs);
             }
         }
@@ -146,7 +148,7 @@ MOTE_NOINLINE MOTE_HOT void mote_input_gradient_row(const mote_conv_input_gradie
 /* A block of channels of the image's gradient. */
 static inline void mote_input_gradient_block(const mote_conv_input_gradient_pairs_s8_t *p,
                                              const mote_input_gradient_room_t *r, const int8_t *gradient,
-                                             int32_t channels, int32_t *words, int8_t *out) {
+                                             int32_t *words, int8_t *out) {
     const mote_input_gradient_t *const of = &p->layer.of;
     const int32_t line = of->cols.in * of->channels;
     int32_t row = 0;
@@ -154,8 +156,8 @@ static inline void mote_input_gradient_block(const mote_conv_input_gradient_pair
         const int32_t first = y * of->rows.stride - of->rows.pad; /* rows before are complete */
         for (; row < of->rows.in && (row < first || y == of->rows.out); row++) {
             int32_t *sums = words + r->sums + 8 * (row % r->rows) * of->cols.in;
-            for (int32_t c = 0; c < channels; c += 8, sums += r->plane) {
-                mote_input_gradient_row(&p->layer, sums, channels - c, out + row * line + c);
+            for (int32_t c = 0; c < r->channels; c += 8, sums += r->plane) {
+                mote_input_gradient_row(&p->layer, sums, r->channels - c, out + row * line + c);
             }
         }
         for (int32_t x = 0; x < of->cols.out && y < of->rows.out; x++, gradient += of->outputs) {
@@ -168,16 +170,16 @@ static inline void mote_conv_input_gradient_pairs_s8(const mote_conv_input_gradi
                                                      const int8_t *gradient, const int8_t *weights, int8_t *out,
                                                      void *scratch) {
     const mote_input_gradient_t *const of = &p->layer.of;
-    const mote_input_gradient_room_t r = mote_input_gradient_room(of, p->block);
+    mote_input_gradient_room_t r = mote_input_gradient_room(of, p->block);
     int32_t *const words = (int32_t *)scratch;
     mote_clear((int8_t *)(words + r.sums), 4 * (r.terms - r.sums));
     for (int32_t begin = 0; begin < of->channels; begin += p->block) {
-        const int32_t some = mote_min(of->channels - begin, p->block);
         uint32_t *vectors = (uint32_t *)words;
-        for (int32_t c = 0; c < p->block; c += 8, vectors += r.vectors) {
-            mote_input_gradient_vectors(of, weights + begin + c, some - c, vectors);
+        r.channels = mote_min(of->channels - begin, p->block);
+        for (int32_t c = 0; c < r.channels; c += 8, vectors += r.vectors) {
+            mote_input_gradient_vectors(of, weights + begin + c, r.channels - c, vectors);
         }
-        mote_input_gradient_block(p, &r, gradient, some, words, out + begin);
+        mote_input_gradient_block(p, &r, gradient, words, out + begin);
     }
 }
 

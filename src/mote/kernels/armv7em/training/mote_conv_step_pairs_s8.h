@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
     int32_t rows, cols; /* of the image and what is around it, as far as windows reach */
     int32_t terms, vectors, plane, words;
+    int32_t channels; /* of the image that are computed now */
 } mote_conv_step_room_t;
 
 static inline int32_t mote_conv_step_span(const mote_gradient_axis_t *a) {
@@ -32,6 +33,7 @@ static inline mote_conv_step_room_t mote_conv_step_room(const mote_conv_step_pai
     r.plane = MOTE_PAIR_BYTES / 4 * r.rows * r.cols;
     r.terms = of->rows.taps * of->cols.taps * p->block;
     r.vectors = r.terms + 2 * ((mote_min(of->step.positions, MOTE_CONV_STEP_TERMS) + 3) / 4 * 4);
+    r.channels = p->block;
     r.words = r.vectors + p->block / 8 * r.plane;
     return r;
 }
@@ -63,7 +65,7 @@ static inline void mote_conv_step_flush(const mote_conv_step_pairs_s8_t *p, cons
     int32_t *sums = words;
     for (int32_t ky = 0; ky < rows->taps && count > 0; ky++) {
         const uint32_t *base = line;
-        for (int32_t c = 0; c < p->block; c += 8, base += r->plane) {
+        for (int32_t c = 0; c < r->channels; c += 8, base += r->plane) {
             mote_pair_sums(terms, end, base, sums + c, &runs);
         }
         line += MOTE_PAIR_BYTES / 4 * rows->spread * r->cols;
@@ -112,20 +114,20 @@ MOTE_NOINLINE MOTE_HOT void mote_conv_step_weights(const mote_conv_step_pairs_s8
 static inline void mote_conv_step_pairs_s8(const mote_conv_step_pairs_s8_t *p, const int8_t *gradient, const int8_t *in,
                                            const int32_t *size, const int32_t *number, int8_t *weights, void *scratch) {
     const mote_conv_step_t *const of = &p->of;
-    const mote_conv_step_room_t r = mote_conv_step_room(p);
+    mote_conv_step_room_t r = mote_conv_step_room(p);
     const int32_t next = of->rows.taps * of->cols.taps * of->depth;
     int32_t *const words = (int32_t *)scratch;
     for (int32_t begin = 0; begin < of->depth; begin += p->block) {
-        const int32_t some = mote_min(of->depth - begin, p->block);
         int32_t element = begin;
         uint32_t *vectors = (uint32_t *)words + r.vectors;
-        for (int32_t c = 0; c < some; c += 8, vectors += r.plane) {
-            mote_conv_step_vectors(of, &r, in + begin + c, some - c, vectors);
+        r.channels = mote_min(of->depth - begin, p->block);
+        for (int32_t c = 0; c < r.channels; c += 8, vectors += r.plane) {
+            mote_conv_step_vectors(of, &r, in + begin + c, r.channels - c, vectors);
         }
         for (int32_t o = 0; o < of->step.channels; o++, element += next) {
             const mote_step_channel_t channel = mote_step_channel(&of->step, size, number, o);
             mote_conv_step_channel(p, &r, gradient + of->step.first + o, words);
-            mote_conv_step_weights(p, &channel, words, some, element, weights);
+            mote_conv_step_weights(p, &channel, words, r.channels, element, weights);
         }
     }
 }

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, SIGNAL, Entry, Kernel, Needs, Packed, Params, Refusal, View
-from mote.kernels.portable.training.integer_gradients import conv_input_gradient, input_gradient_work
-from mote.kernels.portable.training.integer_steps import weights_step, weights_work
+from mote.kernels.portable.training.integer_gradients import conv_input_gradient
+from mote.kernels.portable.training.integer_steps import weights_step
 from mote.ops.common import Axis
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient
 from mote.ops.training.integer.steps import ConvStep, DepthwiseStep
@@ -60,8 +62,29 @@ def span(axis: Axis, size: int) -> int:
     return (axis.size(size) - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
 
 
+def _work(terms: Callable[[View], int], result: float) -> Callable[[View], float]:
+    """Cycles where half of the terms are zero: those of a sum of eight channels, which has so many terms, and of each
+    element of the result."""
+
+    def work(view: View) -> float:
+        macs = view.op.macs(view.graph)
+        return PRODUCT * macs + SUM * macs / (8 * terms(view)) + result * view.output.size
+
+    return work
+
+
+def _step_terms(view: View) -> int:
+    return view.the(ConvStep).positions(view.graph)
+
+
+def _gradient_terms(view: View) -> int:
+    return view.the(IntegerConvInputGradient).given_channels(view.graph)
+
+
+PRODUCT, SUM = 0.8, 120
+"""Cycles."""
 KERNELS = (
-    Kernel("conv_step_pairs_s8", (ConvStep,), INT8, _conv_step, isa=DSP, costs=SIGNAL, work=weights_work(1)),
+    Kernel("conv_step_pairs_s8", (ConvStep,), INT8, _conv_step, isa=DSP, costs=SIGNAL, work=_work(_step_terms, 20)),
     Kernel(
         "conv_input_gradient_pairs_s8",
         (IntegerConvInputGradient,),
@@ -69,6 +92,6 @@ KERNELS = (
         _conv_input_gradient,
         isa=DSP,
         costs=SIGNAL,
-        work=input_gradient_work(1),
+        work=_work(_gradient_terms, 20),
     ),
 )
