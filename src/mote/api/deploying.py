@@ -19,6 +19,7 @@ from mote.deploy.update.header import load_image
 from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, UpdatePlan, update
 from mote.deploy.wire.links import Connecting, ConnectionLostError, Line, Listening, Opened, Serial
 from mote.emit.image import format
+from mote.emit.image.reader import read_header
 from mote.errors import MoteError, explaining
 from mote.files import check_new, read_file, write_file, write_secret
 from mote.notebook import card, sizes
@@ -208,6 +209,8 @@ class ImageVerdict:
     """The id of the public key, in hexadecimal digits."""
     signed_by: str | None
     """The id of the key that the signature names; None without a signature."""
+    learns: bool = False
+    """Whether the model learns on the device: the signature covers its weights as they are shipped."""
 
     @property
     def valid(self) -> bool:
@@ -232,6 +235,7 @@ class ImageVerdict:
             "verdict": str(self.verdict),
             "key_id": self.key_id,
             "signed_by": self.signed_by,
+            "learns": self.learns,
         }
 
 
@@ -242,7 +246,8 @@ def verify_image(image: str | Path, key: str | Path) -> ImageVerdict:
     signed = split(read_file(image), str(image))
     public = keys.read_public(read_file(key), str(key))
     signer = signed.signature.key_id.hex() if signed.signature else None
-    return ImageVerdict(str(image), signed.version, keys.verify(signed, public), key_id(public).hex(), signer)
+    learns = bool(read_header(signed.image)["features"] & format.Feature.TRAINS)
+    return ImageVerdict(str(image), signed.version, keys.verify(signed, public), key_id(public).hex(), signer, learns)
 
 
 @explaining()

@@ -64,6 +64,8 @@ class ImageDump:
             "options": image.about.get("options", {}),
             "ram": {"arenas": list(header["arena"]), "states": header["states"], "counters": header["counters"]},
             "warm_up": header["warm_up"],
+            "learned": [dict(state) for state in image.learned],
+            "record": image.record_bytes,
             "sections": image.sections,
             "inputs": [_port(p) for p in image.inputs],
             "outputs": [_port(p) for p in image.outputs],

@@ -22,6 +22,7 @@ from mote.emit.image.flatten import flattened, with_image_calls
 from mote.emit.image.kernels import KernelRecord, image_alignment, merged, record
 from mote.emit.image.manifest import Manifest, read_manifest
 from mote.emit.image.metadata import about
+from mote.emit.image.reader import read
 from mote.emit.image.stock_kernels import stock
 from mote.emit.image.writer import Details, write
 from mote.errors import MoteError, explaining, naming
@@ -112,6 +113,7 @@ class Image:
             "macs": self.macs,
             "kernels": sorted({kernel.name for kernel in self.program.kernels}),
             "ram": {"arenas": list(self.program.arenas), "states": self.program.state_bytes},
+            "record": self.record_bytes,
         }
 
     @property
@@ -123,6 +125,11 @@ class Image:
     def header(self) -> dict[str, Any]:
         """The fields of its header."""
         return format.HEADER.unpack(self.data)
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of a record of what was learned on a device; 0: the model does not learn."""
+        return read(self.data).record_bytes
 
     @property
     def records(self) -> list[KernelRecord]:

@@ -56,7 +56,7 @@ MARKS = {
 """C code of the glue that marks the end of an op, except labels."""
 PREPARING = (
     *("io", "numerics", "shrink", "stream", "hop", "causal", "edges", "shapes", "features", "outputs"),
-    *("signature", "constants", "labels", "postprocess"),
+    *("signature", "constants", "labels", "postprocess", "train", "train_data"),
 )
 """Options recorded in an image that determine the planned graph."""
 

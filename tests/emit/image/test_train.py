@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mote.cli import main
 from mote.compiler.packer import pack
 from mote.compiler.settings import make_settings
 from mote.emit.image.format import Feature, Role
 from mote.emit.image.kernels import ANY
 from mote.emit.image.reader import read
+from mote.evaluation.images import load_image, verify_image
 from mote.graph.tensor import Array
 from mote.graph.types import StateRole
 from mote.lower.program import Form
@@ -163,3 +167,19 @@ def test_images_say_what_states_are_for() -> None:
     ends = [state["at"] + state["bytes"] for state in found.initial]
     assert all(end <= state["at"] for end, state in zip(ends, found.initial[1:], strict=False))
     assert Feature.TRAINS not in read(pack(DIGITS, target="host").data).features
+
+
+def test_commands_say_what_is_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`mote verify` compares what an inference computes with the model that learns, too."""
+    image, key = str(tmp_path / "digits.mote"), str(tmp_path / "private.pem")
+    shutil.copy(DIGITS, tmp_path)
+    pytest.importorskip("cryptography")
+    assert main(["pack", str(tmp_path / "digits.tflite"), "-o", image, "--train", "prototype:classes=3"]) == 0
+    assert "a record of what was learned takes 336 bytes" in capsys.readouterr().out
+    assert main(["dump", image]) == 0
+    assert "learned: 2 tensors, 300 bytes; a record of them takes 336" in capsys.readouterr().out
+    assert main(["sign", "--new-key", key]) == 0 and main(["sign", image, "--key", key]) == 0
+    capsys.readouterr()
+    assert main(["verify-image", image, "--key", str(tmp_path / "private.pub.pem")]) == 0
+    assert "covers its weights as they are shipped" in capsys.readouterr().out
+    assert verify_image(load_image(image, target="host"), 2).exact

@@ -71,11 +71,10 @@ def test_what_is_learned_survives_power_cuts_and_nobody_forges_it(tmp_path: Path
     compiled = learners(target="host")
     program, data = packed(compiled.source)
     image, kernels = read(data), merged(map(record, program.kernels))
-    learned = sum(state["bytes"] for state in image.learned)
     counts = 1 + image.header["rings"] + image.header["counters"] + len(kernels)
     state = format.aligned(image.header["states"] + 2 * counts)
     files = {**runtime_files(), **entry_files(kernels, Limits()), **mac_files(), **c_array(data, "net")}
-    files["net.h"] = shim(image, image.header["arena"][0], state, 16 + -(-learned // 4) * 4 + 16 + 4)
+    files["net.h"] = shim(image, image.header["arena"][0], state, image.record_bytes)
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     given = [f"-D{name}={value}" for name, value in offsets(compiled).items()]

@@ -41,6 +41,9 @@ def print_image(image: ImageContents, path: str) -> None:
             show(f"  {what}")
     arenas = " + ".join(f"{nbytes:,}" for nbytes in header["arena"] if nbytes) or "0"
     show(f"  RAM: arena {arenas} bytes, states {header['states']:,} bytes, {header['counters']} counters")
+    if learned := image.learned:
+        nbytes = sum(state["bytes"] for state in learned)
+        show(f"  learned: {len(learned)} tensors, {nbytes:,} bytes; a record of them takes {image.record_bytes:,}")
     sections = ", ".join(f"{name} {nbytes:,}" for name, nbytes in image.sections.items() if nbytes)
     show(f"  flash: {sections}")
     for what, ports in (("input", image.inputs), ("output", image.outputs)):

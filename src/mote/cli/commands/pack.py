@@ -88,4 +88,6 @@ def print_image(image: Image, path: str) -> None:
     arenas = " + ".join(f"{nbytes:,}" for nbytes in made.arenas)
     kept = f", states {made.state_bytes:,} bytes" if made.state_bytes else ""
     show(f"  RAM: arena {arenas} bytes{kept}")
+    if image.record_bytes:
+        show(f"  training: a record of what was learned takes {image.record_bytes:,} bytes of flash")
     show(f"  image: {len(image.data):,} bytes in {path}, version {image.header['version']}")

@@ -30,3 +30,5 @@ def _print_text(result: ImageVerdict) -> None:
         Verdict.FORGED: f"names key {wanted}, but the signature is forged or damaged",
     }
     show(f"{result.image}: " + (green if result.valid else red)(say[result.verdict]))
+    if result.learns:
+        show("  it learns on the device: a signature covers its weights as they are shipped")

@@ -35,6 +35,8 @@ MOST_OPERANDS = 16
 NO_MEMORY = 0xFF
 NO_KERNEL = NO_PLACE = NO_COUNTER = 0xFFFF
 NO_LIST = 0xFFFFFFFF
+RECORD_BYTES = 16 + 16 + 4
+"""Of a record of what was learned, beside that: its head, MAC and CRC-32."""
 MOST_16 = 0xFFFF
 
 

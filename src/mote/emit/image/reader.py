@@ -126,6 +126,12 @@ class ImageContents:
         """The states that hold what is learned."""
         return tuple(state for state in self.initial if state.get("role") == Role.LEARNED)
 
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of a record of what is learned, see `mote_weights.h`; 0: nothing is."""
+        payload = sum(state["bytes"] for state in self.learned)
+        return format.RECORD_BYTES + -(-payload // 4) * 4 if self.learned else 0
+
     @cached_property
     def layers(self) -> tuple[Mapping[str, Any], ...]:
         """Metadata of the first ops, one per operator of the plan."""
