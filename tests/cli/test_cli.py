@@ -144,7 +144,7 @@ def test_run_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found = json.loads(mote(capsys, *arguments)[1])
     assert set(found) == {
         "model", "target", "emulator", "compiler", "instructions", "longest_step", "layers", "ram", "flash", "outputs",
-        "inferences", "unit", "board",
+        "inferences", "unit", "board", "training_step",
     }  # fmt: skip
     assert set(found["layers"][0]) == {"number", "name", "short", "op", "kernel", "macs", "instructions"}
     assert set(found["ram"]) == {"arena", "static", "stack", "stack_measured", "total", "code"}
