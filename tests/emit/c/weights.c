@@ -30,6 +30,10 @@ static const geometry_t geometries[] = {
     {4, 2048, 3, 0},
 };
 
+#ifndef GEOMETRIES
+#define GEOMETRIES (sizeof geometries / sizeof *geometries) /* so many of them, from the second one on */
+#endif
+
 static uint8_t learned[RECORDS][NET_WEIGHTS_BYTES], now[NET_WEIGHTS_BYTES], bad[NET_WEIGHTS_BYTES + 1];
 static uint8_t buffer[MOTE_RECORDS_BUFFER], before[NOR_BYTES];
 static mote_flash_t flash;
@@ -331,7 +335,8 @@ int main(void) {
         CHECK(i == 0 || memcmp(learned[i], learned[i - 1], sizeof now) != 0);
         learn(i);
     }
-    for (geometry = 0; geometry < sizeof geometries / sizeof *geometries; geometry++) {
+    for (uint32_t i = 0; i < GEOMETRIES; i++) {
+        geometry = (i + 1) % (sizeof geometries / sizeof *geometries);
         set_up(&geometries[geometry]);
         CHECK(restart() == MOTE_BAD_STATE && holds(learned[0]));
         for (uint32_t count = 0; count + 1 < RECORDS; count++) {

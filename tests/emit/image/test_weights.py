@@ -20,7 +20,7 @@ from tests.deploy.update.update_bench import NO_LEAKS, SANITIZED, UPDATE, WIRE
 from tests.emit.c.test_weights import HERE as C_TESTS
 from tests.emit.c.test_weights import learners, offsets
 from tests.emit.image.image_models import packed
-from tests.helpers.support import needs
+from tests.helpers.support import FUZZ, needs
 
 FLAGS = ["-std=gnu99", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-D_POSIX_C_SOURCE=200809L"]
 
@@ -85,6 +85,7 @@ def test_what_is_learned_survives_power_cuts_and_nobody_forges_it(tmp_path: Path
         *SANITIZED,
         *given,
         "-DAUTHENTIC",
+        *([] if FUZZ else ["-DGEOMETRIES=2"]),
         "-I.",
         *(f"-I{f}" for f in (UPDATE_TESTS, UPDATE, WIRE)),
     ]
@@ -95,4 +96,4 @@ def test_what_is_learned_survives_power_cuts_and_nobody_forges_it(tmp_path: Path
     ran = subprocess.run(["./weights"], cwd=tmp_path, env=NO_LEAKS, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr[-3000:]
     counted = re.fullmatch(r"cuts (\d+) loads (\d+)\n", ran.stdout)
-    assert counted and int(counted[1]) > 3_000
+    assert counted and int(counted[1]) > 1_000
