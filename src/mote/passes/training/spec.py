@@ -26,6 +26,12 @@ _SETTINGS = re.compile(r":\s*(?=[A-Za-z][A-Za-z_-]*\s*=)")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _MOST = {"accumulate": 1 << 30, "seed": (1 << 32) - 1, "cycles": 1 << 62, "classes": 1 << 15}
 """The largest whole numbers of settings."""
+_REAL = {
+    "rate": (1e-37, 3e38, "above 0 that float32 has"),
+    "momentum": (0.0, 1.0, "of 0 or more, below 1"),
+    "decay": (0.0, 3e38, "of 0 or more that float32 has"),
+}
+"""The least and the largest real values of settings, and how messages call them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,9 +184,8 @@ def _whole(key: str, text: str, least: int, most: int) -> int:
 def _real(key: str, text: str) -> float:
     """A learning rate, a momentum or a weight decay."""
     value = _number_or_text(text)
-    most = 1.0 if key == "momentum" else inf
-    if isinstance(value, str) or not 0 <= value < most or (key == "rate" and not value):
-        wanted = "0 or more" if key == "decay" else "0 or more, below 1" if key == "momentum" else "above 0"
+    least, most, wanted = _REAL[key]
+    if isinstance(value, str) or not least <= value < most:
         raise _wrong(f"{key} is '{printable(text)}'", f"give a number {wanted}")
     return value
 
