@@ -290,7 +290,7 @@ class Initial:
     data: Array
     role: StateRole = StateRole.NONE
     values: ValueRange = field(default_factory=ValueRange)
-    """What its values are compared with, where it is learned."""
+    """The values that it can have, where it is learned; of labels, the classes."""
     loss: bool = False
     """Whether it is the loss of the last step of training."""
 

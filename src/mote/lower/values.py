@@ -1,4 +1,4 @@
-"""What values a state can have that mean something: by these a model knows what it has learned from anything else."""
+"""The values that a state can have: by these a model knows its own records of what it has learned from others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.ops.control.control_flow import If
 
 
 class Values(IntEnum):
-    """What the values of a state are compared with: `MOTE_WEIGHTS_...` of `mote_weights.h`."""
+    """How the values of a state are compared: `MOTE_WEIGHTS_...` of `mote_weights.h`."""
 
     NONE = 0
     """The state is not learned: it is neither saved nor compared."""

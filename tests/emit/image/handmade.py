@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature, Role
+from mote.emit.image.format import Feature, TrainingRole
 from mote.lower.program import Form, Kind
 from mote.lower.values import Values
 
@@ -349,13 +349,19 @@ def training() -> Handmade:
     none = h.place(4, 1, h.put(np.array([-1], "<i4")), CONTENTS)
     said = h.place(4, 1, h.put(np.array([LOSS], "<f4")), CONTENTS)
     h.states = [
-        {"at": 0, "bytes": 4, "role": Role.LABEL, "fill": 0xFF},
-        {"at": 8, "bytes": 12, "role": Role.LEARNED, "kind": Values.INT8, "low": -90, "high": 90},
-        {"at": 20, "bytes": 4, "role": Role.LEARNED, "kind": Values.FLOAT, "data": h.put(np.array([1.5], "<f4"))},
-        {"at": 24, "bytes": 4, "role": Role.RATE, "data": h.put(np.array([0.5], "<f4"))},
-        {"at": 28, "bytes": 4, "role": Role.LOSS},
-        {"at": 32, "bytes": 4, "role": Role.COUNT},
-        {"at": 36, "bytes": 4, "role": Role.OPTIMIZER},
+        {"at": 0, "bytes": 4, "role": TrainingRole.LABEL, "fill": 0xFF},
+        {"at": 8, "bytes": 12, "role": TrainingRole.LEARNED, "kind": Values.INT8, "low": -90, "high": 90},
+        {
+            "at": 20,
+            "bytes": 4,
+            "role": TrainingRole.LEARNED,
+            "kind": Values.FLOAT,
+            "data": h.put(np.array([1.5], "<f4")),
+        },
+        {"at": 24, "bytes": 4, "role": TrainingRole.RATE, "data": h.put(np.array([0.5], "<f4"))},
+        {"at": 28, "bytes": 4, "role": TrainingRole.LOSS},
+        {"at": 32, "bytes": 4, "role": TrainingRole.COUNT},
+        {"at": 36, "bytes": 4, "role": TrainingRole.OPTIMIZER},
     ]
     h.op(Form.WHOLE, "first", [{"place": given}], [table, 5, 7], kernel=PLUS, out=out, hi=8)
     h.op(Form.BRANCH, "labelled", [{"place": label}], lo=3)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature, Role
+from mote.emit.image.format import Feature, TrainingRole
 from mote.execute.host_runtime import ArenaNeeds
 from mote.lower.values import Values
 from tests.emit.image.c_runtime import BAD_IMAGE, NO_KERNEL, OK, SOURCES, UNSUPPORTED, Library, Model, built
@@ -115,7 +115,7 @@ WRONG: list[tuple[str, str, Change]] = [
     ("state", "training", ("states", WEIGHTS, {"bytes": 13})),
     ("state", "training", ("states", WEIGHTS, {"bytes": MUCH})),
     ("state", "training", ("states", WEIGHTS, {"role": 8})),
-    ("state", "training", ("states", WEIGHTS, {"role": Role.NONE})),
+    ("state", "training", ("states", WEIGHTS, {"role": TrainingRole.NONE})),
     ("state", "training", ("states", WEIGHTS, {"kind": 0})),
     ("state", "training", ("states", WEIGHTS, {"kind": 5})),
     ("state", "training", ("states", WEIGHTS, {"bytes": 11, "kind": Values.INT32})),
@@ -123,8 +123,8 @@ WRONG: list[tuple[str, str, Change]] = [
     ("state", "training", ("states", LABEL, {"bytes": 5})),
     ("state", "training", ("states", LABEL, {"kind": 1})),
     ("state", "training", ("states", RATE, {"bytes": 3})),
-    ("state", "training", ("states", RATE, {"role": Role.LABEL})),
-    ("state", "training", ("states", LAST, {"role": Role.COUNT})),
+    ("state", "training", ("states", RATE, {"role": TrainingRole.LABEL})),
+    ("state", "training", ("states", LAST, {"role": TrainingRole.COUNT})),
     ("state", "training", ("states", LAST, {"bytes": 5})),
     ("name", "every", ("ops", FIRST, {"name": TEXT - 1})),
     ("form", "every", ("ops", JUMP, {"form": 11})),
@@ -227,7 +227,7 @@ RIGHT: list[tuple[str, Change]] = [
     ("training", ("states", WEIGHTS, {"at": 4})),
     ("training", ("states", WEIGHTS, {"bytes": 11})),
     ("training", ("states", LABEL, {"bytes": 8, "high": MUCH >> 1})),
-    ("training", ("states", LAST, {"role": Role.TARGET, "bytes": 0})),
+    ("training", ("states", LAST, {"role": TrainingRole.TARGET, "bytes": 0})),
 ]
 
 

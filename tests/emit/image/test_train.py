@@ -15,7 +15,7 @@ import pytest
 from mote.cli import main
 from mote.compiler.packer import pack
 from mote.compiler.settings import make_settings
-from mote.emit.image.format import Feature, Role
+from mote.emit.image.format import Feature, TrainingRole
 from mote.emit.image.kernels import ANY
 from mote.emit.image.reader import read
 from mote.evaluation.images import load_image, verify_image
@@ -162,7 +162,7 @@ def test_images_say_what_states_are_for() -> None:
     image = pack(DIGITS, target="host", train="prototype:classes=4")
     found = read(image.data)
     assert Feature.TRAINS in found.features and len(found.learned) == 2
-    (label,) = (state for state in found.initial if state["role"] == Role.LABEL)
+    (label,) = (state for state in found.initial if state["role"] == TrainingRole.LABEL)
     assert (label["bytes"], label["high"], label["fill"]) == (4, 3, 0xFF)
     ends = [state["at"] + state["bytes"] for state in found.initial]
     assert all(end <= state["at"] for end, state in zip(ends, found.initial[1:], strict=False))

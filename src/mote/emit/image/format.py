@@ -63,8 +63,8 @@ FEATURES = {
 }
 
 
-class Role(IntEnum):
-    """What a state is for in training: the roles of graphs, in which the loss has no role of its own."""
+class TrainingRole(IntEnum):
+    """The purpose of a state in training: the roles of graphs, and one for the loss, which has none there."""
 
     NONE = 0
     LABEL = 1
@@ -77,14 +77,14 @@ class Role(IntEnum):
 
 
 ROLES = {
-    Role.NONE: "an inference keeps it for itself",
-    Role.LABEL: "classes of the sample, int32: -1 where nothing is to be learned; `high` is the last one; one at most",
-    Role.TARGET: "what the output should be; one at most",
-    Role.LEARNED: "weights, class means and the like, which a record of what was learned holds",
-    Role.OPTIMIZER: "moments, sums of gradients, numbers of steps: begun anew with each session of training",
-    Role.RATE: "the learning rate, float32; one at most",
-    Role.COUNT: "samples of the last label's class, int32; one at most",
-    Role.LOSS: "the loss of the last step, float32; one at most",
+    TrainingRole.NONE: "an inference keeps it for itself",
+    TrainingRole.LABEL: "classes of the sample, int32, up to `high`: -1 where nothing is to be learned; one at most",
+    TrainingRole.TARGET: "what the output should be; one at most",
+    TrainingRole.LEARNED: "weights, class means and the like, which a record of what was learned holds",
+    TrainingRole.OPTIMIZER: "moments, sums of gradients, numbers of steps: begun anew with each session of training",
+    TrainingRole.RATE: "the learning rate, float32; one at most",
+    TrainingRole.COUNT: "samples of the last label's class, int32; one at most",
+    TrainingRole.LOSS: "the loss of the last step, float32; one at most",
 }
 
 DTYPES = {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature, ImageRecord, Role
+from mote.emit.image.format import Feature, ImageRecord, TrainingRole
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.graph.types import DType
@@ -124,7 +124,7 @@ class ImageContents:
     @property
     def learned(self) -> tuple[Mapping[str, int], ...]:
         """The states that hold what is learned."""
-        return tuple(state for state in self.initial if state.get("role") == Role.LEARNED)
+        return tuple(state for state in self.initial if state.get("role") == TrainingRole.LEARNED)
 
     @property
     def record_bytes(self) -> int:
@@ -228,7 +228,7 @@ class _Reader:
             raise ImageError("is inconsistent: a step runs an op that is not there")
         initial = tuple(self._records("states"))
         for state in initial:
-            self._check(state.get("role", 0) in list(Role), f"there is no role {state.get('role')} of a state")
+            self._check(state.get("role", 0) in list(TrainingRole), f"there is no role {state.get('role')} of a state")
             self._check(state["at"] + state["bytes"] <= self.header["states"], "a state lies outside of the states")
             self._check_inside(state["data"], state["bytes"] if state["data"] else 0, "what a state begins with")
         schedule = tuple(map(int, self.schedule))

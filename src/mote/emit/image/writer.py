@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from mote.emit.image import format
-from mote.emit.image.format import Feature, Role
+from mote.emit.image.format import Feature, TrainingRole
 from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.errors import MoteError
 from mote.graph.rows import row_count
@@ -362,7 +362,7 @@ class _Writer:
         }
         if not self.program.trains:
             return format.INITIAL.pack(values)
-        named = Role.LOSS if state.loss else Role[state.role.name]
+        named = TrainingRole.LOSS if state.loss else TrainingRole[state.role.name]
         known = {"kind": state.values.kind, "low": state.values.low, "high": state.values.high}
         return format.TRAINED.pack({**values, **known, "role": named, "reserved": 0})
 
