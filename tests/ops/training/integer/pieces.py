@@ -10,6 +10,7 @@ import numpy as np
 from mote.graph import Graph, Op, State, Tensor
 from mote.graph.tensor import Array, Quantization
 from mote.graph.types import DType
+from mote.ops.common import Axis
 from tests.features.postprocess.scored import in_c, streamed
 from tests.helpers.built import side_by_side
 
@@ -60,6 +61,14 @@ def values(t: Tensor, number: int, rng: np.random.Generator) -> Array:
         return rng.choice([low, high], t.shape).astype(t.dtype.numpy)
     sparse = rng.integers(0, 2, t.shape) if t.name.startswith("gradient") else 1
     return (sparse * rng.integers(low, high, t.shape, endpoint=True)).astype(t.dtype.numpy)
+
+
+def any_window(rng: np.random.Generator) -> tuple[int, Axis]:
+    """A size of an image, and a window over it."""
+    kernel, stride, dilation = (int(rng.integers(1, most)) for most in (5, 4, 3))
+    before, after = (int(rng.integers(0, kernel)) for _ in range(2))
+    axis = Axis(kernel, stride, dilation, before, after)
+    return int(rng.integers(max(axis.extent - before - after, 1), 12)), axis
 
 
 def agree(pieces: Sequence[Graph], target: str, count: int) -> None:

@@ -13,7 +13,7 @@ from mote.ops.training.integer.input_gradients import IntegerConvInputGradient, 
 from mote.ops.training.integer.masks import ActivationMask, MaskedGradient, MaxPoolSpread, MaxPoolTaps
 from mote.ops.training.window_gradients import ConvInputGradient, DepthwiseInputGradient, MaxPoolGradient
 from tests.helpers.support import HOST_DSP, emulated
-from tests.ops.training.integer.pieces import agree, piece, quantized, tensors
+from tests.ops.training.integer.pieces import agree, any_window, piece, quantized, tensors
 from tests.ops.training.single import evaluate
 
 SAME = Axis(3, before=1, after=1)
@@ -99,6 +99,19 @@ def test_c_has_the_bits_of_the_reference(target: str) -> None:
 
 def test_a_core_has_the_bits_of_the_reference() -> None:
     agree([*several(), *large()], emulated("cortex-m4"), 4)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", ["host", HOST_DSP, emulated("cortex-m4")])
+def test_windows_of_all_kinds(target: str) -> None:
+    rng = np.random.default_rng(2)
+    pieces = []
+    for _ in range(40):
+        (height, v), (width, h) = any_window(rng), any_window(rng)
+        channels = int(rng.integers(1, 40))
+        pieces.append(conv((height, width), channels, int(rng.integers(1, 20)), v, h))
+        pieces.append(depthwise((height, width), channels, v, h))
+    agree(pieces, target, 8)
 
 
 @pytest.mark.parametrize("graph", layers(), ids=lambda g: str(g.tensors[1].shape))

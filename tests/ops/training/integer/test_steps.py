@@ -22,7 +22,7 @@ from mote.ops.training.integer.losses import (
 from mote.ops.training.integer.steps import BIAS_LIMIT, BiasStep, ConvStep, DepthwiseStep
 from mote.ops.training.integer.sums import GradientSums
 from tests.helpers.support import HOST_DSP, emulated, examples
-from tests.ops.training.integer.pieces import agree, piece, quantized, tensors
+from tests.ops.training.integer.pieces import agree, any_window, piece, quantized, tensors
 
 STEP = ("size", (2,), "int32", None), ("number", (1,), "int32", None)
 GRADIENT = quantized(0.01)
@@ -140,6 +140,17 @@ def test_c_has_the_bits_of_the_reference(target: str) -> None:
 
 def test_a_core_has_the_bits_of_the_reference() -> None:
     agree([*several(), *large()], emulated("cortex-m4"), 8)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", ["host", HOST_DSP, emulated("cortex-m4")])
+def test_windows_of_all_kinds(target: str) -> None:
+    rng = np.random.default_rng(2)
+    pieces = []
+    for _ in range(40):
+        (height, v), (width, h) = any_window(rng), any_window(rng)
+        pieces.append(conv(height, width, int(rng.integers(1, 40)), int(rng.integers(1, 6)), (v, h)))
+    agree(pieces, target, 8)
 
 
 def size_of(real: float) -> Array:
