@@ -138,6 +138,8 @@ class Evaluation:
             rows.append(("on the core", core.emulator, score and score.value, core.equal, core.instructions))
         if self.against is not None:
             rows.append(("against", self.against.model, self.against.score.value, None, None))
+        if self.learning is not None and self.learning.test.before is not None:
+            rows.insert(0, ("before training", self.model, self.learning.test.before.value, None, None))
         unit = "instructions" if self.core is None else self.core.unit
         scores = table(("", "by", self.score.metric, "equal samples", unit), rows, left=2)
         worst = table(

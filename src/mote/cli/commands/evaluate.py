@@ -207,14 +207,15 @@ def print_text(evaluation: Evaluation) -> None:
 def _print_learning(evaluation: Evaluation, learning: Learning) -> None:
     """The gain of training: scores before and after it, losses, and each class."""
     show(bold(f"{evaluation.model} learns '{learning.train}' from {learning.data}"))
-    often = "each once, in their order" if learning.epochs is None else f"{learning.epochs} times, shuffled"
-    show(f"{learning.samples:,} samples, {often}: {learning.steps:,} steps, {learning.weights:,} bytes learned")
+    often = {None: "each once, in their order", 1: "each once, shuffled"}
+    how = often.get(learning.epochs, f"{learning.epochs} times, shuffled")
+    show(f"{learning.samples:,} samples, {how}: {learning.steps:,} steps, {learning.weights:,} bytes learned")
     if learning.losses:
         mean = "" if learning.every == 1 else f", each the mean of {learning.every} steps"
         show(f"loss {learning.losses[0]:.4g} at first, {learning.losses[-1]:.4g} at last{mean}")
     if learning.online:
         first, last = (value(replace(learning.test.after, value=learning.online[epoch])) for epoch in (0, -1))
-        epochs = first if learning.epochs is None else f"{first} in the first epoch, {last} in the last one"
+        epochs = first if len(learning.online) == 1 else f"{first} in the first epoch, {last} in the last one"
         show(f"{learning.test.after.metric} of these samples, each asked before it was learned: {epochs}")
     known = f"{learning.equal} of the first {learning.checked} steps equal to the NumPy reference's"
     show(green(known) if learning.equal == learning.checked else red(known))

@@ -119,7 +119,6 @@ class LearningModel:
         epochs: list[Taught] = []
         for order in lessons.orders():
             questions = Posed([cases[i] for i in order], lessons.data.take(order), kept=True)
-            outputs = self.run.infer(questions.cases)
+            outputs = self.run.infer(questions.cases, lambda n, of: done(len(epochs) * of + n, lessons.steps))
             epochs.append(Taught(questions, outputs, self.program.losses(outputs)))
-            done(len(epochs) * len(cases), lessons.steps)
         return epochs
