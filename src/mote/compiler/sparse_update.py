@@ -1,4 +1,4 @@
-"""What learns within budgets of RAM, flash and cycles: `--train auto:RAM=64K`.
+"""Sparse updates: the weights and biases that learn within budgets of RAM, flash and cycles, `--train auto:RAM=64K`.
 
 Every bias and every layer's weights, whole or some output channels of them, are ranked by what they gain on training
 data for each byte that they take. As many of the best as budgets allow learn, by the plan of each number of them that
@@ -7,7 +7,7 @@ is tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,25 +29,28 @@ from mote.progress import Say, silent
 
 SHARES = (8, 4, 2)
 """Channels that may learn by themselves are an eighth, a quarter or a half of a layer's."""
+BIAS_ITEM = "[bias]"
 LEAST_CHANNELS = 16
 """The fewest channels of a layer that is divided."""
 Planned = Callable[[Settings], Plan]
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """Something that may learn: what `--train` calls it, what it gains and what it takes."""
+class CandidateToLearn:
+    """A bias, weights, or some channels of them: what `--train` calls it, what it gains and what it takes."""
 
     layer: int
     what: str
     """`[bias]`, `[weights]` or the channels `[first:end]`."""
     gain: float
-    nbytes: int
-    """Of its state, and of the activations that a step of it reads."""
+    state: int
+    """Bytes of its state."""
+    read: int = 0
+    """Bytes of the activations that a step of it reads."""
 
     @property
     def worth(self) -> float:
-        return self.gain / self.nbytes
+        return self.gain / (self.state + self.read)
 
 
 def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silent) -> Settings:
@@ -61,15 +64,16 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
     ranked = sorted(_candidates(graph, spec, settings), key=lambda c: -c.worth)
     alone = planned(replace(settings, train="", train_data=""))
     limits = _limited(settings, spec, alone)
-    best, low, high = None, 0, len(ranked)
+    best, low, high = None, 0, _within(ranked, spec)
+    count = high
     while low < high:
-        count = (low + high + 1) // 2
         say(f"training: the plan of {count} of {len(ranked)} candidates")
         tried = replace(limits, train=stated(_items(ranked[:count]), spec))
         if _fits(tried, spec, planned, alone):
             best, low = tried, count
         else:
             high = count - 1
+        count = (low + high + 1) // 2
     if best is None:
         first = f"{ranked[0].layer}{ranked[0].what}"
         raise BudgetError(
@@ -78,6 +82,13 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
             remedy="give more RAM, flash or cycles, or a learner without gradients: --train prototype",
         )
     return best
+
+
+def _within(ranked: Sequence[CandidateToLearn], spec: Auto) -> int:
+    """How many candidates can fit at all: their states take RAM, and flash when they are saved."""
+    limits = [limit for limit in (spec.ram, spec.flash) if limit is not None]
+    sizes = [sum(c.state for c in _last(ranked[: n + 1])) for n in range(len(ranked))]
+    return sum(all(size <= limit for limit in limits) for size in sizes)
 
 
 def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
@@ -101,23 +112,26 @@ def _fits(settings: Settings, spec: Auto, planned: Planned, alone: Plan) -> bool
     )
 
 
-def _items(candidates: Sequence[Candidate]) -> list[str]:
-    """The items of candidates, of which the last one of each layer's weights has all before it."""
-    chosen = {(c.layer, c.what == "[bias]"): f"{c.layer}{c.what}" for c in candidates}
-    return [chosen[key] for key in sorted(chosen)]
+def _items(candidates: Sequence[CandidateToLearn]) -> list[str]:
+    return [f"{c.layer}{c.what}" for c in sorted(_last(candidates), key=lambda c: (c.layer, c.what == BIAS_ITEM))]
 
 
-def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[Candidate]:
+def _last(candidates: Sequence[CandidateToLearn]) -> Collection[CandidateToLearn]:
+    """The candidates without those that others have in them: the last one of each layer's weights has all before."""
+    return {(c.layer, c.what == BIAS_ITEM): c for c in candidates}.values()
+
+
+def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[CandidateToLearn]:
     layers = [op for op in on_the_way(graph) if isinstance(op, LAYERS)]
     learning = [i for op in layers for i in constants(graph, op) if _learns(graph, i)]
-    found = gains(graph, learning, spec.loss or default_loss(graph), samples_of(graph, spec, settings.train_data))
+    gained = gains(graph, learning, spec.loss or default_loss(graph), samples_of(graph, spec, settings.train_data))
     for op in layers:
         layer = graph.layer_of(op)
         for i in op.inputs[BIAS:]:
-            if i in found:
-                yield Candidate(layer, "[bias]", float(found[i].sum()), graph.tensors[i].nbytes)
-        if op.inputs[WEIGHTS] in found:
-            yield from _weights(graph, op, layer, found[op.inputs[WEIGHTS]])
+            if i in gained:
+                yield CandidateToLearn(layer, BIAS_ITEM, float(gained[i].sum()), graph.tensors[i].nbytes)
+        if op.inputs[WEIGHTS] in gained:
+            yield from _weights(graph, op, layer, gained[op.inputs[WEIGHTS]])
 
 
 def _learns(graph: Graph, constant: int) -> bool:
@@ -125,17 +139,17 @@ def _learns(graph: Graph, constant: int) -> bool:
     return t.dtype in (DType.FLOAT32, DType.INT8, DType.INT32) and len(graph.consumers[constant]) == 1
 
 
-def _weights(graph: Graph, op: Op, layer: int, found: Gains) -> Iterator[Candidate]:
+def _weights(graph: Graph, op: Op, layer: int, gained: Gains) -> Iterator[CandidateToLearn]:
     """All of a layer's weights, or those of the channels that gain most side by side; each larger part has the smaller
     ones in it."""
     nbytes, read = op.input(graph, WEIGHTS).nbytes, op.input(graph).nbytes
-    part = range(len(found))
-    yield Candidate(layer, "[weights]", float(found.sum()), nbytes + read)
-    if isinstance(op, DepthwiseConv2D) or len(found) < LEAST_CHANNELS:
+    part = range(len(gained))
+    yield CandidateToLearn(layer, "[weights]", float(gained.sum()), nbytes, read)
+    if isinstance(op, DepthwiseConv2D) or len(gained) < LEAST_CHANNELS:
         return
     for share in reversed(SHARES):
-        count = len(found) // share
-        sums = [float(found[a : a + count].sum()) for a in range(part.start, part.stop - count + 1)]
+        count = len(gained) // share
+        sums = [float(gained[a : a + count].sum()) for a in range(part.start, part.stop - count + 1)]
         first = part.start + int(np.argmax(sums))
         part = range(first, first + count)
-        yield Candidate(layer, f"[{part.start}:{part.stop}]", max(sums), nbytes // share + read)
+        yield CandidateToLearn(layer, f"[{part.start}:{part.stop}]", max(sums), nbytes // share, read)

@@ -17,7 +17,7 @@ from mote.passes.training.gradients import RULES, before_activation
 from mote.passes.training.label import label, labelled
 from mote.passes.training.optimizers import Optimizer, counted
 from mote.passes.training.tape import Tape
-from mote.passes.training.walk import Walk, check_learned
+from mote.passes.training.walk import BackwardWalk, check_learned
 
 
 class Loss(StrEnum):
@@ -84,7 +84,7 @@ class Supervision:
         t.state(value, after, np.zeros(1, np.float32), StateRole.OPTIMIZER)
 
 
-class Backward(Walk):
+class Backward(BackwardWalk):
     """Gradients in float32, and an optimizer's steps."""
 
     rules = RULES

@@ -32,14 +32,14 @@ LISTED = 12
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What learns in a graph, in which layers of which only some output channels learn are in parts."""
+class LearnedConstants:
+    """The constants that learn in a graph, in which layers of which only some output channels learn are in parts."""
 
     graph: Graph
     constants: tuple[int, ...]
 
 
-def chosen(graph: Graph, items: Collection[str]) -> Choice:
+def chosen(graph: Graph, items: Collection[str]) -> LearnedConstants:
     """The constants of a graph that items name, by id: of the last layer (`last`), the biases of all layers
     (`biases`), or all that a layer has, by its name, its short name or its number in the file; of a layer also the
     weights, the bias, or the weights of some output channels: `LAYER[weights]`, `LAYER[bias]`, `LAYER[0:16]`. Layers
@@ -59,7 +59,7 @@ def chosen(graph: Graph, items: Collection[str]) -> Choice:
             bias = set(op.inputs[BIAS:]) & learned
             learned = learned - bias | {apart.weights} | set(apart.biases if bias else ())
             graph = apart.graph
-    return Choice(graph, tuple(sorted(learned)))
+    return LearnedConstants(graph, tuple(sorted(learned)))
 
 
 def constants(graph: Graph, op: Op) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ from mote.passes.training.label import label, labelled
 from mote.passes.training.logits import Logits, logits_of
 from mote.passes.training.optimizers import counted
 from mote.passes.training.samples import Samples
-from mote.passes.training.walk import Walk, check_learned
+from mote.passes.training.walk import BackwardWalk, check_learned
 
 StepOf = tuple[type[IntegerStep], list[int], dict[str, Any]]
 """The operator that makes a step, what it reads beside the state, and its attributes."""
@@ -66,7 +66,7 @@ def integer_training_graph(
     return t.finish(sample.condition, sample.back, [rates, sample.state])
 
 
-class IntegerBackward(Walk):
+class IntegerBackward(BackwardWalk):
     """Gradients in int8, and steps that are made of them at once."""
 
     rules = RULES

@@ -19,7 +19,7 @@ NO_LABEL = -1
 
 @dataclass(frozen=True)
 class Labelled:
-    """What a label is for in a graph: the condition of everything that learns, and how the label is taken back."""
+    """The use of a label in a graph: the condition of everything that learns, and how the label is taken back."""
 
     condition: tuple[Op, ...]
     """Operators, of which the last one gives whether there is a label."""

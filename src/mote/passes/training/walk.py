@@ -18,7 +18,7 @@ Rules = Mapping[type[Op], Callable[[Any, Any, int, Collection[int]], Gradients]]
 REMEDY = "let only layers behind it learn, or replace it by one with a gradient"
 
 
-class Walk:
+class BackwardWalk:
     """Gradients flow from the last operator to the first, along tensors that depend on what learns; each constant that
     learns is updated as soon as all its gradients are known and nothing reads it any more."""
 
@@ -26,7 +26,7 @@ class Walk:
     takes: DType
     """The type of the tensors that gradients flow through."""
     other_types: str
-    """What to do about tensors of other types."""
+    """The remedy for tensors of other types."""
 
     def __init__(self, graph: Graph, tape: Tape, learned: frozenset[int]) -> None:
         self.graph = graph

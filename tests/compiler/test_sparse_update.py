@@ -1,0 +1,93 @@
+"""Budgets choose what learns: as much as fits, what gains most first."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from mote.compiler import line
+from mote.compiler.settings import Settings, make_settings
+from mote.compiler.sparse_update import settled
+from mote.data.dataset_type import Dataset
+from mote.errors import BudgetError, MoteError
+from mote.frontends import tflite
+from mote.graph import Graph
+from mote.graph.types import StateRole
+from mote.passes.training.sensitivity import gains
+from mote.plan.plan import Plan
+from mote.plan.selection.estimate import estimate
+from tests.helpers.network import Net
+from tests.passes.training.test_integer_backward import CLASSES, constants, samples
+
+
+def network() -> Graph:
+    net = Net(5)
+    x = net.conv(net.input(1, 8, 8, 3), 16, 3, fused_activation_function="RELU")
+    x = net.conv(x, 16, 3, stride=2)
+    return tflite.parse(net.finish(net.fully_connected(net.mean(x), CLASSES)), "network")
+
+
+def data(graph: Graph, count: int = 20) -> Dataset:
+    given = samples(graph, count)
+    (x,) = graph.inputs
+    images = np.concatenate([case[x] for case in given.inputs])
+    return Dataset("samples", {graph.tensors[x].name: images}, np.concatenate(given.labels))
+
+
+def plans(graph: Graph, train: str) -> tuple[Settings, Plan, Plan]:
+    """The settings with what budgets have chosen, the plan of it, and that of the model without training."""
+    settings = make_settings("cortex-m4", train=train, train_data=data(graph))
+    planned = partial(line._planned, graph, "network", lambda _: None)
+    chosen = settled(graph, settings, planned)
+    return chosen, planned(chosen), planned(make_settings("cortex-m4"))
+
+
+def saved(plan: Plan) -> int:
+    return sum(s.initial.nbytes for s in plan.graph.states if s.role is StateRole.LEARNED)
+
+
+def test_budgets_are_kept() -> None:
+    chosen, plan, alone = plans(network(), "auto:RAM=3K,FLASH=300,rate=0.02")
+    assert 0 < plan.ram - alone.ram <= 3 << 10 and 0 < saved(plan) <= 300
+    assert chosen.train.endswith(":rate=0.02") and "auto" not in chosen.train
+
+
+@pytest.mark.soak
+def test_more_learns_within_more() -> None:
+    graph = network()
+    small, large = (saved(plans(graph, f"auto:RAM={ram}")[1]) for ram in ("3K", "16K"))
+    assert small < large
+    settings, _, alone = plans(graph, "auto:FLASH=100")
+    limit = round(1.7 * estimate(settings.costs, alone))
+    chosen, within, _ = plans(graph, f"auto:CYCLES={limit}")
+    assert estimate(chosen.costs, within) <= limit
+
+
+def test_budgets_that_allow_nothing() -> None:
+    graph = network()
+    with pytest.raises(BudgetError) as caught:
+        plans(graph, "auto:RAM=8")
+    assert "can learn within the budgets" in caught.value.reason
+    with pytest.raises(MoteError) as missing:
+        settled(graph, make_settings("cortex-m4", train="auto:RAM=3K"), lambda _: pytest.fail("planned"))
+    assert "--train-data" in missing.value.remedy
+
+
+def test_gains_are_of_gradients_that_samples_agree_on() -> None:
+    """Labels that say the same of every image move the last bias; those that say nothing do not."""
+    graph = network()
+    given = samples(graph, 10 * CLASSES)
+    last = max(constants(graph) & {op.inputs[2] for op in graph.ops if op.weights}, key=lambda i: _place(graph, i))
+    one = [np.zeros(1, np.int32)] * len(given)
+    agreed = gains(graph, {last}, "softmax_cross_entropy", type(given)(given.inputs, one))[last]
+    assert agreed.shape == (CLASSES,) and agreed[0] > 0.1 * agreed.sum()
+    few = type(given)(given.inputs[:3], given.labels[:3])
+    with pytest.raises(MoteError) as caught:
+        gains(graph, {last}, "softmax_cross_entropy", few)
+    assert "3 samples" in caught.value.reason
+
+
+def _place(graph: Graph, constant: int) -> int:
+    return graph.places[id(graph.consumers[constant][0])]
