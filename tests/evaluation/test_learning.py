@@ -130,6 +130,13 @@ def test_learners_may_keep_what_scores_do_not_read() -> None:
     assert found.passed and found.score.value > 0.6
 
 
+def test_budgets_choose_before_training() -> None:
+    """Samples come without the preprocessing of the device, and so does the graph that is planned for the budgets."""
+    learning = learn("auto:FLASH=40,rate=0.3").learning
+    assert learning is not None and not learning.train.startswith("auto") and learning.passed
+    assert 0 < learning.weights <= 40 and "rate=0.3" in learning.train
+
+
 def test_numbers_are_learned() -> None:
     net = Net(1, "float32")
     data = net.finish(net.fully_connected(net.input(1, 6), 2))

@@ -147,7 +147,7 @@ def reading(source: Source) -> Iterator[CompilerInput]:
 
 def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     """Emits, and builds the code where a budget includes it; replans where code in RAM exceeds the budget."""
-    settings = settled(subject.graph, settings, partial(_planned, subject.graph, subject.where, say), say)
+    settings = settled(subject.graph, settings, partial(_planned_alone, subject, say), say)
     compiled = emitted(subject, settings, say)
     if settings.place_code == "ram":
         compiled = beside_code(compiled, lambda changed: emitted(subject, changed, say))
@@ -313,6 +313,12 @@ def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent
     """Plans a graph: its costs on a target, without C or a file."""
     by_settings = partial(_planned, graph, where or graph.name, say)
     return by_settings(settled(graph, settings, by_settings, say))
+
+
+def _planned_alone(subject: CompilerInput, say: Say, settings: Settings) -> Plan:
+    """The plan of a subject, with the preprocessing that its C is going to have."""
+    settings = replace(settings, preprocess=_steps(subject, settings))
+    return _planned(subject.graph, subject.where, say, settings)
 
 
 def _planned(graph: Graph, where: str, say: Say, settings: Settings) -> Plan:
