@@ -116,7 +116,7 @@ static inline void mote_pair_sums(const mote_pair_term_t *terms, const mote_pair
             for (const mote_pair_term_t *t = terms; t < end; t++) {
                 sum += (int64_t)t->by * (int32_t)from[t->at / 4 + i];
             }
-            to[2 * i] += (int32_t)(sum & ((int32_t)1 << 23) - 1) - half;
+            to[2 * i] += (int32_t)(sum & (((int32_t)1 << 23) - 1)) - half;
             to[2 * i + 1] += (int32_t)(sum >> 23);
         }
     }

@@ -19,8 +19,8 @@ typedef struct {
     const int32_t *scale; /* what sums come times; NULL: as they are */
 } mote_learned_bias_t;
 
-MOTE_NOINLINE const void *mote_learned_bias(const mote_learned_bias_t *p, const void *from, const int32_t *bias,
-                                            void *scratch) {
+MOTE_NOINLINE mote_any_const_t mote_learned_bias(const mote_learned_bias_t *p, const void *from, const int32_t *bias,
+                                                void *scratch) {
     int32_t *const to = (int32_t *)(void *)((int8_t *)scratch + p->own);
     int32_t *at = to;
     memcpy(to, from, (size_t)p->words * sizeof *to);
@@ -54,7 +54,7 @@ MOTE_NOINLINE const void *mote_learned_bias(const mote_learned_bias_t *p, const 
     MOTE_LEARNED_BIAS_PARAMS(id) \
     MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
                                                        const int32_t *bias, int8_t *out, int32_t units, \
-                                                       void *scratch) { \
+                                                       mote_any_t scratch) { \
         MOTE_LEARNED_BIAS_COPY(id, put, path, bias) \
         mote_##id(&kernel, in, out, units working(scratch)); \
     }
@@ -62,14 +62,14 @@ MOTE_NOINLINE const void *mote_learned_bias(const mote_learned_bias_t *p, const 
     MOTE_LEARNED_BIAS_PARAMS(id) \
     MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
                                                        const int32_t *bias, int8_t *out, int32_t lo, int32_t hi, \
-                                                       void *scratch) { \
+                                                       mote_any_t scratch) { \
         MOTE_LEARNED_BIAS_COPY(id, put, path, bias) \
         mote_##id(&kernel, in, out, lo, hi working(scratch)); \
     }
 #define MOTE_LEARNED_BIAS_WHOLE(id, put, path, working) \
     MOTE_LEARNED_BIAS_PARAMS(id) \
     MOTE_UNUSED static inline void mote_##id##_learned(const mote_##id##_learned_t *p, const int8_t *in, \
-                                                       const int32_t *bias, int8_t *out, void *scratch) { \
+                                                       const int32_t *bias, int8_t *out, mote_any_t scratch) { \
         MOTE_LEARNED_BIAS_COPY(id, put, path, bias) \
         mote_##id(&kernel, in, out working(scratch)); \
     }
@@ -78,13 +78,13 @@ MOTE_NOINLINE const void *mote_learned_bias(const mote_learned_bias_t *p, const 
 #define MOTE_LEARNED_BIAS_OF(rows, under) ((const int32_t *)(const void *)(rows)[p->learned.under])
 #define MOTE_LEARNED_BIAS_ROW(id, put, path, working, row) \
     MOTE_UNUSED static inline void mote_##row##_learned(const mote_##id##_learned_t *p, const int8_t **rows, \
-                                                        int8_t *out, void *scratch) { \
+                                                        int8_t *out, mote_any_t scratch) { \
         MOTE_LEARNED_BIAS_COPY(id, put, path, MOTE_LEARNED_BIAS_OF(rows, under_row)) \
         mote_##row(&kernel, rows, out working(scratch)); \
     }
 #define MOTE_LEARNED_BIAS_SEVERAL(id, put, path, working, several) \
     MOTE_UNUSED static inline void mote_##several##_learned(const mote_##id##_learned_t *p, const int8_t **rows, \
-                                                            int8_t *const *outs, int32_t count, void *scratch) { \
+                                                            int8_t *const *outs, int32_t count, mote_any_t scratch) { \
         MOTE_LEARNED_BIAS_COPY(id, put, path, MOTE_LEARNED_BIAS_OF(rows, under_rows)) \
         mote_##several(&kernel, rows, outs, count working(scratch)); \
     }
