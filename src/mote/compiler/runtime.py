@@ -119,6 +119,12 @@ def runtime(
     kernels for other shapes. `update` adds the over-the-air update module. Options are those of `pack`, which plan the
     models."""
     settings = chosen_settings(settings, options)
+    if settings.train and isinstance(kernels, str) and kernels in SETS:
+        raise MoteError(
+            f"is for given models: '{kernels}' is a set of kernels for any",
+            where="option train",
+            remedy="name models; the set `all` has the kernels of training",
+        )
     own = _manifest(kernels, settings, say)
     more = {**mac_files(), **(update_files() if update else {})}
     files = {**runtime_files(), **entry_files(own.kernels, own.limits), **more}

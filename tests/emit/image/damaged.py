@@ -37,6 +37,8 @@ MODES: list[dict[str, Any]] = [
     {"input": "rows"},
     {"stream": 1},
     {"stream": 1, "least_ram": True},
+    {"train": "last"},
+    {"train": "prototype:classes=3", "least_ram": True},
 ]
 TARGETS = ("host", HOST_DSP, HOST_HELIUM)
 """The portable kernels, and the portable twins of those for cores with other instructions."""

@@ -57,7 +57,7 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Camp
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Campaign:
     folder = tmp_path_factory.mktemp("digits")
-    images = [pack(DIGITS, target="host"), pack(DIGITS, target="host", input="rows")]
+    images = [pack(DIGITS, target="host", **mode) for mode in ({}, {"input": "rows"}, {"train": "last"})]
     files = [folder / f"{i}.mote" for i in range(len(images))]
     for file, image in zip(files, images, strict=True):
         file.write_bytes(image.data)

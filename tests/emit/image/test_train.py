@@ -12,12 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mote import MoteError, targets
 from mote.cli import main
 from mote.compiler.packer import pack
+from mote.compiler.runtime import runtime
 from mote.compiler.settings import make_settings
 from mote.emit.image.format import Feature, TrainingRole
 from mote.emit.image.kernels import ANY
 from mote.emit.image.reader import read
+from mote.emit.image.stock_kernels import minimal
 from mote.evaluation.images import load_image, verify_image
 from mote.graph.tensor import Array
 from mote.graph.types import StateRole
@@ -183,3 +186,14 @@ def test_commands_say_what_is_learned(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["verify-image", image, "--key", str(tmp_path / "private.pub.pem")]) == 0
     assert "covers its weights as they are shipped" in capsys.readouterr().out
     assert verify_image(load_image(image, target="host"), 2).exact
+
+
+def test_runtimes_for_models_that_learn() -> None:
+    made = runtime([DIGITS], target="host", train="last")
+    assert {"learned_dense_s8", "conv_step_s8", "bias_step_s32"} <= {kernel.name for kernel in made.manifest.kernels}
+    assert {"mote_train.c", "mote_train.h", "mote_hmac.c"} <= made.files.keys()
+    assert pack(DIGITS, target="host", train="last", runtime=made.manifest).record_bytes == 396
+    with pytest.raises(MoteError, match=r"no kernel '.*', nor another one that computes CROSS_ENTROPY_STEP"):
+        pack(DIGITS, target="host", train="last", runtime=minimal(targets.load("host")))
+    with pytest.raises(MoteError, match="'minimal' is a set of kernels for any"):
+        runtime("minimal", target="host", train="last")

@@ -39,6 +39,13 @@ def add(p: argparse.ArgumentParser) -> None:
         "--postprocess", default="", metavar="STEPS", help="with the kernels of these steps behind the model files"
     )
     p.add_argument(
+        "--train",
+        default="",
+        metavar="WHAT",
+        help="with the kernels by which the model files learn, as for `mote pack`",
+    )
+    p.add_argument("--train-data", default="", metavar="DATA", help="samples with labels for --train")
+    p.add_argument(
         "--backend",
         action="append",
         default=[],
@@ -68,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         optimize=arguments.optimize,
         aligned=arguments.aligned,
         postprocess=arguments.postprocess,
+        train=arguments.train,
+        train_data=arguments.train_data,
         backend=arguments.backend,
     )
     with progress("planning") as say:

@@ -10,9 +10,9 @@ from mote.emit.c.model import states
 from mote.emit.c.model.handle import called, handed, taken, variable
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES, ConstantPool
-from mote.graph import Graph, State
+from mote.graph import State
 from mote.graph.types import StateRole
-from mote.ops.control.control_flow import If
+from mote.lower.values import class_count
 from mote.passes.training.labelled import loss_of
 from mote.plan.plan import Plan
 
@@ -41,8 +41,7 @@ class Training:
     @property
     def classes(self) -> int:
         """The classes that labels name."""
-        graph = self.plan.graph
-        return _classes(graph, self.label.before) or graph.tensors[graph.outputs[0]].channels
+        return class_count(self.plan.graph, self.label.before)
 
 
 def training(plan: Plan) -> Training | None:
@@ -53,21 +52,6 @@ def training(plan: Plan) -> Training | None:
     begun = tuple(s for s in plan.graph.states if s.role in (StateRole.OPTIMIZER, StateRole.LABEL, StateRole.COUNT))
     target, rate, count = (roles.get(role) for role in (StateRole.TARGET, StateRole.RATE, StateRole.COUNT))
     return Training(plan, roles[StateRole.LABEL], target, rate, count, loss_of(plan.graph), begun)
-
-
-def _classes(graph: Graph, label: int) -> int:
-    """The classes by the bounds of what reads a label, in bodies too; 0: nothing has any."""
-    for op in graph.ops:
-        for position, read in enumerate(op.inputs):
-            if read != label:
-                continue
-            if isinstance(op, If) and position > 0:
-                known = max(_classes(body, body.inputs[position - 1]) for body in op.branches)
-            else:
-                known = 0 if (bounds := op.bounds(graph, position)) is None else bounds[1] + 1
-            if known:
-                return known
-    return 0
 
 
 def beginning(own: Training, options: ProjectOptions) -> str:
