@@ -1,14 +1,16 @@
 """Sparse updates: the weights and biases that learn within budgets of RAM, flash and cycles, `--train auto:RAM=64K`.
 
-Every bias and every layer's weights, whole or some output channels of them, are ranked by what they gain on training
-data for each byte that they take. As many of the best as budgets allow learn, by the plan of each number of them that
-is tried.
+Gradients cost RAM and cycles back to the first layer that learns, whatever it is that learns there, and biases hardly
+more than that. So the biases of as many of the last layers learn as budgets allow, and with them the weights of these
+layers, whole or some output channels, that gain most on training data for each byte that they take: as many as the
+plans allow. The same with half as many layers, which leaves more to weights; the one that gains more is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 
@@ -49,6 +51,10 @@ class CandidateToLearn:
     """Bytes of the activations that a step of it reads."""
 
     @property
+    def is_bias(self) -> bool:
+        return self.what == BIAS_ITEM
+
+    @property
     def worth(self) -> float:
         return self.gain / (self.state + self.read)
 
@@ -61,34 +67,110 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
     if not settings.train_data:
         remedy = "give samples with labels: --train-data"
         raise MoteError("what gains most is not known without training data", where=WHERE, remedy=remedy)
-    ranked = sorted(_candidates(graph, spec, settings), key=lambda c: -c.worth)
     alone = planned(replace(settings, train="", train_data=""))
-    limits = _limited(settings, spec, alone)
-    best, low, high = None, 0, _within(ranked, spec)
-    count = high
-    while low < high:
-        say(f"training: the plan of {count} of {len(ranked)} candidates")
-        tried = replace(limits, train=stated(_items(ranked[:count]), spec))
-        if _fits(tried, spec, planned, alone):
-            best, low = tried, count
-        else:
-            high = count - 1
-        count = (low + high + 1) // 2
+    search = Search(_limited(settings, spec, alone), spec, alone.ram, planned, say)
+    best = search.best(list(_candidates(graph, spec, settings)))
     if best is None:
-        first = f"{ranked[0].layer}{ranked[0].what}"
         raise BudgetError(
-            f"not even {first} can learn within the budgets",
+            "nothing that gains from training can learn within the budgets",
             where=WHERE,
             remedy="give more RAM, flash or cycles, or a learner without gradients: --train prototype",
         )
     return best
 
 
-def _within(ranked: Sequence[CandidateToLearn], spec: Auto) -> int:
-    """How many candidates can fit at all: their states take RAM, and flash when they are saved."""
-    limits = [limit for limit in (spec.ram, spec.flash) if limit is not None]
-    sizes = [sum(c.state for c in _last(ranked[: n + 1])) for n in range(len(ranked))]
-    return sum(all(size <= limit for limit in limits) for size in sizes)
+@dataclass(frozen=True)
+class Search:
+    """The search for what learns."""
+
+    settings: Settings
+    spec: Auto
+    ram: int
+    """The RAM of an inference that learns nothing."""
+    planned: Planned
+    say: Say
+    known: dict[str, Settings | None] = field(default_factory=dict)
+    """The settings that were tried, by what learns; None where it does not fit."""
+
+    def best(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
+        """The settings of the best that learns; None where nothing can."""
+        layers = sorted({c.layer for c in candidates}, reverse=True)
+        deepest = _most(len(layers), lambda count: self._tried(_first(candidates, layers[:count])) is not None)
+        choices = [self._with_weights(candidates, layers[:count]) for count in {deepest, deepest // 2} if count]
+        return max(choices, key=lambda one: one[0], default=(0.0, None))[1]
+
+    def _with_weights(self, candidates: Sequence[CandidateToLearn], layers: Collection[int]) -> tuple[float, Settings]:
+        """The first of layers, and as many of their weights as can learn with them: the gain, and the settings."""
+        first = _first(candidates, layers)
+        more = _affordable([c for c in candidates if c.layer in layers and c.gain > 0], first, self.spec)
+        count = _most(len(more), lambda count: self._tried([*first, *more[:count]]) is not None)
+        chosen = [*first, *more[:count]]
+        tried = self._tried(chosen)
+        assert tried is not None
+        return sum(c.gain for c in _largest(chosen)), tried
+
+    def _tried(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
+        """The settings by which these learn; None where that is more than budgets allow."""
+        items = [f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))]
+        train = stated(items, self.spec)
+        if train not in self.known:
+            self.say(f"training: the plan of {len(items)} weights and biases")
+            settings = replace(self.settings, train=train)
+            self.known[train] = settings if self._fits(settings) else None
+        return self.known[train]
+
+    def _fits(self, settings: Settings) -> bool:
+        try:
+            plan = self.planned(settings)
+        except BudgetError:
+            return False
+        saved = sum(s.initial.nbytes for s in plan.graph.states if s.role is StateRole.LEARNED)
+        needs = plan.ram - self.ram, saved, estimate(settings.costs, plan)
+        limits = self.spec.ram, self.spec.flash, self.spec.cycles
+        return all(limit is None or need <= limit for need, limit in zip(needs, limits, strict=True))
+
+
+def _most(count: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `count` that fits, where all smaller ones do, too; 0 always does."""
+    low, high, tried = 0, count, count
+    while low < high:
+        if fits(tried):
+            low = tried
+        else:
+            high = tried - 1
+        tried = (low + high + 1) // 2
+    return low
+
+
+def _first(candidates: Iterable[CandidateToLearn], layers: Collection[int]) -> list[CandidateToLearn]:
+    """The biases of layers; of a layer without one the fewest of its weights."""
+    first: dict[int, CandidateToLearn] = {}
+    for c in sorted(candidates, key=lambda c: (not c.is_bias, c.state)):
+        if c.layer in layers:
+            first.setdefault(c.layer, c)
+    return list(first.values())
+
+
+def _affordable(
+    candidates: Iterable[CandidateToLearn], first: Sequence[CandidateToLearn], spec: Auto
+) -> list[CandidateToLearn]:
+    """Weights by what they are worth, without those whose states RAM or flash cannot hold beside all before them."""
+    limit = min((limit for limit in (spec.ram, spec.flash) if limit is not None), default=inf)
+    chosen: list[CandidateToLearn] = []
+    for candidate in sorted((c for c in candidates if not c.is_bias), key=lambda c: -c.worth):
+        before, after = (_largest([*first, *chosen, *more]) for more in ((), (candidate,)))
+        if len(after) > len(before) or sum(c.state for c in after) > sum(c.state for c in before):
+            chosen += [candidate] if sum(c.state for c in after) <= limit else []
+    return chosen
+
+
+def _largest(candidates: Iterable[CandidateToLearn]) -> Collection[CandidateToLearn]:
+    """The candidates without those that larger ones of the same layer have in them."""
+    largest: dict[tuple[int, bool], CandidateToLearn] = {}
+    for c in candidates:
+        key = c.layer, c.is_bias
+        largest[key] = max(c, largest.get(key, c), key=lambda one: one.state)
+    return largest.values()
 
 
 def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
@@ -97,28 +179,6 @@ def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
         return settings
     limit = alone.ram + spec.ram
     return replace(settings, ram=limit if settings.ram is None else min(settings.ram, limit))
-
-
-def _fits(settings: Settings, spec: Auto, planned: Planned, alone: Plan) -> bool:
-    try:
-        plan = planned(settings)
-    except BudgetError:
-        return False
-    saved = sum(s.initial.nbytes for s in plan.graph.states if s.role is StateRole.LEARNED)
-    return (
-        (spec.ram is None or plan.ram - alone.ram <= spec.ram)
-        and (spec.flash is None or saved <= spec.flash)
-        and (spec.cycles is None or estimate(settings.costs, plan) <= spec.cycles)
-    )
-
-
-def _items(candidates: Sequence[CandidateToLearn]) -> list[str]:
-    return [f"{c.layer}{c.what}" for c in sorted(_last(candidates), key=lambda c: (c.layer, c.what == BIAS_ITEM))]
-
-
-def _last(candidates: Sequence[CandidateToLearn]) -> Collection[CandidateToLearn]:
-    """The candidates without those that others have in them: the last one of each layer's weights has all before."""
-    return {(c.layer, c.what == BIAS_ITEM): c for c in candidates}.values()
 
 
 def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[CandidateToLearn]:
