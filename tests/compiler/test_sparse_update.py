@@ -68,7 +68,7 @@ def test_more_learns_within_more() -> None:
 def test_budgets_that_allow_nothing() -> None:
     graph = network()
     with pytest.raises(BudgetError) as caught:
-        plans(graph, "auto:RAM=8")
+        plans(graph, "auto:CYCLES=1")
     assert "within the budgets" in caught.value.reason
     with pytest.raises(MoteError) as missing:
         settled(graph, make_settings("cortex-m4", train="auto:RAM=3K"), lambda _: pytest.fail("planned"))
