@@ -50,8 +50,8 @@ def features() -> Graph:
     return tflite.parse(net.finish(net.conv(net.input(1, 4, 4, 2), 5, 3)), "features")
 
 
-def compiled(graph: Graph, name: str, train: str, **options: object) -> Compiled:
-    return compile_graph(graph, make_settings("host", name=name, train=train, **options))
+def compiled(graph: Graph, name: str, train: str, target: str = "host", **options: object) -> Compiled:
+    return compile_graph(graph, make_settings(target, name=name, train=train, **options))
 
 
 def samples(graph: Graph, seed: int, few: int = 4) -> Array:
@@ -177,3 +177,20 @@ def test_a_label_is_for_the_window_that_is_pushed_next(tmp_path: Path) -> None:
     (tmp_path / "use.c").write_text(PUSH)
     run([compiler_or_skip("gcc"), *FLAGS, *SANITIZED, "use.c", "net.c", "-o", "use", "-lm"], tmp_path)
     run(["./use"], tmp_path)
+
+
+def integers() -> Graph:
+    """Convolutions of every kind in int8, and a classifier."""
+    net = Net(4, "int8")
+    x = net.conv(net.input(1, 9, 8, 3), 8, 3, stride=2, fused_activation_function="RELU")
+    x = net.add(x, net.conv(net.depthwise(x, 1, 3, fused_activation_function="RELU6"), 8, 1))
+    return tflite.parse(net.finish(net.fully_connected(net.mean(x), 4)), "integers")
+
+
+def test_models_that_learn_are_cpp(tmp_path: Path) -> None:
+    """For a core with kernels of its own for training."""
+    graph = integers()
+    data = samples(graph, 3).reshape(SAMPLES, 9, 8, 3), np.arange(SAMPLES) % 4
+    compiled(graph, "net", "biases,0,1,2", "cortex-m4", train_data=data).write(tmp_path)
+    flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    run([compiler_or_skip("g++"), "-x", "c++", *flags, "net.c"], tmp_path)
