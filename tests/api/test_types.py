@@ -20,8 +20,8 @@ from mote.compiler.given import CompileOptions
 ROOT = Path(__file__).parents[2]
 USER = Path(__file__).with_name("typed_user.py")
 OPEN = {
-    *("model", "models", "example_inputs", "data", "test", "validate", "against", "around", "source"),
-    *("settings", "options", "constants", "parameters", "targets"),
+    *("model", "models", "example_inputs", "data", "test", "validate", "keep", "against", "around"),
+    *("source", "settings", "options", "constants", "parameters", "targets"),
 }
 """Parameters that take objects of other packages: models, arrays, data sets, values of options."""
 INTERNAL = {"fixed", "low", "ram_code", "other_code", "ram_constants", "all_in_ram", "pinned_model"}
