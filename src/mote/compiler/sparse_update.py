@@ -68,7 +68,7 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
         remedy = "give samples with labels: --train-data"
         raise MoteError("what gains most is not known without training data", where=WHERE, remedy=remedy)
     alone = planned(replace(settings, train="", train_data=""))
-    search = Search(_limited(settings, spec, alone), spec, alone.ram, planned, say)
+    search = SparseUpdateSearch(_limited(settings, spec, alone), spec, alone.ram, planned, say)
     best = search.best(list(_candidates(graph, spec, settings)))
     if best is None:
         raise BudgetError(
@@ -80,7 +80,7 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
 
 
 @dataclass(frozen=True)
-class Search:
+class SparseUpdateSearch:
     """The search for what learns."""
 
     settings: Settings

@@ -52,7 +52,7 @@ def float_gradients(
 ) -> Iterator[tuple[Mapping[int, Array], Mapping[int, Array]]]:
     """For each sample the activations of a model, and the float32 gradients of its tensors, also of the constants
     `learned`. An int8 model has `logits`: gradients are computed from its own activations."""
-    real = graph if logits is None else _in_floats(graph, logits)
+    real = graph if logits is None else in_floats(graph, logits)
     training, gradients = with_gradients(real, learned, loss, Sgd(learning_rate=1.0))
     step = next(op.branches[0] for op in training.ops if isinstance(op, If))
     initial = {s.before: s.initial for s in training.states}
@@ -87,7 +87,7 @@ def _reals(graph: Graph, tensors: Sequence[int], exact: Mapping[int, Array]) -> 
     return {i: exact[i] if t.dtype.real else dequantized(exact[i], t) for i, t in known.items()}
 
 
-def _in_floats(graph: Graph, logits: Logits) -> Graph:
+def in_floats(graph: Graph, logits: Logits) -> Graph:
     """The graph with the same operators over float32 tensors, ending where the loss judges."""
     tensors = {i: _in_float(graph, t) for i, t in graph.tensors.items()}
     return replace(graph, outputs=(logits.classified,)).with_ops(graph.ops, tensors.values())

@@ -1,0 +1,173 @@
+"""What on-device training costs and gains: ResNet-8 adapts to another camera.
+
+    PYTHONPATH=src:. python benchmarks/training.py costs --models ../shared/models --data ../shared/data/cifar10.zip
+    PYTHONPATH=src:. python benchmarks/training.py accuracy --models ../shared/models --data ../shared/data/cifar10.zip
+
+`costs` compiles the published int8 models for a Cortex-M4: RAM above that of an inference, and instructions of a step
+with its inference on the emulated core. `accuracy` has ResNet-8 see pictures as a darker camera with a warm cast takes
+them: 2,000 of them are learned one by one, each once, and 1,000 others are scored before and after. The int8 model is
+the generated C on the host; beside it PyTorch trains the same weights and biases of the same model in float32, with the
+same samples in the same order. Each has the learning rate with the best score on 500 more pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from tests.passes.training.in_torch import computed
+
+import mote
+from mote.data.dataset_type import Dataset
+from mote.graph.tensor import Array
+from mote.ops.elementwise.quantize import dequantized
+from mote.passes.training.choice import chosen
+from mote.passes.training.gradient_ranges import in_floats
+from mote.passes.training.logits import logits_of
+
+RESNET, MCUNET = "pretrainedResnet_quant.tflite", "mcunet_vww1.tflite"
+BIASES, BLOCK = "biases", "biases,8,9,10"
+COSTS = (
+    (RESNET, BIASES),
+    (RESNET, BLOCK),
+    (RESNET, "auto:RAM=24K"),
+    (MCUNET, "auto:RAM=48K"),
+)
+"""Models, and what learns in them."""
+RATES = {BIASES: (1e-4, 3e-4, 1e-3, 3e-3), BLOCK: (1e-5, 2e-5, 5e-5, 1e-4, 2e-4)}
+LEARNED, CHOSEN, TESTED = 2000, 500, 1000
+"""Pictures that are learned, that learning rates are chosen by, and that are scored."""
+GAIN, CAST, OFFSET = 0.45, (1.0, 0.8, 0.55), 0.05
+"""The other camera: how much darker it is, its color cast, and the light that its black has."""
+SIZE = 80
+"""The side of MCUNet's pictures."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """CIFAR-10 as another camera would have taken it."""
+
+    learned: Dataset
+    chosen: Dataset
+    tested: Dataset
+
+    @staticmethod
+    def of(path: Path) -> Pictures:
+        rng = np.random.default_rng(0)
+        train, test = (mote.dataset(f"{path}:{part}", labelled=True) for part in ("train", "test"))
+        order, others = rng.permutation(len(train)), rng.permutation(len(test))
+        return Pictures(
+            _through_camera(train.take(order[:LEARNED])),
+            _through_camera(train.take(order[LEARNED : LEARNED + CHOSEN])),
+            _through_camera(test.take(others[:TESTED])),
+        )
+
+
+def _through_camera(data: Dataset) -> Dataset:
+    """int8 codes of the model's input, one for each step of a byte."""
+    ((name, x),) = data.inputs.items()
+    light = np.clip(x.astype(np.float32) / 255 * GAIN * np.array(CAST, np.float32) + OFFSET, 0, 1)
+    return replace(data, inputs={name: (np.rint(light * 255) - 128).astype(np.int8)})
+
+
+def costs(models: Path, pictures: Pictures) -> Iterator[str]:
+    yield "| model | learns | RAM above an inference | of that learned | instructions of a step | of an inference |"
+    yield "|---|---|--:|--:|--:|--:|"
+    for model, train in COSTS:
+        data = pictures.learned if model == RESNET else _for_mcunet(pictures.learned)
+        frozen = mote.compile(models / model, target="cortex-m4")
+        plain = mote.run(frozen)
+        learning = mote.compile(models / model, target="cortex-m4", train=train, train_data=data)
+        run = mote.run(learning)
+        assert run.training_step is not None and run.instructions is not None and plain.instructions is not None
+        learned = sum(s.initial.nbytes for s in learning.plan.graph.states if s.role == "learned")
+        alone = frozen.plan.ram
+        yield (
+            f"| {model} | {train} | {learning.plan.ram - alone:,} on {alone:,} | {learned:,} |"
+            f" {run.training_step:,} | {run.training_step / plain.instructions:.2f}x |"
+        )
+
+
+def _for_mcunet(data: Dataset) -> Dataset:
+    """A few pictures, enlarged, with animals or without."""
+    ((name, x),) = data.take(np.arange(128)).inputs.items()
+    large = [np.asarray(Image.fromarray((y.astype(np.int16) + 128).astype(np.uint8)).resize((SIZE, SIZE))) for y in x]
+    labels = np.asarray(data.labels)[:128]
+    animals = np.isin(labels, [2, 3, 4, 5, 6, 7]).astype(np.int64)
+    return replace(data, inputs={name: np.array(large, np.float32) / 127.5 - 1}, labels=animals, classes=())
+
+
+def accuracy(model: Path, pictures: Pictures) -> Iterator[str]:
+    yield "| learns | in | learning rate | before % | after % |"
+    yield "|---|---|--:|--:|--:|"
+    for train, rates in RATES.items():
+        for name, tried in (("int8, on the device", _on_device), ("float32, PyTorch", _in_torch)):
+            scores = {rate: tried(model, train, rate, pictures) for rate in rates}
+            rate = max(scores, key=lambda r: scores[r].chosen)
+            yield f"| {train} | {name} | {rate:g} | {100 * scores[rate].before:.1f} | {100 * scores[rate].after:.1f} |"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Top-1 on the pictures that rates are chosen by, and on those that are tested before and after training."""
+
+    chosen: float
+    before: float
+    after: float
+
+
+def _on_device(model: Path, train: str, rate: float, pictures: Pictures) -> Scores:
+    learning = mote.evaluate(
+        model, pictures.tested, keep=pictures.chosen, train=f"{train}:rate={rate:g}", train_data=pictures.learned
+    ).learning
+    assert learning is not None and learning.kept is not None and learning.test.before is not None and learning.passed
+    return Scores(learning.kept.after.value, learning.test.before.value, learning.test.after.value)
+
+
+def _in_torch(model: Path, train: str, rate: float, pictures: Pictures) -> Scores:
+    graph = mote.frontends.load(model)
+    choice, logits = chosen(graph, train.split(",")), logits_of(graph)
+    real = in_floats(choice.graph, logits)
+    weights = {i: torch.tensor(real.tensors[i].data, requires_grad=True) for i in choice.constants}
+    optimizer = torch.optim.SGD(list(weights.values()), lr=rate)
+
+    def scores_of(codes: Array) -> torch.Tensor:
+        x = torch.tensor(dequantized(codes[None], graph.tensors[graph.inputs[0]]).astype(np.float32))
+        made: torch.Tensor = computed(real, {graph.inputs[0]: x, **weights})[logits.tensor.id]
+        return made
+
+    def top1(data: Dataset) -> float:
+        (images,) = data.inputs.values()
+        with torch.no_grad():
+            answers = [int(scores_of(x).argmax()) for x in images]
+        return float(np.mean(answers == np.asarray(data.labels)))
+
+    before = top1(pictures.tested)
+    (images,) = pictures.learned.inputs.values()
+    for x, label in zip(images, np.asarray(pictures.learned.labels), strict=True):
+        loss = torch.nn.functional.cross_entropy(scores_of(x), torch.tensor([int(label)]))
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return Scores(top1(pictures.chosen), before, top1(pictures.tested))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=("costs", "accuracy"))
+    parser.add_argument("--models", type=Path, required=True, help="the folder of the published models")
+    parser.add_argument("--data", type=Path, required=True, help="cifar10.zip")
+    given = parser.parse_args()
+    pictures = Pictures.of(given.data)
+    lines = costs(given.models, pictures) if given.table == "costs" else accuracy(given.models / RESNET, pictures)
+    for line in lines:
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
