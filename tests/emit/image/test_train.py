@@ -14,9 +14,11 @@ import pytest
 
 from mote import MoteError, targets
 from mote.cli import main
+from mote.compiler.firmware import bench
 from mote.compiler.packer import pack
 from mote.compiler.runtime import runtime
 from mote.compiler.settings import make_settings
+from mote.deploy.update.sources import mac_files
 from mote.emit.image.format import Feature, TrainingRole
 from mote.emit.image.kernels import ANY
 from mote.emit.image.reader import read
@@ -28,10 +30,13 @@ from mote.lower.program import Form
 from mote.passes.training.backward import Loss, training_graph
 from mote.passes.training.labelled import told
 from mote.passes.training.optimizers import Adam, Sgd
+from mote.toolchain import Mode
+from tests.emit.c.test_weights import FLASH
 from tests.emit.image.c_runtime import BAD_STATE, BUSY, OK, UNSUPPORTED
 from tests.emit.image.image_models import DIGITS
 from tests.emit.image.trainer import Trainer
 from tests.features.postprocess.scored import streamed
+from tests.helpers.support import emulated
 from tests.kernels.learned_layers import Learners
 from tests.kernels.test_learned_operands import BIASES, WHOLE
 from tests.passes.training.test_backward import cases, constants, network
@@ -197,3 +202,45 @@ def test_runtimes_for_models_that_learn() -> None:
         pack(DIGITS, target="host", train="last", runtime=minimal(targets.load("host")))
     with pytest.raises(MoteError, match="'minimal' is a set of kernels for any"):
         runtime("minimal", target="host", train="last")
+
+
+def test_a_core_learns_and_saves(tmp_path: Path) -> None:
+    """Every inference on an emulated Cortex-M4 learns, saves, is reset and loads; outputs are those of NumPy."""
+    image, path = pack(DIGITS, target=emulated("cortex-m4"), train="last:rate=0.05"), tmp_path / "digits.mote"
+    image.write(path)
+    made = load_image(path, target="cortex-m4").firmware
+    source = made.files["digits.c"]
+    assert source.count("return mote_invoke(&model);") == 1
+    learning = (
+        f"{LEARNING.replace('FLASH', FLASH)}{source.replace('return mote_invoke(&model);', 'return learned(&model);')}"
+    )
+    device = replace(made, files={**made.files, **mac_files(), "digits.c": learning})
+    device = replace(device, sources=[*device.sources, "mote_hmac.c", "mote_sha512.c"])
+    graph, rng, states = image.plan.graph, np.random.default_rng(9), dict[int, Array]()
+    shape = graph.tensors[graph.inputs[0]].shape
+    given = [{graph.inputs[0]: rng.integers(-128, 128, shape).astype(np.int8)} for _ in range(6)]
+    raw = [[x.tobytes() for x in case.values()] for case in given]
+    printed = bench(device, tmp_path).execute(Mode.MEASURE, raw).outputs
+    for number, (case, got) in enumerate(zip(given, printed, strict=True)):
+        known = graph.evaluate({**states, **case, **told(graph, np.array([number % 10], np.int32))})
+        kept = graph.carried(known)
+        states = {s.before: kept[s.before] for s in graph.states if s.role is StateRole.LEARNED}
+        assert got[0] == known[graph.outputs[0]].tobytes(), number
+
+
+LEARNING = """
+#include "mote_hmac.h"
+#include "mote_train.h"
+FLASH
+/* Learns the next class, saves that, forgets all and loads it. */
+static mote_status learned(mote_interpreter_t *it) {
+    static int32_t turn;
+    static mote_hmac_t hmac;
+    const mote_mac_t mac = mote_hmac(&hmac, (const uint8_t *)"a key of this device", 20);
+    mote_status status = mote_train(it, turn++ % 10);
+    status = status == MOTE_OK ? mote_save_weights(it, &records, &mac) : status;
+    status = status == MOTE_OK ? mote_reset(it) : status;
+    status = status == MOTE_OK ? mote_load_weights(it, &records, &mac) : status;
+    return status == MOTE_OK && mote_saved_weights(it, &records, &mac) != (uint32_t)turn ? MOTE_WRONG : status;
+}
+"""
