@@ -227,9 +227,15 @@ def _room(plan: Plan, settings: Settings) -> int:
 
 
 def _estimate(plan: Plan, settings: PlanOptions) -> str:
-    """The estimate with three digits: all that it is worth, and equal with any version of Python."""
-    cost = estimate(settings.costs, plan) - training_cost(settings.costs, plan)
-    return f"{float(f'{cost:.3g}'):.0f} {settings.costs.unit}"
+    """The estimate of an inference, and of one that learns."""
+    cost, step = estimate(settings.costs, plan), training_cost(settings.costs, plan)
+    alone = f"{_rounded(cost - step)} {settings.costs.unit} an inference"
+    return f"{alone}, {_rounded(cost)} with a step of training" if step else alone
+
+
+def _rounded(cost: float) -> str:
+    """A cost with three digits: all that it is worth, and equal with any version of Python."""
+    return f"{float(f'{cost:.3g}'):.0f}"
 
 
 def output_labels(graph: Graph, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

@@ -58,7 +58,7 @@ class ProjectOptions:
     cpp: bool = False
     """There is a C++ class, too."""
     estimate: str = ""
-    """Estimated cost of an inference, with its unit."""
+    """Estimated cost of an inference, with its unit, and of one that learns."""
     built: Built | None = None
     """Measurements of the linked model."""
     step_bound: int | None = None

@@ -16,7 +16,7 @@ def facts(plan: Plan, options: ProjectOptions, constants: int) -> str:
         lines["stack"] = f"{built.stack} bytes at most in a run"
     if options.estimate:
         cores = " on two cores" if plan.goal.cores == 2 else ""
-        lines["time"] = f"about {options.estimate} an inference{cores}, by Mote's cost model"
+        lines["time"] = f"about {options.estimate}{cores}, by Mote's cost model"
     rows = "\n".join(f"    {name:<7}{text}" for name, text in lines.items())
     return f"Costs on {options.target}{told}:\n{rows}"
 
