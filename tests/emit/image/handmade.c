@@ -96,7 +96,7 @@ static int ring_fits(const void *params, const mote_room_t *room) {
     see(room);
     const mote_ring_t *const p = params;
     return p->rows == room->hi && mote_bytes_of(p->rows, p->bytes, 1) <= room->out && p->fresh >= 0 &&
-           mote_bytes_of(p->fresh, p->bytes, 1) <= room->in[0];
+           mote_bytes_of(p->fresh, p->bytes, 1) <= room->in[0] && mote_apart(room, 0, 0, room->in[0], 0, room->out);
 }
 
 #if UINTPTR_MAX == UINT32_MAX
