@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from tests.emit.image.handmade import Handmade, every_form, pushed
+from tests.emit.image.handmade import Handmade, every_form, pushed, training
 
 import prove
 from mote.emit.image import format
@@ -26,7 +26,12 @@ from mote.kernels import library
 
 RUNTIME = Path(format.__file__).parent / "runtime"
 BY_HAND = Path(__file__).parents[1] / "tests" / "emit" / "image"
-IMAGES = {"every form": every_form, "wide tables": lambda: every_form(Feature.WIDE), "pushed rows": pushed}
+IMAGES = {
+    "every form": every_form,
+    "wide tables": lambda: every_form(Feature.WIDE),
+    "pushed rows": pushed,
+    "training": training,
+}
 RINGS = 3
 """Rows of the ring buffer in these images."""
 
@@ -36,6 +41,7 @@ HARNESS = """\
 #include "mote_check.c"
 #include "mote_execute.c"
 #include "mote_runtime.c"
+#include "mote_train.c"
 #include "handmade.c"
 
 #define ANY(address, bytes) Frama_C_make_unknown((char *)(address), bytes)
@@ -74,6 +80,13 @@ int main(void) {{
         ANY(mote_input(&model, 0), {input});
         status = mote_invoke(&model);
     }}
+    if ({trains}) {{
+        status = mote_train_begin(&model, 0.5f);
+        ANY(mote_input(&model, 0), {input});
+        (void)mote_train(&model, Frama_C_interval(1, INT32_MAX));
+        status = mote_train(&model, 0);
+        (void)mote_train_end(&model);
+    }}
     //@ assert done: status == MOTE_OK || status == MOTE_WAITING;
     (void)mote_output(&model, 0);
     return 0;
@@ -91,6 +104,7 @@ def harness(made: Handmade) -> str:
         most=RINGS - 1,
         warm_up=made.warm_up,
         pushed=int(bool(made.features & Feature.PUSHED)),
+        trains=int(bool(made.features & Feature.TRAINS)),
         row=made.ports[0]["row_bytes"],
         input=made.ports[0]["bytes"],
     )

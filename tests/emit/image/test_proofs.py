@@ -25,6 +25,12 @@ def test_nothing_can_go_wrong_on_every_form() -> None:
     assert {"mote_check_op", "mote_fewest", "mote_execute", "mote_parameters", "mote_ring"} <= found.reached.keys()
 
 
+def test_nothing_can_go_wrong_in_training() -> None:
+    found = prove_image.proof("training")
+    assert not found.findings
+    assert {"mote_check_states", "mote_forget_roles", "mote_train", "mote_set_labels"} <= found.reached.keys()
+
+
 def test_what_can_go_wrong_is_found(tmp_path: Path) -> None:
     """A kernel that divides by zero for the parameters of the image."""
     text = (prove_image.BY_HAND / "handmade.c").read_text(encoding="utf-8")
