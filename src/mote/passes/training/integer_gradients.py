@@ -1,21 +1,22 @@
 """The gradients of int8 operators, by their classes, as `gradients.py` has those of float32 ones.
 
 A gradient is int8 with zero point 0, and the scale that `IntegerTape.scales` has for its tensor. Where a layer's
-weights are constants, the gradient of its input is another layer: with weights that are turned by 180 degrees, or a
-transposed convolution where windows have strides, so that the fastest kernels of inference serve both ways. For weights
-and biases that learn a rule gives the gradient of the layer's sums: a step takes it and the layer's input.
+weights are constants, the gradient of its input is another layer with turned weights, or several where windows have
+strides, so that the fastest kernels of inference serve both ways. For weights and biases that learn a rule gives the
+gradient of the layer's sums: a step takes it and the layer's input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
+from itertools import product
 from math import inf
 
 import numpy as np
 
 from mote.errors import MoteError
-from mote.graph import Graph, Op
+from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Quantization
 from mote.graph.types import Activation, DType
@@ -26,7 +27,7 @@ from mote.ops.elementwise.quantize import dequantized
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pad, Transpose
 from mote.ops.moves.reshape import Reshape
-from mote.ops.moves.strided import BroadcastTo
+from mote.ops.moves.strided import BroadcastTo, DepthToSpace
 from mote.ops.reductions.mean import Mean
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient, IntegerDepthwiseInputGradient
 from mote.ops.training.integer.losses import LARGEST
@@ -86,15 +87,70 @@ def convolution(t: IntegerTape, op: Conv2D, gradient: int, wanted: Wanted) -> Gr
     if weights.id in t.learned:
         windows = {"vertical": op.vertical, "horizontal": op.horizontal, "size": size}
         return made | {0: t.one(IntegerConvInputGradient, [gradient, weights.id], INPUT, quant=of_x, **windows)}
-    real = dequantized(_data(t, weights.id), weights).transpose(3, 1, 2, 0)
-    axes = op.vertical, op.horizontal
-    if all(axis.stride == 1 for axis in axes):
-        back = [_back(axis, n) for axis, n in zip(axes, size, strict=True)]
-        turned = _constant(t, real[:, ::-1, ::-1], 0)
-        windows = {"vertical": back[0], "horizontal": back[1]}
-        return made | {0: t.one(Conv2D, [gradient, turned], INPUT, quant=of_x, **windows)}
-    windows = {"vertical": axes[0], "horizontal": axes[1], "size": size}
-    return made | {0: t.one(TransposeConv, [gradient, _constant(t, real, 0), ABSENT], INPUT, quant=of_x, **windows)}
+    turned = _turned(dequantized(_data(t, weights.id), weights).transpose(3, 1, 2, 0))
+    return made | {0: _spread(t, gradient, turned, (op.vertical, op.horizontal), x)}
+
+
+def _spread(t: IntegerTape, gradient: int, turned: TurnedWeights, axes: tuple[Axis, Axis], x: Tensor) -> int:
+    """The gradient of images by weights [in, kh, kw, out]: a convolution for each place that a pixel has within a
+    stride, whose results are interleaved. Where a place has no taps it is one transposed convolution."""
+    of_x, size = t.quant_of(x.id), (x.shape[1], x.shape[2])
+    if _reads_pixels(axes, size):
+        return _spread_pixels(t, gradient, turned, axes, of_x)
+    rows, columns = ([phase(axis, n, at) for at in range(axis.stride)] for axis, n in zip(axes, size, strict=True))
+    if len(rows) != len(columns) or None in (*rows, *columns):
+        windows = {"vertical": axes[0], "horizontal": axes[1], "size": size}
+        weights = _constant(t, turned.codes, turned.quant)
+        return t.one(TransposeConv, [gradient, weights, ABSENT], INPUT, quant=of_x, **windows)
+    parts = []
+    for row, column in product(rows, columns):
+        assert row is not None and column is not None
+        weights = _constant(t, turned.codes[:, row.taps, column.taps], turned.quant)
+        windows = {"vertical": row.window, "horizontal": column.window}
+        parts.append(t.one(Conv2D, [gradient, weights], INPUT, quant=of_x, **windows))
+    if len(parts) == 1:
+        return parts[0]
+    return t.one(DepthToSpace, [t.one(Concatenation, parts, "phases", axis=3)], INPUT, block=len(rows))
+
+
+def _reads_pixels(axes: tuple[Axis, Axis], size: tuple[int, int]) -> bool:
+    """Whether windows are one pixel each, the first one of each stride."""
+    plain = all((axis.kernel, axis.before, axis.after) == (1, 0, 0) for axis in axes)
+    return plain and axes[0].stride == axes[1].stride and all(n % axes[0].stride == 0 for n in size)
+
+
+def _spread_pixels(
+    t: IntegerTape, gradient: int, turned: TurnedWeights, axes: tuple[Axis, Axis], quant: Quantization
+) -> int:
+    """The gradient of images of which windows of one pixel read one in each stride: zeros around it."""
+    stride, plain = axes[0].stride, Axis(1)
+    weights = _constant(t, turned.codes, turned.quant)
+    pixels = t.one(Conv2D, [gradient, weights], INPUT, quant=quant, vertical=plain, horizontal=plain)
+    if stride == 1:
+        return pixels
+    around = ((0, 0), (0, 0), (0, 0), (0, (stride**2 - 1) * t.shape(pixels)[3]))
+    return t.one(DepthToSpace, [t.one(Pad, [pixels], "zeros", paddings=around, value=0)], INPUT, block=stride)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The pixels at one place within each stride of an axis: the taps that reach them, the last one first, and the
+    window of stride 1 by which they read the gradient."""
+
+    taps: slice
+    window: Axis
+
+
+def phase(axis: Axis, size: int, place: int) -> Phase | None:
+    """The phase of a place; None where no tap reaches it, where there are not as many pixels at each place, and where
+    windows with strides are dilated or padded by more than they are large."""
+    ahead, first = divmod(place + axis.before, axis.stride)
+    count = len(range(first, axis.kernel, axis.stride))
+    before, after = (count - 1) * axis.dilation - ahead, size // axis.stride - axis.size(size) + ahead
+    if not count or size % axis.stride or min(before, after) < 0 or min(axis.stride, axis.dilation) > 1:
+        return None
+    window = Axis(count, dilation=axis.dilation, before=before, after=after)
+    return Phase(slice(first + (count - 1) * axis.stride, None, -axis.stride), window)
 
 
 def depthwise(t: IntegerTape, op: DepthwiseConv2D, gradient: int, wanted: Wanted) -> Gradients:
@@ -103,12 +159,13 @@ def depthwise(t: IntegerTape, op: DepthwiseConv2D, gradient: int, wanted: Wanted
         return made
     x, weights = t.tensors[op.inputs[0]], t.tensors[op.inputs[WEIGHTS]]
     of_x, size, axes = t.quant_of(x.id), (x.shape[1], x.shape[2]), (op.vertical, op.horizontal)
-    if weights.id in t.learned or op.multiplier > 1 or any(axis.stride > 1 for axis in axes):
+    back = [phase(axis, n, 0) for axis, n in zip(axes, size, strict=True)]
+    plain = op.multiplier == 1 and all(axis.stride == 1 for axis in axes)
+    if weights.id in t.learned or not plain or back[0] is None or back[1] is None:
         windows = {"vertical": axes[0], "horizontal": axes[1], "size": size}
         return made | {0: t.one(IntegerDepthwiseInputGradient, [gradient, weights.id], INPUT, quant=of_x, **windows)}
-    back = [_back(axis, n) for axis, n in zip(axes, size, strict=True)]
-    turned = t.tensor("turned_weights", weights.shape, DType.INT8, _data(t, weights.id)[:, ::-1, ::-1], weights.quant)
-    windows = {"vertical": back[0], "horizontal": back[1]}
+    turned = _constant(t, _data(t, weights.id)[:, back[0].taps, back[1].taps], weights.quant)
+    windows = {"vertical": back[0].window, "horizontal": back[1].window}
     return made | {0: t.one(DepthwiseConv2D, [gradient, turned], INPUT, quant=of_x, **windows)}
 
 
@@ -122,11 +179,12 @@ def fully_connected(t: IntegerTape, op: FullyConnected, gradient: int, wanted: W
     if weights.id in t.learned:
         windows = {"vertical": Axis(1), "horizontal": Axis(1), "size": (rows, 1)}
         images = t.reshaped(gradient, (1, rows, 1, channels))
-        product = t.one(IntegerConvInputGradient, [images, weights.id], INPUT, quant=of_x, **windows)
+        vectors = t.one(IntegerConvInputGradient, [images, weights.id], INPUT, quant=of_x, **windows)
     else:
-        turned = _constant(t, dequantized(_data(t, weights.id), weights).T, 0)
-        product = t.one(FullyConnected, [t.reshaped(gradient, (rows, channels)), turned], INPUT, quant=of_x)
-    return made | {0: t.reshaped(product, x.shape)}
+        turned = _turned(dequantized(_data(t, weights.id), weights).T)
+        operands = [t.reshaped(gradient, (rows, channels)), _constant(t, turned.codes, turned.quant)]
+        vectors = t.one(FullyConnected, operands, INPUT, quant=of_x)
+    return made | {0: t.reshaped(vectors, x.shape)}
 
 
 def _sums(gradient: int, wanted: Wanted) -> Gradients:
@@ -139,18 +197,22 @@ def _data(t: IntegerTape, tensor: int) -> Array:
     return data
 
 
-def _constant(t: IntegerTape, real: Array, axis: int) -> int:
-    """Weights quantized for each index of an axis."""
-    others = tuple(a for a in range(real.ndim) if a != axis)
+@dataclass(frozen=True, eq=False)
+class TurnedWeights:
+    """Weights whose output channels were inputs, which are quantized for each of these again."""
+
+    codes: Array
+    quant: Quantization
+
+
+def _turned(real: Array) -> TurnedWeights:
+    others = tuple(range(1, real.ndim))
     scales = np.maximum(np.abs(real).max(axis=others, keepdims=True) / LARGEST, np.finfo(np.float32).tiny)
-    codes = np.rint(real / scales).astype(np.int8)
-    return t.tensor("turned_weights", real.shape, DType.INT8, codes, symmetric(scales.reshape(-1), axis))
+    return TurnedWeights(np.rint(real / scales).astype(np.int8), symmetric(scales.reshape(-1)))
 
 
-def _back(axis: Axis, size: int) -> Axis:
-    """The windows, of stride 1, by which the gradient of an image of `size` reads that of the output."""
-    before = axis.extent - 1 - axis.before
-    return replace(axis, before=before, after=size + axis.extent - 1 - axis.size(size) - before)
+def _constant(t: IntegerTape, codes: Array, quant: Quantization | None) -> int:
+    return t.tensor("turned_weights", codes.shape, DType.INT8, np.ascontiguousarray(codes), quant)
 
 
 def addition(t: IntegerTape, op: Add, gradient: int, wanted: Wanted) -> Gradients:
