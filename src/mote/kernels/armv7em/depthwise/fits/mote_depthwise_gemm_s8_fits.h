@@ -40,7 +40,7 @@ MOTE_NOINLINE int mote_depthwise_gemm_fits(const mote_depthwise_gemm_t *p, const
     MOTE_DEPTHWISE_GEMM_BUILT(id, blocks) \
     MOTE_DEPTHWISE_GEMM_FITS_(id, id, weights, stride, form, outputs, channels, line, 2)
 #define MOTE_DEPTHWISE_GEMM_BUILT(id, blocks) \
-    static const mote_gemm4x2_built_t mote_gemm4x2_##id##_built = {mote_gemm4x2_##blocks##_form, 0, -1, 0, 0, 0, 0, 0};
+    static const mote_gemm4x2_built_t mote_gemm4x2_##id##_built = {mote_gemm4x2_##blocks##_form, 0, -1, 0, 0, 0, 0, 0, 0};
 #define MOTE_DEPTHWISE_GEMM_FITS_(id, blocks, weights, stride, form, outputs, channels, line, rows) \
     MOTE_UNUSED static inline int mote_##id##_fits(const mote_depthwise_gemm_t *p, const mote_room_t *room) { \
         static const mote_depthwise_gemm_built_t built = { \

@@ -13,6 +13,7 @@ typedef struct {
     int32_t near, place;       /* whether four outputs lie at known distances: for pixels of so many channels or, in
                                   planar rows, for so many bytes of padding (modulo four) before a line */
     int32_t fours;             /* whether channels are computed in fours */
+    int32_t apart;             /* bytes of scratch before biases that are learned; 0: biases are in the stream */
 } mote_gemm4x2_built_t;
 
 enum { MOTE_GEMM4X2_MOST_STEPS = 1023 };
@@ -40,6 +41,7 @@ MOTE_NOINLINE int mote_gemm4x2_fits(const mote_gemm3_t *g, const mote_room_t *ro
     return mote_counts(g->channels) && g->channels > 0 && g->channels % (b->fours ? 4 : 2) == 0 &&
            (b->line == 0 || b->line == (planar ? g->planes : 1)) && mote_gemm4x2_steps(g, b) > 0 && (!b->near || width % 4 == 0) &&
            (!b->near || b->place == (planar ? g->before % 4 : g->pixel)) &&
+           (b->apart == 0 || room->scratch >= mote_much_plus((uint32_t)b->apart, mote_count(g->channels, 4, 1, 1))) &&
            mote_gemm3_stream_fits(room, g->stream, g->channels / 2, mote_gemm4x2_steps(g, b), b->form);
 }
 
@@ -72,7 +74,10 @@ MOTE_NOINLINE int mote_conv4x2_fits(const mote_conv4x2_t *p, const mote_room_t *
 
 #define MOTE_GEMM4X2_CODE_FITS(id, weights, out, s, line, taps, words, rest, near, place, fours) \
     static const mote_gemm4x2_built_t mote_gemm4x2_##id##_built = { \
-        MOTE_FORM_##weights | MOTE_FORM_##out, line, taps, words, rest, near, place, fours};
+        MOTE_FORM_##weights | MOTE_FORM_##out, line, taps, words, rest, near, place, fours, 0};
+#define MOTE_GEMM4X2_APART_CODE_FITS(id, weights, out, s, line, taps, words, rest, apart, near, place, fours) \
+    static const mote_gemm4x2_built_t mote_gemm4x2_##id##_built = { \
+        MOTE_FORM_##weights | MOTE_FORM_##out, line, taps, words, rest, near, place, fours, apart};
 #define MOTE_GEMM4X2_ANY_CODE_FITS(id, weights, out, s) \
     enum { mote_gemm4x2_##id##_form = MOTE_FORM_##weights | MOTE_FORM_##out };
 

@@ -42,4 +42,11 @@ MOTE_NOINLINE int mote_winograd_fits(const mote_winograd_t *p, const mote_room_t
         return mote_winograd_fits(p, room, &built); \
     }
 
+/* The same with biases that lie apart from weights. */
+#define MOTE_WINOGRAD_LEARNED_FITS(form, name, products, tile) \
+    MOTE_UNUSED static inline int mote_##name##_apart_fits(const mote_##name##_apart_t *p, const mote_room_t *room) { \
+        return mote_##name##_fits(&p->layer, room) && \
+               mote_array_fits(room, p->biases, p->layer.channels, 1, 1, 1, sizeof *p->biases); \
+    }
+
 #endif
