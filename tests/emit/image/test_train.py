@@ -32,7 +32,7 @@ from mote.passes.training.labelled import told
 from mote.passes.training.optimizers import Adam, Sgd
 from mote.toolchain import Mode
 from tests.emit.c.test_weights import FLASH
-from tests.emit.image.c_runtime import BAD_STATE, BUSY, OK, UNSUPPORTED
+from tests.emit.image.c_runtime import BAD_STATE, BUSY, OK, UNSUPPORTED, WAITING
 from tests.emit.image.image_models import DIGITS
 from tests.emit.image.trainer import Trainer
 from tests.features.postprocess.scored import streamed
@@ -128,6 +128,21 @@ def test_quantized_models_learn(train: str) -> None:
         if place.role is StateRole.COUNT:
             assert trainer.call("learned_samples") == got[0] == 2, "of the third class"
     assert trainer.call("train_target", bytes(4), ctypes.c_size_t(4)) == UNSUPPORTED
+
+
+def test_rows_are_learned_as_they_come() -> None:
+    image = pack(DIGITS, replace(make_settings("host", train="last", input="rows"), fixed=ANY))
+    graph, rng = image.plan.graph, np.random.default_rng(1)
+    trainer = Trainer.loaded(graph, image.program, image.data, image.records)
+    for number in range(3):
+        x = rng.integers(-128, 128, graph.tensors[graph.inputs[0]].shape).astype(np.int8)
+        assert trainer.call("set_labels", *labels(number)) == OK
+        assert trainer.call("push", x.tobytes(), ctypes.c_size_t(8)) == OK
+        wanted = trainer.evaluated({graph.inputs[0]: x, **told(graph, np.array([number], np.int32))})
+        np.testing.assert_array_equal(trainer.outputs()[0], wanted[0])
+    assert trainer.call("train", 3) == WAITING, "there are no rows"
+    for state, _, got in trainer.kept():
+        np.testing.assert_array_equal(got, trainer.states[state.before])
 
 
 def test_sessions() -> None:

@@ -42,8 +42,9 @@ mote_status mote_train_begin(const mote_interpreter_t *it, float rate);
 mote_status mote_train(mote_interpreter_t *it, int32_t label);
 mote_status mote_train_target(mote_interpreter_t *it, const void *target, size_t bytes);
 
-/* The same in pieces: say what is right, then call mote_step or mote_invoke; that inference learns, and none behind it.
- * Models that classify positions of their input take a label for each, -1 where none is known; one must be. */
+/* The same in pieces: say what is right, then call mote_step, mote_invoke or, where the input is handed over row by row,
+ * mote_push; that inference learns, and none behind it. (mote_train has no rows: MOTE_WAITING.) Models that classify
+ * positions of their input take a label for each, -1 where none is known; one must be. */
 mote_status mote_set_labels(const mote_interpreter_t *it, const int32_t *labels, size_t count);
 mote_status mote_set_target(const mote_interpreter_t *it, const void *target, size_t bytes);
 
