@@ -32,6 +32,8 @@ class Layer:
     learns: tuple[int, ...] = (BIAS,)
     rounding: Rounding = Rounding.TWICE
     zero: int = -5
+    chained: bool = False
+    """It reads the output of the layer before."""
 
     def op(self) -> Op:
         if self.kind == "dense":
@@ -62,7 +64,7 @@ def quantized(scale: Array | float, zero: int = 0, axis: int = 0) -> Quantizatio
 
 
 class Learners:
-    """A graph of such layers side by side."""
+    """A graph of such layers side by side, and chains of them."""
 
     def __init__(self, layers: Sequence[Layer], seed: int = 0) -> None:
         self.rng = np.random.default_rng(seed)
@@ -84,9 +86,13 @@ class Learners:
         rng, spread = self.rng, layer.kind == "depthwise"
         depth = int(np.prod(layer.weights)) // layer.outputs
         shape = (1, layer.inputs) if layer.kind == "dense" else (1, layer.size, layer.size, layer.inputs)
-        x = self._tensor("x", shape, DType.INT8, quantized(0.05, layer.zero))
+        if layer.chained:
+            x = self.outputs.pop()
+        else:
+            x = self._tensor("x", shape, DType.INT8, quantized(0.05, layer.zero))
+            self.inputs.append(x)
         scales = quantized(rng.uniform(0.002, 0.02, layer.outputs), axis=3 if spread else 0)
-        real = float(np.sqrt(depth) * 0.05 * 0.011 * 73 * 40 / 60)
+        real = float(np.sqrt(depth) * self.tensors[x].scale * 0.011 * 73 * 40 / 60)
         values = rng.integers(-127, 128, layer.weights).astype(np.int8)
         biases = rng.integers(-3000, 3000, layer.outputs).astype(np.int32)
         w = self._operand("w", values, DType.INT8, scales, WEIGHTS in layer.learns)
@@ -96,7 +102,6 @@ class Learners:
         y = self._tensor(
             "y", op.shapes(Graph("shapes", self.tensors, (), (), ()))[0], DType.INT8, quantized(real, zero)
         )
-        self.inputs.append(x)
         self.outputs.append(y)
         self.ops.append(op.with_(outputs=(y,), index=len(self.ops), name=f"{layer.kind}{len(self.ops)}"))
         for state in self.states[-len(layer.learns) :]:

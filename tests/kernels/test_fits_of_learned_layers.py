@@ -11,7 +11,7 @@ from mote.passes.training.optimizers import Sgd
 from tests.helpers.support import examples
 from tests.kernels.learned_layers import Learners
 from tests.kernels.rooms import Case, Collection, Rooms
-from tests.kernels.test_learned_operands import BIASES, WHOLE
+from tests.kernels.test_learned_operands import BIASES, PLANAR, WHOLE
 from tests.passes.training.test_backward import constants, network
 
 MUTANTS = examples(400, 130)
@@ -23,6 +23,7 @@ def cases() -> list[Case]:
     model = network()
     collection = Collection(each=1, features=(targets.load("cortex-m4").features,))
     collection.add(Learners((*BIASES, *WHOLE)).graph())
+    collection.add(Learners([layer for pair in PLANAR for _, layer in pair]).graph())
     optimizer = Sgd(learning_rate=0.1)
     collection.add(training_graph(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, optimizer))
     return [case for case in collection.cases if "learned" in case.kernel.name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,6 +82,36 @@ def test_tuned_kernels_add_learned_biases(target: str) -> None:
     for want, got in zip(streamed(graph, given), in_c(graph, given, target, kernels=pins), strict=True):
         for name, x, y in zip(PINNED, want, got, strict=True):
             np.testing.assert_array_equal(y, x, err_msg=name)
+
+
+def planar(first: str, kernel: str, layer: Layer) -> tuple[tuple[str, Layer], tuple[str, Layer]]:
+    """A depthwise layer behind a convolution that writes the rows which it reads, and their kernels."""
+    channels = layer.outputs
+    before = Layer("conv", layer.size, 8, channels, kernel=1, activation=RELU)
+    return (first, before), (kernel, replace(layer, inputs=channels, chained=True))
+
+
+PLANAR = (
+    planar("pointwise4x2_wide", "depthwise3", Layer("depthwise", 5, 0, 4)),
+    planar("pointwise4x2_wide_fpu", "depthwise3_compact", Layer("depthwise", 8, 0, 6, stride=2, activation=RELU)),
+    planar("pointwise4x2_wide", "depthwise_two", Layer("depthwise", 8, 0, 4, activation=RELU)),
+    planar("pointwise4x2_wide", "depthwise_two_compact", Layer("depthwise", 7, 0, 8)),
+    planar("pointwise4x2_wide", "depthwise_wide", Layer("depthwise", 8, 0, 4, kernel=5)),
+    planar("pointwise4x2_wide_fpu", "depthwise_wide_compact", Layer("depthwise", 6, 0, 6, kernel=5, activation=RELU)),
+)
+
+
+@pytest.mark.parametrize("target", [emulated("cortex-m4")])
+def test_planar_kernels_add_learned_biases(target: str) -> None:
+    pinned = [layer for pair in PLANAR for layer in pair]
+    learners = Learners([layer for _, layer in pinned])
+    graph, given = learners.graph(), [learners.case(i) for i in range(4)]
+    layers = [op for op in graph.ops if learned(graph, op)]
+    pins = {op.name: kernel for op, (kernel, _) in zip(layers, pinned, strict=True)}
+    for want, got in zip(streamed(graph, given), in_c(graph, given, target, kernels=pins), strict=True):
+        for (_, (name, _)), x, y in zip(PLANAR, want, got, strict=True):
+            np.testing.assert_array_equal(y, x, err_msg=name)
+            assert len(np.unique(x)) > 3, name
 
 
 @pytest.mark.soak

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3, written3
@@ -23,7 +25,22 @@ from mote.kernels.armv7em.depthwise.planar import Planar
 from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of
 from mote.kernels.armv7em.ordering.knob import order_knob, with_order
 from mote.kernels.armv7em.ordering.schedule import Order
-from mote.kernels.contract import INT8, Call, Entry, Instance, Kernel, Knob, Needs, Packed, Params, Price, Refusal, View
+from mote.kernels.contract import (
+    INT8,
+    Biases,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Knob,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+)
+from mote.kernels.pack.learned_bias import learning
 from mote.kernels.pack.params import window_params
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -74,7 +91,7 @@ def pack3(view: View, weights: Weights, shift: int | None = None, order: Order =
     parts = written3(view, blocks, channels, order) if order else parts3(view, blocks, channels, weights)
     if parts is None:
         return Refusal("stores do not reach from one output to the next")
-    return replace(_packed(view, *parts), beats=(ANY3,))
+    return replace(_packed(view, *parts), beats=(ANY3,), biases=_biases(view, channels, parts[2]))
 
 
 def _orders3(view: View) -> Mapping[str, tuple[Knob, ...]]:
@@ -123,9 +140,11 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    packed = _packed(view, *two_parts(view, two, blocks, channels, weights))
+    parts = two_parts(view, two, blocks, channels, weights)
+    packed = _packed(view, *parts)
     return replace(
         packed,
+        biases=_biases(view, channels, parts[2]),
         entry=replace(packed.entry, row="", rows=f"{packed.name}_rows", group=ROWS),
         price=replace(packed.price, tile=(ROWS, 1)),
     )
@@ -143,7 +162,8 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Ord
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    return replace(_packed(view, *wide_parts(view, split, channels, weights, max(present), order)), beats=(ANY,))
+    parts = wide_parts(view, split, channels, weights, max(present), order)
+    return replace(_packed(view, *parts), beats=(ANY,), biases=_biases(view, channels, parts[2]))
 
 
 ANY3, ANY = "depthwise3_any", "depthwise_any"
@@ -154,6 +174,13 @@ CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channel
 
 def channels_once(view: View, weights: Weights, shift: int | None = None) -> Channels | None:
     return view.once(CHANNELS[weights]) if shift is None else channels_of(view, weights, shift)
+
+
+def _biases(view: View, channels: Channels, params: Params) -> Biases:
+    """A channel's bias is the first word of its record."""
+    records, count = params["records"], view.output.shape[3]
+    assert isinstance(records, np.ndarray)
+    return Biases("records", records.size // count, channels.requantization.scaled(np.ones(count, np.int64)))
 
 
 def _packed(
@@ -195,10 +222,10 @@ def _kernel(name: str, weights: Weights) -> Kernel:
         reads=planar_layout,
     )
     if name == "depthwise_wide":
-        return replace(kernel, knobs=order_knob)
-    if name == "depthwise3" and weights == "w16":
-        return replace(kernel, knobs=_orders3)
-    return with_order(kernel) if name == "depthwise_two" else kernel
+        kernel = replace(kernel, knobs=order_knob)
+    elif name == "depthwise3" and weights == "w16":
+        kernel = replace(kernel, knobs=_orders3)
+    return learning(with_order(kernel) if name == "depthwise_two" else kernel)
 
 
 KERNELS = (

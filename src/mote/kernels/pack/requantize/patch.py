@@ -48,7 +48,8 @@ def patched(kernel: Kernel) -> Kernel:
         base = kernel.bind(those, tuple(knobs.items()))
         return base if isinstance(base, Refusal) else _wrapped(view, base, loose)
 
-    return replace(kernel, name=f"{kernel.name}_patched", pack=pack, costs=kernel.costs or kernel.name)
+    name, costs = f"{kernel.name}_patched", kernel.costs or kernel.name
+    return replace(kernel, name=name, pack=pack, costs=costs, learned=frozenset())
 
 
 def layer_sums_of(view: View) -> Accumulators:
