@@ -26,9 +26,10 @@ import mote
 from mote.data.dataset_type import Dataset
 from mote.graph.tensor import Array
 from mote.ops.elementwise.quantize import dequantized
+from mote.passes.training.backward import Loss
 from mote.passes.training.choice import chosen
 from mote.passes.training.gradient_ranges import in_floats
-from mote.passes.training.logits import logits_of
+from mote.passes.training.integer_losses import integer_loss
 
 RESNET, MCUNET = "pretrainedResnet_quant.tflite", "mcunet_vww1.tflite"
 BIASES, BLOCK = "biases", "biases,8,9,10"
@@ -131,14 +132,14 @@ def _on_device(model: Path, train: str, rate: float, pictures: Pictures) -> Scor
 
 def _in_torch(model: Path, train: str, rate: float, pictures: Pictures) -> Scores:
     graph = mote.frontends.load(model)
-    choice, logits = chosen(graph, train.split(",")), logits_of(graph)
-    real = in_floats(choice.graph, logits)
+    choice, judged = chosen(graph, train.split(",")), integer_loss(graph, Loss.SOFTMAX_CROSS_ENTROPY)
+    real = in_floats(choice.graph, judged)
     weights = {i: torch.tensor(real.tensors[i].data, requires_grad=True) for i in choice.constants}
     optimizer = torch.optim.SGD(list(weights.values()), lr=rate)
 
     def scores_of(codes: Array) -> torch.Tensor:
         x = torch.tensor(dequantized(codes[None], graph.tensors[graph.inputs[0]]).astype(np.float32))
-        made: torch.Tensor = computed(real, {graph.inputs[0]: x, **weights})[logits.tensor.id]
+        made: torch.Tensor = computed(real, {graph.inputs[0]: x, **weights})[judged.tensor.id]
         return made
 
     def top1(data: Dataset) -> float:

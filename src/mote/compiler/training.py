@@ -11,7 +11,10 @@ from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
 from mote.graph import Graph
 from mote.graph.tensor import Array
+from mote.graph.types import DType
+from mote.ops.elementwise.quantize import quantized
 from mote.passes.training.backward import Loss
+from mote.passes.training.integer_losses import quantized_output
 from mote.passes.training.samples import Samples
 from mote.passes.training.spec import Learner, Spec, parsed
 from mote.passes.training.trained import default_loss, trained
@@ -44,9 +47,11 @@ def _classes(data: Dataset, labels: Array) -> list[Array]:
 
 
 def _targets(graph: Graph, data: Dataset, labels: Array) -> list[Array]:
-    output = graph.tensors[graph.outputs[0]]
+    """Values of the first output, quantized where that is int8."""
+    output = quantized_output(graph)
     if labels.size != len(labels) * output.size:
         remedy = "give as many for each sample, or loss=softmax_cross_entropy for classes"
         reason = f"a label has {labels.size // max(len(labels), 1)} values, and output '{output.name}' {output.size}"
         raise MoteError(reason, where=data.where, remedy=remedy)
-    return list(labels.astype(np.float32).reshape(-1, *output.shape))
+    targets = labels.astype(np.float32).reshape(-1, *output.shape)
+    return list(quantized(targets, output) if output.dtype == DType.INT8 else targets)

@@ -14,7 +14,7 @@ from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.channels import in_parts
 from mote.passes.training.choice import chosen
 from mote.passes.training.integer_backward import integer_training_graph
-from tests.passes.training.test_integer_backward import CLASSES, SGD, network, samples, step_of
+from tests.passes.training.test_integer_backward import CLASSES, CLASSIFIER, SGD, network, samples, step_of
 
 
 def first(graph: Graph, kind: type[Op]) -> Op:
@@ -47,7 +47,7 @@ def test_only_the_channels_that_are_named_learn() -> None:
     choice = chosen(graph, [f"{number}[1:3]", f"{number}[bias]"])
     shapes = sorted(choice.graph.tensors[i].shape for i in choice.constants)
     assert shapes == [(1,), (2,), (2, 3, 3, 3), (3,)]
-    made = integer_training_graph(choice.graph, choice.constants, SGD, samples(graph, CLASSES))
+    made = integer_training_graph(choice.graph, choice.constants, CLASSIFIER.loss, SGD, samples(graph, CLASSES))
     assert [op.kind for op in step_of(made).ops].count("CONV_2D_STEP") == 1
 
 

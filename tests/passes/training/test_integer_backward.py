@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from unittest.mock import patch
 
 import numpy as np
@@ -15,13 +15,15 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import StateRole
 from mote.ops.control.control_flow import If
-from mote.ops.elementwise.quantize import dequantized
+from mote.ops.elementwise.quantize import dequantized, quantized
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.passes.training import gradient_ranges
-from mote.passes.training.backward import with_gradients
+from mote.passes.training.backward import Loss, training_graph, with_gradients
+from mote.passes.training.gradient_ranges import in_floats
 from mote.passes.training.integer_backward import IntegerBackward, IntegerSgd, integer_training_graph
+from mote.passes.training.integer_losses import integer_loss, quantized_output
 from mote.passes.training.labelled import labelled, told
-from mote.passes.training.logits import logits_of
+from mote.passes.training.optimizers import Sgd
 from mote.passes.training.samples import Samples
 from tests.features.postprocess.scored import in_c, streamed
 from tests.helpers.network import Net
@@ -48,6 +50,27 @@ def network() -> Graph:
     x = net.pool(net.conv(net.conv(x, 7, 3), 7, 3, stride=2), 2, stride=1)
     x = net.fully_connected(net.fully_connected(net.mean(x), 8), CLASSES)
     return tflite.parse(net.finish(net.op("SOFTMAX", [x], quant=(1 / 256, -128), beta=1.0)), "network")
+
+
+def autoencoder(edges: bool = True) -> Graph:
+    """Layers that are narrow in the middle; with floats at both edges."""
+    net, quant = Net(5), (0.05, 3)
+    x = net.input(1, 16, quant=(None, 0) if edges else quant)
+    x = net.op("QUANTIZE", [x], quant=quant) if edges else x
+    for units in (12, 4, 12):
+        x = net.moved("RELU", [net.fully_connected(x, units)])
+    x = net.fully_connected(x, 16, quant=(0.04, -7))
+    x = net.op("DEQUANTIZE", [x], quant=(None, 0)) if edges else x
+    return tflite.parse(net.finish(x), "autoencoder")
+
+
+def normal(graph: Graph, count: int) -> Samples:
+    """Vectors along two directions, and what the autoencoder should make of them: the same."""
+    rng, output = np.random.default_rng(1), quantized_output(graph)
+    x = (rng.normal(size=(count, 1, 2)) @ rng.normal(size=(2, 16))).astype(np.float32)
+    given = graph.tensors[graph.inputs[0]]
+    inputs = x if given.dtype.real else quantized(x, given)
+    return Samples([{given.id: v} for v in inputs], list(quantized(x, output)))
 
 
 def constants(graph: Graph, first: int = 1) -> set[int]:
@@ -82,44 +105,73 @@ def watched(graph: Graph) -> Graph:
     return replace(program, outputs=(*program.outputs, *learned)).verify()
 
 
+@dataclass(frozen=True)
+class Task:
+    """A model, the loss that it learns by, and samples of it."""
+
+    model: Callable[[], Graph]
+    loss: Loss
+    samples: Callable[[Graph, int], Samples]
+    gradients: int = 0
+    """How many tensors have gradients, at least."""
+
+
+CLASSIFIER = Task(network, Loss.SOFTMAX_CROSS_ENTROPY, samples, 15)
+REGRESSION = Task(autoencoder, Loss.MEAN_SQUARED_ERROR, normal, 6)
+
+
 @pytest.mark.parametrize("first", [1, 2])
-def test_gradients_are_those_of_float32(first: int) -> None:
+@pytest.mark.parametrize("task", [CLASSIFIER, REGRESSION])
+def test_gradients_are_those_of_float32(task: Task, first: int) -> None:
     """In float32 they are PyTorch's: `test_gradients.py`."""
-    graph = network()
-    learned, given = constants(graph, first), samples(graph, CLASSES)
+    graph = task.model()
+    learned, given = constants(graph, first), task.samples(graph, CLASSES)
     walks: list[IntegerBackward] = []
     run = IntegerBackward.run
     with patch.object(IntegerBackward, "run", lambda self, *of: (walks.append(self), run(self, *of))[1]):
-        integers = integer_training_graph(graph, learned, SGD, given)
+        integers = integer_training_graph(graph, learned, task.loss, SGD, given)
     with patch.object(gradient_ranges, "with_gradients", wraps=with_gradients) as made:
-        gradient_ranges.gradient_scales(graph, learned, logits_of(graph), given)
+        gradient_ranges.gradient_scales(graph, learned, integer_loss(graph, task.loss), given)
         reals, of_reals = with_gradients(*made.call_args.args)
     walked = {t: gradient for t, gradient in walks[0].complete.items() if t not in learned}
     cosines: dict[int, list[float]] = {t: [] for t in walked}
     for x, label in zip(given.inputs, given.labels, strict=True):
-        both = [_gradients(g, graph, x, label) for g in (integers, reals)]
+        real = label if label.dtype == np.int32 else dequantized(label, quantized_output(graph))
+        both = _gradients(integers, integers.evaluate(x), label), _gradients(reals, _reals(graph, x), real)
         for t, at in walked.items():
             a, b = dequantized(both[0][at], step_of(integers).tensors[at]).reshape(-1), both[1][of_reals[t]].reshape(-1)
             cosines[t].append(float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b) + 1e-30)))
     assert {t for t, own in cosines.items() if np.mean(own) < LIKE} == set()
-    assert len(cosines) > 15
+    assert len(cosines) > task.gradients
 
 
-def _gradients(training: Graph, model: Graph, x: Mapping[int, Array], label: Array) -> dict[int, Array]:
-    """All tensors of a step, from the activations of the int8 model."""
-    exact = training.evaluate(x) if training.tensors[training.inputs[0]].dtype == "int8" else model.evaluate(x)
-    real = training.tensors[training.inputs[0]].dtype != "int8"
-    known = {i: dequantized(v, model.tensors[i]) if real and i in model.tensors else v for i, v in exact.items()}
-    given = {s.before: s.initial for s in training.states} | known | told(training, label)
+def _reals(graph: Graph, x: Mapping[int, Array]) -> dict[int, Array]:
+    """The activations of an int8 model in float32."""
+    tensors = graph.tensors
+    return {i: v if tensors[i].dtype.real else dequantized(v, tensors[i]) for i, v in graph.evaluate(x).items()}
+
+
+def _gradients(training: Graph, known: Mapping[int, Array], right: Array) -> dict[int, Array]:
+    """All tensors of a step, from some activations."""
+    given = {s.before: s.initial for s in training.states} | known | told(training, right)
     step = step_of(training)
     return step.evaluate({i: given[i] for i in step.inputs})
 
 
-@pytest.mark.parametrize("target, first", [("host", 2), ("cortex-m4", 1), ("cortex-m55", 1)])
-def test_c_learns_the_bits_of_the_reference(target: str, first: int) -> None:
-    graph = network()
-    training = integer_training_graph(graph, constants(graph, first), SGD, samples(graph, CLASSES))
-    program, given = watched(training), steps(training, samples(graph, 8))
+@pytest.mark.parametrize(
+    "task, target, first",
+    [
+        (CLASSIFIER, "host", 2),
+        (CLASSIFIER, "cortex-m4", 1),
+        (CLASSIFIER, "cortex-m55", 1),
+        (REGRESSION, "host", 1),
+        (REGRESSION, "cortex-m4", 2),
+    ],
+)
+def test_c_learns_the_bits_of_the_reference(task: Task, target: str, first: int) -> None:
+    graph = task.model()
+    training = integer_training_graph(graph, constants(graph, first), task.loss, SGD, task.samples(graph, CLASSES))
+    program, given = watched(training), steps(training, task.samples(graph, 8))
     made = in_c(program, given, target if target == "host" else emulated(target))
     for wanted, got in zip(streamed(program, given), made, strict=True):
         for t, x, y in zip(program.outputs, wanted, got, strict=True):
@@ -129,7 +181,7 @@ def test_c_learns_the_bits_of_the_reference(target: str, first: int) -> None:
 def test_it_learns() -> None:
     """A few random images and their labels by heart."""
     graph = network()
-    training = integer_training_graph(graph, constants(graph), SGD, samples(graph, CLASSES))
+    training = integer_training_graph(graph, constants(graph), CLASSIFIER.loss, SGD, samples(graph, CLASSES))
     given = steps(training, samples(graph, 60))
     label = next(iter(told(training, np.zeros(1, np.int32))))
     scores = [values[0].reshape(-1) for values in streamed(labelled(training), given)]
@@ -137,10 +189,27 @@ def test_it_learns() -> None:
     assert sum(right[-CLASSES:]) >= CLASSES - 1 > sum(right[:CLASSES])
 
 
+@pytest.mark.parametrize("first", [1, 2])
+def test_errors_fall_as_in_float32(first: int) -> None:
+    """A few vectors again and again."""
+    graph, epochs, rate = autoencoder(edges=False), 5, 0.1
+    learned, few, loss = constants(graph, first), normal(graph, 10), integer_loss(graph, REGRESSION.loss)
+    right = [dequantized(target, loss.tensor) for target in few.labels]
+    integers = integer_training_graph(graph, learned, loss.kind, IntegerSgd(rate), few)
+    reals = training_graph(in_floats(graph, loss), learned, loss.kind, Sgd(learning_rate=rate))
+    codes = [{**x, **told(integers, target)} for x, target in zip(few.inputs, few.labels, strict=True)]
+    exact = [{**_reals(graph, x), **told(reals, target)} for x, target in zip(few.inputs, right, strict=True)]
+    made = [dequantized(values[0], loss.tensor) for values in streamed(labelled(integers), codes * epochs)]
+    wanted = [values[0] for values in streamed(labelled(reals), exact * epochs)]
+    own, other = (np.square(np.stack(x) - right * epochs).reshape(epochs, -1).mean(axis=1) for x in (made, wanted))
+    np.testing.assert_allclose(own, other, rtol=0.1)
+    assert own[-1] < 0.7 * own[0]
+
+
 def test_the_last_layer_needs_no_samples() -> None:
     graph = network()
     last = [op for op in graph.ops if isinstance(op, FullyConnected)][-1]
-    made = integer_training_graph(graph, last.inputs[1:], SGD)
+    made = integer_training_graph(graph, last.inputs[1:], CLASSIFIER.loss, SGD)
     assert [op.kind for op in step_of(made).ops].count("CONV_2D_STEP") == 1
     assert [s.role for s in made.states].count(StateRole.LEARNED) == 2
 
@@ -148,15 +217,15 @@ def test_the_last_layer_needs_no_samples() -> None:
 def test_what_cannot_learn() -> None:
     graph = network()
     with pytest.raises(MoteError) as caught:
-        integer_training_graph(graph, constants(graph), SGD)
+        integer_training_graph(graph, constants(graph), CLASSIFIER.loss, SGD)
     assert "scales of int8 gradients" in caught.value.reason and "--train-data" in caught.value.remedy
     wrong = Samples(samples(graph, 1).inputs, [np.array([CLASSES], np.int32)])
     with pytest.raises(MoteError) as caught:
-        integer_training_graph(graph, constants(graph), SGD, wrong)
+        integer_training_graph(graph, constants(graph), CLASSIFIER.loss, SGD, wrong)
     assert caught.value.reason == f"label {CLASSES} is none of the model's {CLASSES} classes"
     net = Net(0)
     x = net.op("LOGISTIC", [net.conv(net.input(1, 4, 4, 2), 3)], quant=(1 / 256, -128))
     model = tflite.parse(net.finish(net.fully_connected(net.mean(x), CLASSES)), "model")
     with pytest.raises(MoteError) as caught:
-        integer_training_graph(model, constants(model), SGD, samples(model, 2))
+        integer_training_graph(model, constants(model), CLASSIFIER.loss, SGD, samples(model, 2))
     assert caught.value.reason == "there is no int8 gradient of LOGISTIC" and "LOGISTIC" in caught.value.where

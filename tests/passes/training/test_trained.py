@@ -73,8 +73,10 @@ def test_losses_are_those_of_what_the_model_computes() -> None:
     assert default_loss(network(outputs=1)) is Loss.MEAN_SQUARED_ERROR
     for graph in (network(), network(softmax=True), network("int8", softmax=True, edges=True)):
         assert default_loss(graph) is Loss.SOFTMAX_CROSS_ENTROPY
-    stated = trained(network(), parsed("last:loss=mean_squared_error"))
-    assert StateRole.TARGET in {s.role for s in stated.states}
+    for graph in (network(), network("int8"), network("int8", edges=True)):
+        stated = trained(graph, parsed("last:loss=mean_squared_error"))
+        (target,) = (s.initial for s in stated.states if s.role is StateRole.TARGET)
+        assert {target.dtype.name} <= learned(stated)
 
 
 def test_settings_are_those_of_the_optimizer() -> None:
@@ -98,8 +100,8 @@ def test_learners_are_another_builders() -> None:
         (network(), "last:optimizer=adam,momentum=0.9", "moments of its own"),
         (network("int8"), "last:optimizer=adam", "optimizer=adam"),
         (network("int8"), "last:accumulate=2", "accumulate=2"),
-        (network("int8"), "last:loss=mean_squared_error", "loss=mean_squared_error"),
-        (network("int8", outputs=1), "last", "no int8 logits"),
+        (network("int8"), "last:momentum=0.9", "momentum=0.9"),
+        (network("int8", outputs=1), "last:loss=softmax_cross_entropy", "no logits"),
         (network("int8"), "0", "samples"),
         (network(), "prototype", "float32"),
     ],

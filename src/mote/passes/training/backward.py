@@ -47,7 +47,7 @@ def with_gradients(
     """The graph of training, and the gradients of the model's tensors in it, by these."""
     check_learned(graph, learned, DType.FLOAT32)
     t = Tape(graph)
-    task = Supervision(t, graph, _known(loss))
+    task = Supervision(t, graph, known_loss(loss))
     rate = t.tensor("learning_rate", (1,))
     step = t.tensor("step", (1,), DType.INT32) if optimizer.counts else ABSENT
     walk = Backward(graph, t, frozenset(learned), optimizer, (rate, step))
@@ -108,7 +108,8 @@ class Backward(BackwardWalk):
         self.optimizer.update(self.tape, weights, gradient, self.rate, self.step)
 
 
-def _known(loss: str) -> Loss:
+def known_loss(loss: str) -> Loss:
+    """The loss with a name."""
     try:
         return Loss(loss)
     except ValueError:

@@ -17,29 +17,29 @@ from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.control.control_flow import If
 from mote.ops.elementwise.quantize import dequantized
 from mote.ops.training.integer.losses import LARGEST
-from mote.passes.training.backward import Loss, with_gradients
+from mote.passes.training.backward import with_gradients
+from mote.passes.training.integer_losses import IntegerLoss
 from mote.passes.training.labelled import told
-from mote.passes.training.logits import Logits
 from mote.passes.training.optimizers import Sgd
 from mote.passes.training.samples import Samples
 
 MEASURED = 64
 """The samples that scales are measured on."""
 LEAST = 1e-12
-"""The least share of other classes that is learned from, and the least gradient that a scale is made for."""
+"""The least size of a loss that is learned from, and the least gradient that a scale is made for."""
 
 
-def gradient_scales(graph: Graph, learned: Collection[int], logits: Logits, samples: Samples) -> dict[int, float]:
+def gradient_scales(graph: Graph, learned: Collection[int], loss: IntegerLoss, samples: Samples) -> dict[int, float]:
     """The scale of the gradient of each tensor that leads to something that learns: the largest gradient of a sample
     over 127, on average over some of the samples. The largest of a few samples are cut off, so that those of most are
     not lost in rounding."""
     samples, peaks = samples.few(MEASURED), defaultdict[int, list[float]](list)
-    gradients = float_gradients(graph, learned, Loss.SOFTMAX_CROSS_ENTROPY, samples, logits)
-    for (exact, own), label in zip(gradients, samples.labels, strict=True):
-        share = 1 - logits.probability(exact, int(label.reshape(-1)[0]))
-        if share > LEAST:
+    gradients = float_gradients(graph, learned, loss.kind, samples, loss)
+    for (exact, own), right in zip(gradients, samples.labels, strict=True):
+        size = loss.size(exact, right)
+        if size > LEAST:
             for tensor, gradient in own.items():
-                peaks[tensor].append(float(np.abs(gradient).max()) / share)
+                peaks[tensor].append(float(np.abs(gradient).max()) / size)
     return {
         t: max(float(np.mean(peaks[t] or [0.0])), LEAST) / LARGEST
         for t, tensor in graph.tensors.items()
@@ -48,18 +48,18 @@ def gradient_scales(graph: Graph, learned: Collection[int], logits: Logits, samp
 
 
 def float_gradients(
-    graph: Graph, learned: Collection[int], loss: str, samples: Samples, logits: Logits | None = None
+    graph: Graph, learned: Collection[int], loss: str, samples: Samples, integer: IntegerLoss | None = None
 ) -> Iterator[tuple[Mapping[int, Array], Mapping[int, Array]]]:
     """For each sample the activations of a model, and the float32 gradients of its tensors, also of the constants
-    `learned`. An int8 model has `logits`: gradients are computed from its own activations."""
-    real = graph if logits is None else in_floats(graph, logits)
+    `learned`. An int8 model has an `integer` loss: gradients are computed from its own activations."""
+    real = graph if integer is None else in_floats(graph, integer)
     training, gradients = with_gradients(real, learned, loss, Sgd(learning_rate=1.0))
     step = next(op.branches[0] for op in training.ops if isinstance(op, If))
     initial = {s.before: s.initial for s in training.states}
     for inputs, right in zip(samples.inputs, samples.labels, strict=True):
-        _check_label(right, graph, logits)
+        _check_label(right, graph, integer)
         exact = graph.evaluate(inputs)
-        given = initial | dict(told(training, right)) | _reals(graph, step.inputs, exact)
+        given = initial | dict(told(training, _real(right, integer))) | _reals(graph, step.inputs, exact)
         values = step.evaluate({i: given[i] for i in step.inputs})
         yield exact, {tensor: values[gradient] for tensor, gradient in gradients.items()}
 
@@ -73,12 +73,17 @@ def bias_quantization(graph: Graph, bias: int) -> Quantization:
     return Quantization(scale.astype(np.float32), np.zeros(scale.size, np.int64))
 
 
-def _check_label(label: Array, graph: Graph, logits: Logits | None) -> None:
+def _check_label(label: Array, graph: Graph, integer: IntegerLoss | None) -> None:
     """Refuse classes that the model does not have."""
-    classes = graph.tensors[graph.outputs[0]].channels if logits is None else logits.tensor.size
+    classes = graph.tensors[graph.outputs[0]].channels if integer is None else integer.tensor.size
     if label.dtype == np.int32 and not 0 <= label.max() < classes:
         reason = f"label {label.max()} is none of the model's {classes} classes"
         raise MoteError(reason, where="option train_data", remedy=f"give labels from 0 to {classes - 1}")
+
+
+def _real(right: Array, integer: IntegerLoss | None) -> Array:
+    """A label, or a target in float32."""
+    return right if integer is None or right.dtype != np.int8 else dequantized(right, integer.tensor)
 
 
 def _reals(graph: Graph, tensors: Sequence[int], exact: Mapping[int, Array]) -> dict[int, Array]:
@@ -87,10 +92,10 @@ def _reals(graph: Graph, tensors: Sequence[int], exact: Mapping[int, Array]) -> 
     return {i: exact[i] if t.dtype.real else dequantized(exact[i], t) for i, t in known.items()}
 
 
-def in_floats(graph: Graph, logits: Logits) -> Graph:
+def in_floats(graph: Graph, loss: IntegerLoss) -> Graph:
     """The graph with the same operators over float32 tensors, ending where the loss judges."""
     tensors = {i: _in_float(graph, t) for i, t in graph.tensors.items()}
-    return replace(graph, outputs=(logits.classified,)).with_ops(graph.ops, tensors.values())
+    return replace(graph, outputs=(loss.output,)).with_ops(graph.ops, tensors.values())
 
 
 def _in_float(graph: Graph, t: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
-"""The graph of a step of integer training: an int8 classifier, the cross entropy of its logits, int8 gradients back to
-the earliest layer that learns, and steps of int8 weights and int32 biases, which are rounded stochastically."""
+"""The graph of a step of integer training: an int8 model, its loss, int8 gradients back to the earliest layer that
+learns, and steps of int8 weights and int32 biases, which are rounded stochastically."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from mote.graph import Graph, Op, State
 from mote.graph.types import DType, StateRole
 from mote.ops.common import BIAS
 from mote.ops.matrix.fully_connected import FullyConnected
-from mote.ops.training.integer.losses import LARGEST, CrossEntropyGradient, CrossEntropyStep
 from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep, IntegerStep
 from mote.ops.training.integer.sums import GradientSums
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.gradient_ranges import bias_quantization, gradient_scales
-from mote.passes.training.integer_gradients import RULES, IntegerTape, before_activation, symmetric
-from mote.passes.training.label import label, labelled
-from mote.passes.training.logits import Logits, logits_of
+from mote.passes.training.integer_gradients import RULES, IntegerTape, before_activation
+from mote.passes.training.integer_losses import IntegerLoss, integer_loss
+from mote.passes.training.label import labelled
 from mote.passes.training.optimizers import counted
 from mote.passes.training.samples import Samples
 from mote.passes.training.walk import BackwardWalk, check_learned
@@ -41,29 +40,26 @@ class IntegerSgd:
 
 
 def integer_training_graph(
-    graph: Graph, learned: Collection[int], settings: IntegerSgd, samples: Samples | None = None
+    graph: Graph, learned: Collection[int], loss: str, settings: IntegerSgd, samples: Samples | None = None
 ) -> Graph:
-    """An int8 classifier with a step of training behind it, in which the constants `learned` (ids of int8 weights and
+    """An int8 model with a step of training behind it, in which the constants `learned` (ids of int8 weights and
     int32 biases) are states.
 
-    As `training_graph` for float32: the step is run where the state of role LABEL is a class. Its gradients have scales
-    that are measured on `samples`, which only models need of which more than the last layer learns.
+    As `training_graph` for float32, but that targets are int8 as the model's int8 output is. Gradients have scales that
+    are measured on `samples`, which only models need of which more than the last layer learns.
     """
     check_learned(graph, learned, DType.INT8, DType.INT32)
     _check_readers(graph, learned)
-    logits = logits_of(graph)
-    t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, logits, samples))
-    told = label(t)
+    judge = integer_loss(graph, loss)
+    t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, judge, samples))
     rate, step = t.tensor("learning_rate", (1,)), t.tensor("step", (1,), DType.INT32)
-    of_loss = symmetric(logits.beta / LARGEST)
-    gradient = t.one(CrossEntropyGradient, [logits.tensor.id, told], "cross_entropy", quant=of_loss, beta=logits.beta)
-    size = t.one(CrossEntropyStep, [logits.tensor.id, told, rate], "step", dtype=DType.INT32, beta=logits.beta)
-    IntegerBackward(graph, t, settings.seed, (size, step)).run(logits.tensor.id, gradient)
+    judged = judge.added(t, rate)
+    IntegerBackward(graph, t, settings.seed, (judged.size, step)).run(judge.tensor.id, judged.gradient)
     t.at = None
     counted(t, step)
     rates = State(rate, rate, np.array([settings.learning_rate], np.float32), StateRole.RATE)
-    sample = labelled(t, told)
-    return t.finish(sample.condition, sample.back, [rates, sample.state])
+    sample = labelled(t, judged.label)
+    return t.finish(sample.condition, sample.back, [rates, *judged.states, sample.state])
 
 
 class IntegerBackward(BackwardWalk):
@@ -128,9 +124,9 @@ def _check_readers(graph: Graph, learned: Collection[int]) -> None:
             )
 
 
-def _scales(graph: Graph, learned: Collection[int], logits: Logits, samples: Samples | None) -> Mapping[int, float]:
-    """The scales of gradients: those of the logits are known, others are measured."""
-    if all(graph.consumers[i][0].outputs == (logits.tensor.id,) for i in learned):
+def _scales(graph: Graph, learned: Collection[int], loss: IntegerLoss, samples: Samples | None) -> Mapping[int, float]:
+    """The scales of gradients: that of what the loss judges is known, others are measured."""
+    if all(graph.consumers[i][0].outputs == (loss.tensor.id,) for i in learned):
         return {}
     if samples is None or len(samples) == 0:
         raise MoteError(
@@ -138,4 +134,4 @@ def _scales(graph: Graph, learned: Collection[int], logits: Logits, samples: Sam
             where=f"graph '{graph.name}'",
             remedy="give samples with labels: --train-data",
         )
-    return gradient_scales(graph, learned, logits, samples)
+    return gradient_scales(graph, learned, loss, samples)

@@ -12,7 +12,7 @@ from mote.graph import Graph, Op
 from mote.graph.types import DType
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.gradient_ranges import float_gradients
-from mote.passes.training.logits import logits_of
+from mote.passes.training.integer_losses import integer_loss
 from mote.passes.training.samples import Samples
 
 Gains = NDArray[np.float64]
@@ -31,7 +31,7 @@ def gains(graph: Graph, constants: Collection[int], loss: str, samples: Samples)
     samples = samples.few(MEASURED)
     integers = any(graph.tensors[i].dtype != DType.FLOAT32 for i in constants)
     sums: list[dict[int, NDArray[np.float64]]] = [{}, {}]
-    made = float_gradients(graph, constants, loss, samples, logits_of(graph) if integers else None)
+    made = float_gradients(graph, constants, loss, samples, integer_loss(graph, loss) if integers else None)
     for number, (_, gradients) in enumerate(made):
         own = sums[number % 2]
         for i in constants:

@@ -36,27 +36,24 @@ def trained(graph: Graph, spec: Spec, samples: Samples | None = None) -> Graph:
 def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings, samples: Samples | None) -> Graph:
     """A model whose constants `learned` change by their gradients."""
     kinds = {graph.tensors[i].dtype for i in learned}
+    loss = settings.loss or default_loss(graph)
     if DType.FLOAT32 not in kinds:
-        return integer_training_graph(graph, learned, _integer_sgd(settings), samples)
+        return integer_training_graph(graph, learned, loss, _integer_sgd(settings), samples)
     if len(kinds) > 1:
         shown = ", ".join(sorted(kinds))
         remedy = "choose layers of one type: those of float32, or quantized ones"
         raise MoteError(f"weights of {shown} cannot learn together", where=WHERE, remedy=remedy)
-    return training_graph(graph, learned, settings.loss or default_loss(graph), optimizer(settings))
+    return training_graph(graph, learned, loss, optimizer(settings))
 
 
 def _integer_sgd(settings: StepSettings) -> IntegerSgd:
     """The settings of int8 layers, for which some of those of float32 layers mean nothing."""
     usual = StepSettings(rate=settings.rate, seed=settings.seed)
-    for name in ("optimizer", "momentum", "decay", "accumulate", "loss"):
+    for name in ("optimizer", "momentum", "decay", "accumulate"):
         value = getattr(settings, name)
-        if value not in (getattr(usual, name), Loss.SOFTMAX_CROSS_ENTROPY):
-            raise MoteError(
-                f"int8 layers do not learn with {name}={value}: they take steps of SGD by the cross entropy of each"
-                " sample",
-                where=WHERE,
-                remedy="omit it, or train the float32 model",
-            )
+        if value != getattr(usual, name):
+            reason = f"int8 layers do not learn with {name}={value}: they take a step of SGD for each sample"
+            raise MoteError(reason, where=WHERE, remedy="omit it, or train the float32 model")
     return IntegerSgd(settings.learning_rate, settings.seed)
 
 

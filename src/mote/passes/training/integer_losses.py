@@ -1,0 +1,157 @@
+"""The losses of integer training: what they judge in an int8 model, and how their gradients are normalized, so that the
+largest element has the largest code. What that takes away is in the size of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mote.errors import MoteError
+from mote.graph import Graph, Op, State, Tensor
+from mote.graph.tensor import Array
+from mote.graph.types import DType, StateRole
+from mote.ops.elementwise.quantize import Dequantize, dequantized
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.training.integer.losses import (
+    LARGEST,
+    CrossEntropyGradient,
+    CrossEntropyStep,
+    MeanSquaredErrorGradient,
+    MeanSquaredErrorStep,
+)
+from mote.passes.training.backward import Loss, known_loss
+from mote.passes.training.integer_gradients import symmetric
+from mote.passes.training.label import label
+from mote.passes.training.tape import Tape
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a loss adds to a tape: tensors, and the states that say what is right beside the label."""
+
+    label: int
+    gradient: int
+    size: int
+    """The size of the step, times the learning rate."""
+    states: tuple[State, ...]
+
+
+@dataclass(frozen=True)
+class IntegerLoss:
+    """A loss of a model's first output."""
+
+    tensor: Tensor
+    """The int8 tensor that is judged."""
+    output: int
+    """The tensor that the same loss judges in float32."""
+    kind: ClassVar[Loss]
+    operators: ClassVar[tuple[type[Op], type[Op]]]
+    """Those of the normalized gradient and of the size of the step."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The attributes of both operators."""
+        return {}
+
+    @property
+    def scale(self) -> float:
+        """The scale of the normalized gradient."""
+        raise NotImplementedError
+
+    def size(self, values: Mapping[int, Array], right: Array) -> float:
+        """What the gradient of a sample is divided by, from the model's activations."""
+        raise NotImplementedError
+
+    def target(self, t: Tape) -> State | None:
+        """The state of what is right, where that is not the label."""
+        return None
+
+    def added(self, t: Tape, rate: int) -> Judged:
+        """The loss on a tape."""
+        given, state, (gradient, size) = label(t), self.target(t), self.operators
+        read = [self.tensor.id, given if state is None else state.before]
+        return Judged(
+            given,
+            t.one(gradient, read, self.kind, quant=symmetric(self.scale), **self.attributes),
+            t.one(size, [*read, rate], "step", dtype=DType.INT32, **self.attributes),
+            () if state is None else (state,),
+        )
+
+
+@dataclass(frozen=True)
+class IntegerCrossEntropy(IntegerLoss):
+    """The cross entropy of the softmax of logits, normalized by the share of the other classes."""
+
+    beta: float
+    kind = Loss.SOFTMAX_CROSS_ENTROPY
+    operators = CrossEntropyGradient, CrossEntropyStep
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {"beta": self.beta}
+
+    @property
+    def scale(self) -> float:
+        return self.beta / LARGEST
+
+    def size(self, values: Mapping[int, Array], right: Array) -> float:
+        z = self.beta * dequantized(values[self.tensor.id], self.tensor).reshape(-1).astype(np.float64)
+        e = np.exp(z - z.max())
+        return 1 - float(e[int(right.reshape(-1)[0])] / e.sum())
+
+
+@dataclass(frozen=True)
+class IntegerSquaredError(IntegerLoss):
+    """The mean squared error, normalized by the largest error in codes. Targets are quantized as the output is."""
+
+    kind = Loss.MEAN_SQUARED_ERROR
+    operators = MeanSquaredErrorGradient, MeanSquaredErrorStep
+
+    @property
+    def scale(self) -> float:
+        return 2 * self.tensor.scale / (LARGEST * self.tensor.size)
+
+    def size(self, values: Mapping[int, Array], right: Array) -> float:
+        return float(np.abs(values[self.tensor.id].astype(np.int64) - right).max())
+
+    def target(self, t: Tape) -> State:
+        shape = self.tensor.shape
+        target = t.tensor("target", shape, DType.INT8, quant=self.tensor.quant)
+        return State(target, target, np.zeros(shape, np.int8), StateRole.TARGET)
+
+
+def integer_loss(graph: Graph, kind: str) -> IntegerLoss:
+    """A loss of an int8 model: the squared error of its first output, or the cross entropy of the logits behind it."""
+    output = quantized_output(graph)
+    if known_loss(kind) is Loss.MEAN_SQUARED_ERROR:
+        return IntegerSquaredError(_int8(graph, output), output.id)
+    op = graph.producers.get(output.id)
+    tensor, beta = (before_floats(graph, op.inputs[0]), op.beta) if isinstance(op, Softmax) else (output, 1.0)
+    if tensor.size < 2 or tensor.size != tensor.channels:
+        reason = f"output '{tensor.name}' of {tensor.dtype} {tensor.shape} has no logits of one sample, 2 or more"
+        remedy = "train a classifier, with loss=mean_squared_error, the float32 model, or a learner without gradients"
+        raise MoteError(reason, where=f"graph '{graph.name}'", remedy=remedy)
+    return IntegerCrossEntropy(_int8(graph, tensor), output.id, beta)
+
+
+def quantized_output(graph: Graph) -> Tensor:
+    """A model's first output, before it is made floats."""
+    return before_floats(graph, graph.outputs[0])
+
+
+def before_floats(graph: Graph, tensor: int) -> Tensor:
+    """A tensor before it is made floats."""
+    while isinstance(op := graph.producers.get(tensor), Dequantize):
+        tensor = op.inputs[0]
+    return graph.tensors[tensor]
+
+
+def _int8(graph: Graph, t: Tensor) -> Tensor:
+    if t.dtype != DType.INT8:
+        reason = f"'{t.name}', which the loss judges, is {t.dtype}, and int8 layers learn"
+        remedy = "quantize the model's first output, train the float32 model, or a learner without gradients"
+        raise MoteError(reason, where=f"graph '{graph.name}'", remedy=remedy)
+    return t
