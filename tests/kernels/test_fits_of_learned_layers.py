@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from mote import targets
+from mote.kernels.armv7em.depthwise.depthwise_planar import planar_layout
+from mote.kernels.catalogue import candidates
+from mote.kernels.contract import View
 from mote.lower.program import Form
+from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.backward import Loss, training_graph
 from mote.passes.training.optimizers import Sgd
 from tests.helpers.support import examples
@@ -23,7 +28,12 @@ def cases() -> list[Case]:
     model = network()
     collection = Collection(each=1, features=(targets.load("cortex-m4").features,))
     collection.add(Learners((*BIASES, *WHOLE)).graph())
-    collection.add(Learners([layer for pair in PLANAR for _, layer in pair]).graph())
+    planar = Learners([layer for pair in PLANAR for _, layer in pair]).graph()
+    for op in planar.ops:
+        if isinstance(op, DepthwiseConv2D) and (layout := planar_layout(view := View(planar, (op,)))):
+            view = replace(view, reads=layout)
+            for packed in candidates(view, collection.features[0]):
+                collection.note(view, packed)
     optimizer = Sgd(learning_rate=0.1)
     collection.add(training_graph(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, optimizer))
     return [case for case in collection.cases if "learned" in case.kernel.name]

@@ -33,7 +33,8 @@ MOTE_NOINLINE int mote_depthwise_wide_fits(const mote_depthwise_wide_t *p, const
         return mote_depthwise_wide_fits(p, room, built, row, MOTE_WIDE_CONSTANTS_OF_##form); \
     }
 #define MOTE_WIDE_ONE_FITS(id, last, taps, weights, stride, form, s, row, ...) MOTE_WIDE_FITS(id, form, row, __VA_ARGS__)
-#define MOTE_WIDE_BLOCKS_FITS MOTE_WIDE_ONE_FITS
+#define MOTE_WIDE_BLOCKS_FITS(id, blocks, taps, weights, stride, form, s, row, ...) \
+    MOTE_WIDE_FITS(id, form, row, __VA_ARGS__)
 #define MOTE_WIDE_BOTH_FITS(id, blocks, last, taps, weights, stride, form, s, row, ...) \
     MOTE_WIDE_FITS(id, form, row, __VA_ARGS__)
 
