@@ -6,17 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from mote import targets
-from mote.kernels.armv7em.depthwise.depthwise_planar import planar_layout
-from mote.kernels.catalogue import candidates
+from mote.kernels.catalogue import candidates, wanted_layouts
 from mote.kernels.contract import View
 from mote.lower.program import Form
-from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.backward import Loss, training_graph
 from mote.passes.training.optimizers import Sgd
 from tests.helpers.support import examples
 from tests.kernels.learned_layers import Learners
 from tests.kernels.rooms import Case, Collection, Rooms
-from tests.kernels.test_learned_operands import BIASES, PLANAR, WHOLE
+from tests.kernels.test_learned_operands import BIASES, PLANAR, WHOLE, with_masks
 from tests.passes.training.test_backward import constants, network
 
 MUTANTS = examples(400, 130)
@@ -28,15 +26,16 @@ def cases() -> list[Case]:
     model = network()
     collection = Collection(each=1, features=(targets.load("cortex-m4").features,))
     collection.add(Learners((*BIASES, *WHOLE)).graph())
-    planar = Learners([layer for pair in PLANAR for _, layer in pair]).graph()
+    planar = with_masks(Learners([layer for pair in PLANAR for _, layer in pair]).graph())
     for op in planar.ops:
-        if isinstance(op, DepthwiseConv2D) and (layout := planar_layout(view := View(planar, (op,)))):
+        view, features = View(planar, (op,)), collection.features[0]
+        for layout in wanted_layouts(view, features):
             view = replace(view, reads=layout)
-            for packed in candidates(view, collection.features[0]):
+            for packed in candidates(view, features):
                 collection.note(view, packed)
     optimizer = Sgd(learning_rate=0.1)
     collection.add(training_graph(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, optimizer))
-    return [case for case in collection.cases if "learned" in case.kernel.name]
+    return [case for case in collection.cases if any(part in case.kernel.name for part in ("learned", "mask"))]
 
 
 def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
