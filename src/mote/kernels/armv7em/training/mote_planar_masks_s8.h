@@ -34,20 +34,45 @@ static inline uint32_t mote_planar_bits(uint32_t x, uint32_t least, uint32_t spa
     return found | bits >> 1;
 }
 
-/* Up to eight channels of a row: a byte for each pixel, `pitch` bytes apart. */
+/* Up to eight channels of four pixels. */
+static inline uint32_t mote_planar_bytes(const int8_t *from, int32_t line, int32_t channels, uint32_t least,
+                                         uint32_t span) {
+    uint32_t bits = 0;
+#define MOTE_PLANAR_CHANNEL \
+    bits = mote_planar_bits(*(const uint32_t *)(const void *)from, least, span, bits); \
+    from += line;
+    if (channels == 8) {
+        MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL
+        MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL
+        return bits;
+    }
+    for (int32_t c = channels; c > 0; c--) {
+        MOTE_PLANAR_CHANNEL
+    }
+#undef MOTE_PLANAR_CHANNEL
+    return bits >> (8 - channels);
+}
+
+/* Up to eight channels of a row: a byte for each pixel, `pitch` bytes apart. Pixels lie in the order 0, 2, 1, 3. */
 static inline void mote_planar_mask_channels(const mote_planar_mask_s8_t *p, const int8_t *in, int32_t channels,
                                              uint32_t least, uint32_t span, int32_t pitch, uint8_t *out) {
-    for (int32_t x = -(p->before & 3); x < p->width; x += 4) {
-        const int8_t *from = in + p->before + x;
-        uint32_t bits = 0;
-        for (int32_t c = channels; c > 0; c--, from += p->line) {
-            bits = mote_planar_bits(*(const uint32_t *)(const void *)from, least, span, bits);
+    const int32_t width = p->width;
+    int32_t x = -(p->before & 3);
+    int32_t at = x * pitch;
+    in += p->before + x;
+    for (; x < width; x += 4, in += 4, at += 4 * pitch) {
+        const uint32_t bits = mote_planar_bytes(in, p->line, channels, least, span);
+        if (x >= 0) {
+            out[at] = (uint8_t)bits;
         }
-        bits >>= 8 - channels;
-        for (int32_t i = 0; i < 4; i++) { /* pixels lie in the order 0, 2, 1, 3 */
-            if (x + i >= 0 && x + i < p->width) {
-                out[(x + i) * pitch] = (uint8_t)(bits >> ((i & 1) << 4 | (i & 2) << 2));
-            }
+        if (x >= -1 && x + 1 < width) {
+            out[at + pitch] = (uint8_t)(bits >> 16);
+        }
+        if (x >= -2 && x + 2 < width) {
+            out[at + 2 * pitch] = (uint8_t)(bits >> 8);
+        }
+        if (x + 3 < width) {
+            out[at + 3 * pitch] = (uint8_t)(bits >> 24);
         }
     }
 }
