@@ -17,6 +17,8 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import StateRole
+from mote.ops.elementwise.quantize import quantized
+from mote.passes.training.integer_losses import quantized_output
 from mote.passes.training.labelled import loss_of, told
 from tests.deploy.update.update_bench import NO_LEAKS, SANITIZED
 from tests.emit.c.test_project import FLAGS, compiler_or_skip, run
@@ -153,6 +155,59 @@ def test_instances_of_the_class_learn_apart(tmp_path: Path) -> None:
     cpp = [compiler_or_skip("g++"), "-std=c++17", "-Wall", "-Wextra", "-Werror"]
     run([*cpp, "use.cpp", "net.o", "-o", "use", "-lm"], tmp_path)
     run(["./use"], tmp_path)
+
+
+TARGETS = """\
+#include "net.hpp"
+#include "samples.h"
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#define REQUIRE(fact) do { if (!(fact)) { std::printf("line %d: %s\\n", __LINE__, #fact); return 1; } } while (0)
+using mote::status;
+int main() {
+    mote::net_model net;
+    const int8_t few[1] = {0};
+    REQUIRE(net.train_target(few) == status::bad_size && net_train_target(NULL) == MOTE_BAD_STATE);
+    REQUIRE(net.quantize_target(NAN) == -7 && net.quantize_target(1e9f) == 127 && net.quantize_target(-1e9f) == -128);
+    for (int i = 0; i < SAMPLES; i++) {
+        int8_t target[3];
+        for (int k = 0; k < 3; k++) target[k] = net.quantize_target(right[i][k]);
+        std::memcpy(net_input(), samples[i], NET_INPUT_BYTES);
+        REQUIRE(net.train_target(target) == status::ok);
+        std::printf("%g %g %g\\n", net.output()[0], net.output()[1], net.output()[2]);
+    }
+    return net.train_end() == status::ok ? 0 : 1;
+}
+"""
+
+
+def test_targets_of_int8_models_are_quantized(tmp_path: Path) -> None:
+    """Also where the output is a float: what it shows before each step are the reference's bits."""
+    net, rng = Net(6), np.random.default_rng(6)
+    x = net.fully_connected(net.fully_connected(net.input(1, 5), 4), 3, quant=(0.04, -7))
+    graph, train = tflite.parse(net.finish(net.op("DEQUANTIZE", [x], quant=(None, 0))), "net"), "last:rate=0.5"
+    train += ",loss=mean_squared_error"
+    given, right = samples(graph, 8), rng.normal(size=(SAMPLES, 3)).astype(np.float32)
+    compiled(graph, "net", train, cpp=True).write(tmp_path)
+    header = f"enum {{ SAMPLES = {SAMPLES} }};\n" + defined("samples", given) + defined("right", right)
+    (tmp_path / "samples.h").write_text(header)
+    (tmp_path / "use.cpp").write_text(TARGETS)
+    run([compiler_or_skip("gcc"), *FLAGS, "-c", "net.c"], tmp_path)
+    run(
+        [compiler_or_skip("g++"), "-std=c++17", "-Wall", "-Wextra", "-Werror", "use.cpp", "net.o", "-o", "use"],
+        tmp_path,
+    )
+    done = subprocess.run(["./use"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = [[float(x) for x in line.split()] for line in done.stdout.splitlines()]
+    training, wanted, states = with_training(graph, train, ""), [], dict[int, Array]()
+    for x, target in zip(given, quantized(right, quantized_output(graph)), strict=True):
+        values = training.evaluate({graph.inputs[0]: x.reshape(1, 5), **states, **told(training, target.reshape(1, 3))})
+        states = training.carried(values)
+        wanted.append(values[graph.outputs[0]].reshape(-1))
+    np.testing.assert_allclose(made, wanted, rtol=1e-5)
+    assert not np.array_equal(made[0], made[SAMPLES // 2])
 
 
 PUSH = """\

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mote.emit.c.c import CFunction, Comment, Compound, Definition, Statement, loop, when
+from mote.emit.c.c import CFunction, Comment, Compound, Define, Definition, Noted, Statement, loop, when
 from mote.emit.c.model.handle import taken
 from mote.emit.c.model.ports import CPort
+from mote.graph import Tensor
 from mote.graph.types import DType
 from mote.ops.elementwise.quantize import QUANTIZED
 
@@ -29,12 +30,36 @@ def is_ranked(port: CPort) -> bool:
     )
 
 
+def quantization_macros(macro: str, t: Tensor) -> list[Definition]:
+    """The scale and the zero point of a tensor; nothing where it has none."""
+    if t.quant is None or t.dtype == DType.FLOAT32:
+        return []
+    scale = Define(f"{macro}_SCALE", f"{t.quant.scale[0]!s}f")
+    return [
+        Noted(scale, "real = scale * (q - zero_point)"),
+        Define(f"{macro}_ZERO_POINT", f"({t.zero_point})"),
+    ]
+
+
 def quantizing(port: CPort, *, whole: bool) -> list[Definition]:
     """The functions that quantize one float, and the whole input; not the latter where the caller has its memory."""
-    name, macro, t = port.named("quantize"), port.macro, port.tensor
+    name = port.named("quantize")
+    told = Comment(
+        "A float as an element of the input, rounded as LiteRT does: to the nearest, halves away from zero.\n"
+        "Numbers out of range become the least or the greatest element, NaN becomes that of 0."
+    )
+    return [
+        told,
+        quantizer(name, port.macro, port.element, port.tensor),
+        *(_quantizing_all(port, name) if whole else []),
+    ]
+
+
+def quantizer(name: str, macro: str, element: str, t: Tensor) -> CFunction:
+    """The function that quantizes one float, with the scale and zero point that macros have."""
     least, most = t.dtype.limits
-    one = CFunction(
-        f"static inline {port.element} {name}(float value)",
+    return CFunction(
+        f"static inline {element} {name}(float value)",
         [
             f"const float steps = value / {macro}_SCALE",
             "int32_t whole",
@@ -44,14 +69,9 @@ def quantizing(port: CPort, *, whole: bool) -> list[Definition]:
             when(f"steps >= {most - t.zero_point}.0f", f"return {most}"),
             "whole = (int32_t)steps",
             "rest = steps - (float)whole",
-            f"return ({port.element})(whole + (rest >= 0.5f ? 1 : rest <= -0.5f ? -1 : 0) + {macro}_ZERO_POINT)",
+            f"return ({element})(whole + (rest >= 0.5f ? 1 : rest <= -0.5f ? -1 : 0) + {macro}_ZERO_POINT)",
         ],
     )
-    told = Comment(
-        "A float as an element of the input, rounded as LiteRT does: to the nearest, halves away from zero.\n"
-        "Numbers out of range become the least or the greatest element, NaN becomes that of 0."
-    )
-    return [told, one, *(_quantizing_all(port, name) if whole else [])]
 
 
 def _quantizing_all(port: CPort, one: str) -> list[Definition]:

@@ -17,6 +17,7 @@ from mote.emit.c.model.conversions import (
     is_ranked,
     labelling,
     normalizing,
+    quantization_macros,
     quantizing,
     ranking,
 )
@@ -30,7 +31,6 @@ from mote.emit.c.options import CONSTANTS, RAMFUNC_SECTION, ProjectOptions, bann
 from mote.emit.c.values import ALIGN, brief, number, quoted, wrap
 from mote.graph import Tensor
 from mote.graph.io_order import model_shape
-from mote.graph.types import DType
 from mote.ops.control.control_flow import unbounded
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.targets import ALIGNED
@@ -366,20 +366,13 @@ def port_macros(port: CPort) -> list[Definition]:
     """Macros of an input or output."""
     t, macro = port.tensor, port.macro
     dims = ", ".join(map(str, t.shape)) or "1"
-    quantization: list[Definition] = []
-    if t.quant is not None and t.dtype != DType.FLOAT32:
-        scale = Define(f"{macro}_SCALE", f"{t.quant.scale[0]!s}f")
-        quantization = [
-            Noted(scale, "real = scale * (q - zero_point)"),
-            Define(f"{macro}_ZERO_POINT", f"({t.zero_point})"),
-        ]
     return [
         Comment(f"{brief(t.name)}: {t.dtype} [{dims}]{_lying(t)}"),
         Noted(Define(f"{macro}_SIZE", t.size), "elements"),
         Define(f"{macro}_BYTES", t.nbytes),
         Define(f"{macro}_SHAPE", f"{{{dims}}}"),
         Define(f"{macro}_RANK", max(len(t.shape), 1)),
-        *quantization,
+        *quantization_macros(macro, t),
         *_numbers(port),
         *_normalization(port),
         *_names(port),

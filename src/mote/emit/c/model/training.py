@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from mote.emit.c.c import BLANK, CFunction, Comment, Define, Definition, Noted, Statement, assign, call, loop, when
 from mote.emit.c.model import states
+from mote.emit.c.model.conversions import quantization_macros, quantizer
 from mote.emit.c.model.handle import called, handed, taken, variable
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.values import CTYPES, ConstantPool
-from mote.graph import State
+from mote.graph import State, Tensor
 from mote.graph.types import StateRole
 from mote.lower.values import class_count
 from mote.passes.training.labelled import loss_of
@@ -32,6 +33,12 @@ class Training:
     loss: State | None
     begun: tuple[State, ...]
     """States that begin anew with a session."""
+
+    @property
+    def codes(self) -> Tensor | None:
+        """The target, where its elements are quantized floats."""
+        target = None if self.target is None else self.plan.graph.tensors[self.target.before]
+        return None if target is None or target.quant is None else target
 
     @property
     def labels(self) -> int:
@@ -175,6 +182,8 @@ def declarations(own: Training, options: ProjectOptions) -> list[Definition]:
     if own.target is None:
         classes = Define(f"{macro}_TRAIN_CLASSES", own.classes)
         parts += [Noted(classes, f"labels are 0 to {own.classes - 1}"), BLANK]
+    if own.codes is not None:
+        parts += _quantizing(own.codes, options)
     parts += [
         Comment(_sample(own, options)),
         learning(own, options),
@@ -205,6 +214,16 @@ def declarations(own: Training, options: ProjectOptions) -> list[Definition]:
     return parts
 
 
+def _quantizing(target: Tensor, options: ProjectOptions) -> list[Definition]:
+    """The function that quantizes a value of the target, and the macros that it takes."""
+    name, macro = f"{options.name}_quantize_target", f"{options.name.upper()}_TARGET"
+    told = Comment(
+        "A float as an element of the target: to the nearest, halves away from zero. Numbers out of range become the\n"
+        "least or the greatest element, NaN becomes that of 0."
+    )
+    return [*quantization_macros(macro, target), told, quantizer(name, macro, CTYPES[target.dtype].name, target)]
+
+
 def _begun(own: Training, options: ProjectOptions) -> str:
     """The comment on the function that begins a session."""
     anew = "what the optimizer remembers is forgotten, what was learned stays."
@@ -224,7 +243,9 @@ def _sample(own: Training, options: ProjectOptions) -> str:
     what = "its label" if own.labels == 1 else f"the labels of its {own.labels} positions (-1 where none is known)"
     wrong = "a label is no class, or all are -1" if own.labels > 1 else "the label is no class"
     if own.target is not None:
-        what, wrong = f"the {own.target.initial.size} values that its output should have", "there is no target"
+        quantized = "" if own.codes is None else "quantized "
+        what = f"the {own.target.initial.size} {quantized}values that its output should have"
+        wrong = "there is no target"
     if own.plan.pushed:
         return (
             f"Learn the sample that is pushed next, from {what}: a step follows the inference that it completes,\n"
@@ -232,9 +253,10 @@ def _sample(own: Training, options: ProjectOptions) -> str:
             "that inference has begun."
         )
     return (
-        f"Learn the sample that is in the input, from {what}: an inference as {name}_run does it, whose outputs are\n"
-        f"those before the sample was learned, then the step. MOTE_BAD_STATE: {wrong}; nothing has changed.\n"
-        f"MOTE_BUSY: an inference was begun with step. {name}_run itself never learns."
+        f"Learn the sample that is in the input, from {what}:\n"
+        f"an inference as {name}_run does it, whose outputs are those before the sample was learned, then the step.\n"
+        f"MOTE_BAD_STATE: {wrong}; nothing has changed. MOTE_BUSY: an inference was begun with step.\n"
+        f"{name}_run itself never learns."
     )
 
 

@@ -379,11 +379,15 @@ def _learning(own: training.Training, options: ProjectOptions) -> list[str]:
     if own.target is not None:
         name, size = "train_target", own.target.initial.size
         element = CTYPES[own.plan.graph.tensors[own.target.before].dtype].name
-    return _method(
-        f"status {name}(view<const {element}> right)",
-        _sized(f"right.size() != {size}"),
-        _returned(options, f"as({_call(options, name, 'right.data()')})"),
-    )
+    quantize = f"return {options.name}_quantize_target(value);"
+    return [
+        *(_method(f"[[nodiscard]] static {element} quantize_target(float value)", quantize) if own.codes else []),
+        *_method(
+            f"status {name}(view<const {element}> right)",
+            _sized(f"right.size() != {size}"),
+            _returned(options, f"as({_call(options, name, 'right.data()')})"),
+        ),
+    ]
 
 
 def _learned(options: ProjectOptions) -> list[str]:
