@@ -137,11 +137,12 @@ def test_budgets_choose_before_training() -> None:
     assert 0 < learning.weights <= 40 and "rate=0.3" in learning.train
 
 
-def test_numbers_are_learned() -> None:
-    net = Net(1, "float32")
-    data = net.finish(net.fully_connected(net.input(1, 6), 2))
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_numbers_are_learned(dtype: str) -> None:
+    net, quant = Net(1, dtype), (None, 0) if dtype == "float32" else (0.03, 2)
+    data = net.finish(net.fully_connected(net.input(1, 6, quant=quant), 2, quant=quant))
     x = np.random.default_rng(2).normal(size=(30, 6)).astype(np.float32)
-    wanted = (x[:, :2] * 2 + 1).astype(np.float32)
+    wanted = (x[:, :2] / 2 + 1).astype(np.float32)
     found = evaluate(
         data, (x, wanted), train="last:rate=0.1,loss=mean_squared_error", train_data=(x, wanted), epochs=10
     )

@@ -53,13 +53,13 @@ def integer_training_graph(
     judge = integer_loss(graph, loss)
     t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, judge, samples))
     rate, step = t.tensor("learning_rate", (1,)), t.tensor("step", (1,), DType.INT32)
-    judged = judge.added(t, rate)
-    IntegerBackward(graph, t, settings.seed, (judged.size, step)).run(judge.tensor.id, judged.gradient)
+    task = judge.supervision(t, rate)
+    IntegerBackward(graph, t, settings.seed, (task.size, step)).run(judge.tensor.id, task.gradient)
     t.at = None
     counted(t, step)
     rates = State(rate, rate, np.array([settings.learning_rate], np.float32), StateRole.RATE)
-    sample = labelled(t, judged.label)
-    return t.finish(sample.condition, sample.back, [rates, *judged.states, sample.state])
+    sample = labelled(t, task.label)
+    return t.finish(sample.condition, sample.back, [rates, *task.states, sample.state])
 
 
 class IntegerBackward(BackwardWalk):

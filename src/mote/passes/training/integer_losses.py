@@ -29,8 +29,8 @@ from mote.passes.training.tape import Tape
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What a loss adds to a tape: tensors, and the states that say what is right beside the label."""
+class IntegerSupervision:
+    """A loss on a tape: its tensors, and the states that say what is right beside the label."""
 
     label: int
     gradient: int
@@ -62,18 +62,18 @@ class IntegerLoss:
         raise NotImplementedError
 
     def size(self, values: Mapping[int, Array], right: Array) -> float:
-        """What the gradient of a sample is divided by, from the model's activations."""
+        """The divisor of the gradient of a sample, from the model's activations."""
         raise NotImplementedError
 
     def target(self, t: Tape) -> State | None:
         """The state of what is right, where that is not the label."""
         return None
 
-    def added(self, t: Tape, rate: int) -> Judged:
-        """The loss on a tape."""
+    def supervision(self, t: Tape, rate: int) -> IntegerSupervision:
+        """Add the loss to a tape."""
         given, state, (gradient, size) = label(t), self.target(t), self.operators
         read = [self.tensor.id, given if state is None else state.before]
-        return Judged(
+        return IntegerSupervision(
             given,
             t.one(gradient, read, self.kind, quant=symmetric(self.scale), **self.attributes),
             t.one(size, [*read, rate], "step", dtype=DType.INT32, **self.attributes),
