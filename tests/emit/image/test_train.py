@@ -28,6 +28,7 @@ from mote.graph.tensor import Array
 from mote.graph.types import StateRole
 from mote.lower.program import Form
 from mote.passes.training.backward import Loss, training_graph
+from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.passes.training.labelled import told
 from mote.passes.training.optimizers import Adam, Sgd
 from mote.toolchain import Mode
@@ -41,6 +42,7 @@ from tests.kernels.learned_layers import Learners
 from tests.kernels.test_learned_operands import BIASES, WHOLE
 from tests.passes.training.test_backward import cases, constants, network
 from tests.passes.training.test_in_c import CURVE
+from tests.passes.training.test_integer_backward import REGRESSION
 
 
 def agree(made: Array, wanted: Array) -> None:
@@ -85,6 +87,16 @@ def test_float_models_learn(loss: Loss) -> None:
     trainer = Trainer.of(replace(training_graph(model, constants(model), loss, optimizer), name=loss))
     assert trainer.begin(optimizer.learning_rate) == OK
     learns(trainer, cases(model, classes, 6))
+
+
+def test_int8_models_learn_numbers() -> None:
+    """Targets are as many bytes as values."""
+    model = REGRESSION.model()
+    given, learned = REGRESSION.samples(model, 6), {i for op in model.ops for i in op.inputs[1:]}
+    graph = integer_training_graph(model, learned, REGRESSION.loss, IntegerSgd(0.02), given)
+    trainer = Trainer.of(replace(graph, name=REGRESSION.loss))
+    assert trainer.begin(0.02) == OK
+    learns(trainer, [(dict(x), target) for x, target in zip(given.inputs, given.labels, strict=True)])
 
 
 def test_layers_with_learned_operands() -> None:
