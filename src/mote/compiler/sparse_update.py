@@ -22,7 +22,7 @@ from mote.graph.types import DType, StateRole
 from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.choice import LAYERS, constants, on_the_way
-from mote.passes.training.sensitivity import Gains, gains
+from mote.passes.training.sensitivity import Gains, gains, reached
 from mote.passes.training.spec import WHERE, Auto, parsed, stated
 from mote.passes.training.trained import default_loss
 from mote.plan.plan import Plan
@@ -182,9 +182,14 @@ def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
 
 
 def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[CandidateToLearn]:
-    layers = [op for op in on_the_way(graph) if isinstance(op, LAYERS)]
+    loss = spec.loss or default_loss(graph)
+    behind = reached(graph, loss)
+    layers = [op for op in on_the_way(graph) if isinstance(op, LAYERS) and op in behind]
     learning = [i for op in layers for i in constants(graph, op) if _learns(graph, i)]
-    gained = gains(graph, learning, spec.loss or default_loss(graph), samples_of(graph, spec, settings.train_data))
+    if not learning:
+        remedy = "choose a learner without gradients: --train prototype"
+        raise MoteError("there is no gradient of any layer's weights", where=WHERE, remedy=remedy)
+    gained = gains(graph, learning, loss, samples_of(graph, spec, settings.train_data))
     for op in layers:
         layer = graph.layer_of(op)
         for i in op.inputs[BIAS:]:

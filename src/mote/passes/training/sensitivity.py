@@ -12,13 +12,29 @@ from mote.graph import Graph, Op
 from mote.graph.types import DType
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.gradient_ranges import float_gradients
-from mote.passes.training.integer_losses import integer_loss
+from mote.passes.training.gradients import RULES
+from mote.passes.training.integer_gradients import RULES as INTEGER_RULES
+from mote.passes.training.integer_losses import integer_loss, quantized_output
 from mote.passes.training.samples import Samples
 
 Gains = NDArray[np.float64]
 """The gain of each output channel."""
 LEAST_SAMPLES, MEASURED = 8, 256
 """The fewest samples that show a gain, and the most that are looked at."""
+
+
+def reached(graph: Graph, loss: str) -> list[Op]:
+    """The operators that gradients of a loss come to, in the order of the graph: those behind the last one that has no
+    gradient, in the types of the model."""
+    integers = graph.tensors[graph.outputs[0]].dtype != DType.FLOAT32 or quantized_output(graph).dtype != DType.FLOAT32
+    judged = integer_loss(graph, loss).tensor.id if integers else graph.outputs[0]
+    rules, takes = (INTEGER_RULES, DType.INT8) if integers else (RULES, DType.FLOAT32)
+    behind: list[Op] = []
+    for op in reversed(graph.ops[: graph.places[id(graph.producers[judged])] + 1]):
+        if type(op) not in rules or op.output(graph).dtype != takes:
+            break
+        behind.append(op)
+    return behind[::-1]
 
 
 def gains(graph: Graph, constants: Collection[int], loss: str, samples: Samples) -> Mapping[int, Gains]:
