@@ -69,6 +69,9 @@ PINNED = {
     "conv4x2_wide": Layer("conv", 7, 3, 6, activation=RELU),
     "conv4x2_wide_fpu": Layer("conv", 8, 8, 4, stride=2),
     "conv4x2_wide_compact": Layer("conv", 4, 32, 2),
+    "conv4x2_pair": Layer("conv", 6, 4, 6),
+    "conv4x2_pair_compact": Layer("conv", 4, 32, 4, activation=RELU),
+    "pointwise4x2_pair": Layer("conv", 6, 8, 6, kernel=1),
     "pointwise4x2_wide": Layer("conv", 5, 12, 4, kernel=1, activation=RELU),
     "pointwise4x2_wide_fpu": Layer("conv", 4, 8, 8, kernel=1),
 }
@@ -98,7 +101,7 @@ PLANAR = (
     planar("pointwise4x2_wide_fpu", "depthwise3_compact", Layer("depthwise", 8, 0, 6, stride=2, activation=RELU)),
     planar("pointwise4x2_wide", "depthwise_two", Layer("depthwise", 8, 0, 4, activation=RELU)),
     planar("pointwise4x2_wide", "depthwise_two_compact", Layer("depthwise", 7, 0, 12)),
-    planar("pointwise4x2_wide", "depthwise_wide", Layer("depthwise", 8, 0, 4, kernel=5)),
+    planar("pointwise4x2_pair", "depthwise_wide", Layer("depthwise", 8, 0, 4, kernel=5)),
     planar("pointwise4x2_wide_fpu", "depthwise_wide_compact", Layer("depthwise", 6, 0, 6, kernel=5, activation=RELU)),
 )
 

@@ -336,6 +336,8 @@ class Biases:
     """The factor that each channel's sums come with: 0 where its result is always the same; None: 1 for all."""
     starts: Array | None = None
     """Where sums begin without learned biases, if that is no parameter."""
+    paired: bool = False
+    """Of these the sum of every second channel also has that of the channel before it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed:
     }
     name = f"{inner.name}_learned"
     scratch = "MOTE_LEARNED_SCRATCH" if inner.needs.scratch is not None else "MOTE_LEARNED_NO_SCRATCH"
-    put = "MOTE_LEARNED_PLACE" if placed else "MOTE_LEARNED_PARAMETER"
+    put = "MOTE_LEARNED_PAIRS" if biases.paired else "MOTE_LEARNED_PLACE" if placed else "MOTE_LEARNED_PARAMETER"
     of = inner.name, put, biases.path, scratch
     instances = [Instance(f"MOTE_LEARNED_BIAS_{entry.call.name}", of)]
     if entry.row:

@@ -87,9 +87,10 @@ class Pairs:
     constants: Ints
     """[pairs, constants]"""
     shift: int
-    scale: Ints | None = None
-    """[channels]: the factor that sums come with, 0 where a result is always the same; None: it is not one for each
-    channel."""
+    scale: Ints
+    """[channels]: the factor that sums come with, 0 where a result is always the same."""
+    paired: bool = False
+    """The second sum of a pair also has the first one."""
 
     def stream(self) -> Ints:
         pairs = len(self.words)
@@ -315,7 +316,8 @@ def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
     if not sums.once:
         shift = np.maximum(right, 1) - 1
         one = [mult, shift | further << 8 | (add >> shift) << 16]
-    return Pairs(biases, _words(both)[:, :, None], np.stack([*one, *other], axis=1), 0)
+    scale = np.where(constant, 0, np.where(np.arange(len(bias)) % 2, 256, 1))
+    return Pairs(biases, _words(both)[:, :, None], np.stack([*one, *other], axis=1), 0, scale, paired=True)
 
 
 def _first(sums: Accumulators, unsigned: bool) -> Ints | None:

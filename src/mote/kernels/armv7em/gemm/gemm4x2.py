@@ -160,7 +160,7 @@ def pack(
         return target
     if source.steps > MOST_STEPS:
         return Refusal("sums are too long")
-    if learned(view.graph, view.op) and (shared or added or weights != "wide"):
+    if learned(view.graph, view.op) and (shared or added):
         return BUILT_IN
     stream = _stream(view, source, weights)
     if isinstance(stream, Refusal):
@@ -244,9 +244,10 @@ def _apart(view: View, source: PixelBytes) -> int | None:
 
 
 def _biases(view: View, stream: Stream) -> Biases | None:
-    if stream.pairs is None or stream.pairs.scale is None or BIAS not in learned(view.graph, view.op):
+    pairs = stream.pairs
+    if pairs is None or BIAS not in learned(view.graph, view.op):
         return None
-    return Biases("", 1, stream.pairs.scale, wrap32(stream.pairs.biases).astype(np.int32).reshape(-1))
+    return Biases("", 1, pairs.scale, wrap32(pairs.biases).astype(np.int32).reshape(-1), pairs.paired)
 
 
 def kind_of(source: PixelBytes) -> str:

@@ -32,6 +32,15 @@ MOTE_NOINLINE mote_any_const_t mote_learned_bias(const mote_learned_bias_t *p, c
     return to;
 }
 
+/* The same where the sum of every second channel also has that of the channel before it. */
+MOTE_NOINLINE void mote_learned_pairs(const mote_learned_bias_t *p, const int32_t *bias, void *scratch) {
+    int32_t *const to = (int32_t *)(void *)((int8_t *)scratch + p->own);
+    (void)mote_learned_bias(p, p->starts, bias, scratch);
+    for (int32_t c = 1; c < p->channels; c += 2) {
+        to[c] = (int32_t)((uint32_t)to[c] + (uint32_t)to[c - 1] - (uint32_t)p->starts[c - 1]);
+    }
+}
+
 #define MOTE_LEARNED_SCRATCH(x) , x
 #define MOTE_LEARNED_NO_SCRATCH(x)
 
@@ -48,6 +57,7 @@ MOTE_NOINLINE mote_any_const_t mote_learned_bias(const mote_learned_bias_t *p, c
 #define MOTE_LEARNED_PARAMETER(path, bias) \
     kernel.path = mote_learned_bias(&p->learned, p->kernel.path, bias, scratch);
 #define MOTE_LEARNED_PLACE(path, bias) (void)mote_learned_bias(&p->learned, p->learned.starts, bias, scratch);
+#define MOTE_LEARNED_PAIRS(path, bias) mote_learned_pairs(&p->learned, bias, scratch);
 
 /* `put`, `path`: where its biases are; `working`: whether it has working memory. */
 #define MOTE_LEARNED_BIAS_FLAT(id, put, path, working) \

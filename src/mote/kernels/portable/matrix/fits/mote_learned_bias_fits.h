@@ -41,6 +41,7 @@ static inline mote_room_t mote_learned_inner(const mote_learned_bias_t *p, const
     return mote_##id##_fits(&p->kernel, &inner);
 #define MOTE_LEARNED_PLACE_FITS(id, path) \
     return mote_learned_copy_fits(&p->learned, room, p->learned.starts, sizeof(int32_t)) && mote_##id##_fits(&p->kernel, room);
+#define MOTE_LEARNED_PAIRS_FITS(id, path) MOTE_LEARNED_PLACE_FITS(id, path)
 
 #define MOTE_LEARNED_BIAS_FLAT_FITS(id, put, path, working) \
     MOTE_UNUSED static inline int mote_##id##_learned_fits(const mote_##id##_learned_t *p, const mote_room_t *room) { \
