@@ -10,6 +10,7 @@ from mote.data.dataset import dataset
 from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
 from mote.graph import Graph
+from mote.graph.io_order import model_shape, to_code
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.elementwise.quantize import quantized
@@ -47,11 +48,12 @@ def _classes(data: Dataset, labels: Array) -> list[Array]:
 
 
 def _targets(graph: Graph, data: Dataset, labels: Array) -> list[Array]:
-    """Values of the first output, quantized where that is int8."""
-    output = quantized_output(graph)
+    """Values of the first output as the code has them, quantized where that is int8."""
+    output, before = graph.tensors[graph.outputs[0]], quantized_output(graph)
     if labels.size != len(labels) * output.size:
         remedy = "give as many for each sample, or loss=softmax_cross_entropy for classes"
         reason = f"a label has {labels.size // max(len(labels), 1)} values, and output '{output.name}' {output.size}"
         raise MoteError(reason, where=data.where, remedy=remedy)
-    targets = labels.astype(np.float32).reshape(-1, *output.shape)
-    return list(quantized(targets, output) if output.dtype == DType.INT8 else targets)
+    targets = to_code(output, labels.astype(np.float32).reshape(-1, *model_shape(output)))
+    assert targets is not None
+    return list(quantized(targets, before) if before.dtype == DType.INT8 else targets)
