@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -99,6 +100,8 @@ def planar(first: str, kernel: str, layer: Layer) -> tuple[tuple[str, Layer], tu
 PLANAR = (
     planar("pointwise4x2_wide", "depthwise3", Layer("depthwise", 5, 0, 4)),
     planar("pointwise4x2_wide_fpu", "depthwise3_compact", Layer("depthwise", 8, 0, 6, stride=2, activation=RELU)),
+    planar("pointwise4x2_wide", "depthwise3_compact", Layer("depthwise", 5, 0, 8, activation=RELU)),
+    planar("pointwise4x2_wide", "depthwise3_compact", Layer("depthwise", 7, 0, 4)),
     planar("pointwise4x2_wide", "depthwise_two", Layer("depthwise", 8, 0, 4, activation=RELU)),
     planar("pointwise4x2_wide", "depthwise_two_compact", Layer("depthwise", 7, 0, 12)),
     planar("pointwise4x2_pair", "depthwise_wide", Layer("depthwise", 8, 0, 4, kernel=5)),
@@ -114,7 +117,7 @@ def with_masks(graph: Graph) -> Graph:
     """With a mask of what each depthwise layer reads."""
     tensors, ops, masks = dict(graph.tensors), list(graph.ops), list[int]()
     reads = [op.inputs[0] for op in ops if isinstance(op, DepthwiseConv2D)]
-    for t, (low, high) in zip(reads, CUT, strict=True):
+    for t, (low, high) in zip(reads, cycle(CUT), strict=False):
         masks.append(mask := max(tensors) + 1)
         tensors[mask] = Tensor(mask, f"mask{mask}", packed_shape(tensors[t].shape), DType.UINT8)
         ops.append(ActivationMask(inputs=(t,), outputs=(mask,), name=f"mask{mask}", index=len(ops), low=low, high=high))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mote.kernels.armv7em.depthwise.depthwise3_assembly import MOST_OFFSET, code
-from mote.kernels.armv7em.depthwise.records import Channels, Weights, stream
+from mote.kernels.armv7em.depthwise.records import Channels, Weights, form_of, stream
 from mote.kernels.armv7em.ordering.schedule import Order, ordered
 from mote.kernels.contract import Instance, Params, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -74,10 +74,10 @@ def parts3(
         "columns": blocks.columns,
         "outputs": y.shape[2],
     }
-    form, shift = channels.form, channels.requantization.shift
-    last = (weights, f"s{stride}", blocks.last, blocks.line, form, shift)
-    fours = Instance("MOTE_DEPTHWISE3_FOURS", (weights, f"s{stride}", form, shift))
-    start, end = f"depthwise3_{weights}_s{stride}", f"{form}_{shift}"
+    form, shift, code = channels.form, channels.requantization.shift, form_of(view, weights)
+    last = (code, f"s{stride}", blocks.last, blocks.line, form, shift)
+    fours = Instance("MOTE_DEPTHWISE3_FOURS", (code, f"s{stride}", form, shift))
+    start, end = f"depthwise3_{code}_s{stride}", f"{form}_{shift}"
     if not blocks.last:
         return f"{start}_{end}", (fours,), params
     end = f"{blocks.last}_{blocks.line}_{end}"

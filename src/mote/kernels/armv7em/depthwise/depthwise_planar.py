@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.rows import OUTSIDE
 from mote.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3, written3
@@ -22,7 +23,7 @@ from mote.kernels.armv7em.depthwise.depthwise_any import (
 from mote.kernels.armv7em.depthwise.depthwise_two import ROWS, two_parts, two_rows
 from mote.kernels.armv7em.depthwise.depthwise_wide import wide_parts, wide_split
 from mote.kernels.armv7em.depthwise.planar import Planar
-from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of
+from mote.kernels.armv7em.depthwise.records import WEIGHTS, Channels, Weights, channels_of, form_of, stream
 from mote.kernels.armv7em.ordering.knob import order_knob, with_order
 from mote.kernels.armv7em.ordering.schedule import Order
 from mote.kernels.contract import (
@@ -91,7 +92,7 @@ def pack3(view: View, weights: Weights, shift: int | None = None, order: Order =
     parts = written3(view, blocks, channels, order) if order else parts3(view, blocks, channels, weights)
     if parts is None:
         return Refusal("stores do not reach from one output to the next")
-    return replace(_packed(view, *parts), beats=(ANY3,), biases=_biases(view, channels, parts[2]))
+    return _with_biases(view, replace(_packed(view, *parts), beats=(ANY3,)), channels, weights)
 
 
 def _orders3(view: View) -> Mapping[str, tuple[Knob, ...]]:
@@ -140,14 +141,13 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    parts = two_parts(view, two, blocks, channels, weights)
-    packed = _packed(view, *parts)
-    return replace(
+    packed = _packed(view, *two_parts(view, two, blocks, channels, weights))
+    packed = replace(
         packed,
-        biases=_biases(view, channels, parts[2]),
         entry=replace(packed.entry, row="", rows=f"{packed.name}_rows", group=ROWS),
         price=replace(packed.price, tile=(ROWS, 1)),
     )
+    return _with_biases(view, packed, channels, weights)
 
 
 def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Order = "") -> Packed | Refusal:
@@ -163,7 +163,7 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Ord
     if channels is None:
         return NO_CONSTANTS
     parts = wide_parts(view, split, channels, weights, max(present), order)
-    return replace(_packed(view, *parts), beats=(ANY,), biases=_biases(view, channels, parts[2]))
+    return _with_records(view, replace(_packed(view, *parts), beats=(ANY,)), channels)
 
 
 ANY3, ANY = "depthwise3_any", "depthwise_any"
@@ -176,11 +176,32 @@ def channels_once(view: View, weights: Weights, shift: int | None = None) -> Cha
     return view.once(CHANNELS[weights]) if shift is None else channels_of(view, weights, shift)
 
 
-def _biases(view: View, channels: Channels, params: Params) -> Biases:
-    """A channel's bias is the first word of its record."""
-    records, count = params["records"], view.output.shape[3]
+def _with_biases(view: View, packed: Packed, channels: Channels, weights: Weights) -> Packed:
+    """The kernel, with biases apart if its code reads them there: copies of these take less than those of records."""
+    if form_of(view, weights) != "b8":
+        return _with_records(view, packed, channels)
+    entry, name = packed.entry, f"{packed.name}_apart"
+    ways = {"": True, "_ROW": bool(entry.row), "_ROWS": bool(entry.rows)}
+    made = [Instance(f"MOTE_PLANAR_APART{way}", (name, packed.name)) for way, has in ways.items() if has]
+    return replace(
+        packed,
+        name=name,
+        params={"planar": packed.params, "biases": stream(channels.biases)},
+        entry=replace(entry, row=entry.row and f"{name}_row", rows=entry.rows and f"{name}_rows"),
+        instances=(*packed.instances, *made),
+        biases=Biases("biases", 1, _scale(channels)),
+    )
+
+
+def _with_records(view: View, packed: Packed, channels: Channels) -> Packed:
+    """The kernel, with the bias of a channel as the first word of its record."""
+    records = packed.params["records"]
     assert isinstance(records, np.ndarray)
-    return Biases("records", records.size // count, channels.requantization.scaled(np.ones(count, np.int64)))
+    return replace(packed, biases=Biases("records", records.size // view.output.channels, _scale(channels)))
+
+
+def _scale(channels: Channels) -> Ints:
+    return channels.requantization.scaled(np.ones(len(channels.bias), np.int64))
 
 
 def _packed(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mote.kernels.armv7em.depthwise.depthwise3 import Blocks, parts3
 from mote.kernels.armv7em.depthwise.depthwise_two_assembly import MOST_OFFSET, TWO, Inputs, Outputs, Shape, code
 from mote.kernels.armv7em.depthwise.depthwise_wide_assembly import Block
-from mote.kernels.armv7em.depthwise.records import Channels, Weights
+from mote.kernels.armv7em.depthwise.records import Channels, Weights, form_of
 from mote.kernels.contract import Instance, Params, View
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
@@ -51,13 +51,15 @@ def two_parts(
     row, count, stride = two.channels * two.line, two.channels, two.shape.stride
     outputs = Outputs("strb", count, 4 * count, view.output.shape[2] * count, 1)
     end = channels.form, channels.requantization.shift
-    name = f"depthwise_two_{weights}_{two.name}_{end[0]}_{end[1]}"
-    near = code(two.shape, Inputs(TWO[stride], two.line, row), outputs, weights, *end)
+    how = form_of(view, weights)
+    name = f"depthwise_two_{how}_{two.name}_{end[0]}_{end[1]}"
+    near = code(two.shape, Inputs(TWO[stride], two.line, row), outputs, how, *end)
     scattered = Outputs(outputs.store, outputs.pixel, outputs.block, None, outputs.channel)
-    far = code(two.shape, Inputs(TWO[stride], two.line, None), scattered, weights, *end)
+    far = code(two.shape, Inputs(TWO[stride], two.line, None), scattered, how, *end)
     functions = (
         Instance("MOTE_TWO_CODE", (f"{name}_near",), tuple(near)),
         Instance("MOTE_TWO_CODE", (f"{name}_anywhere",), tuple(far)),
     )
     facts = stride, view.output.shape[2], count, two.line
-    return name, (*instances, *functions, Instance("MOTE_TWO", (name, one), facts=facts)), params
+    macro = "MOTE_TWO_APART" if how == "b8" else "MOTE_TWO"
+    return name, (*instances, *functions, Instance(macro, (name, one), facts=facts)), params

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from mote.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add
-from mote.kernels.armv7em.depthwise.records import Weights
+from mote.kernels.armv7em.depthwise.records import Form
 
 OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
 """Where on the stack, behind the record of a channel, the next output lies, where a row's blocks of four end, the next
@@ -28,6 +28,8 @@ the one that is taken next; and the size of all."""
 MASKS = 60, 76
 """For one row of outputs: what is left of the weights of the first row of the window, and of the last, in the place of
 some of these."""
+TABLE, BIASES = 0, 56
+"""Where in `mote_planar_apart_t` the records and the biases are, if these lie apart."""
 SAVED = 36
 """Bytes of registers that a function saves."""
 MOST_OFFSET, MOST_PAIR = 4095, 1020
@@ -115,19 +117,27 @@ class Shape:
         return 4 * self.stride * self.fours
 
 
-def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form: str, shift: int) -> list[str]:
-    """A function of inputs, records, outputs and how many channels, and of ways and masks where rows lie anywhere. One
-    row of outputs is always from rows that lie anywhere: the first and the last may have no weight."""
+def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Form, form: str, shift: int) -> list[str]:
+    """A function of inputs, records (parameters, where biases lie apart), outputs and how many channels, and of ways
+    and masks where rows lie anywhere. One row of outputs is always from rows that lie anywhere: the first and the last
+    may have no weight."""
     frame = FRAME if inputs.row is not None else SCATTERED
+    biases = frame if weights == "b8" else None
+    frame += 0 if biases is None else 4
     return [
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
         *(_ways(inputs, frame) if inputs.row is None else []),
+        *(
+            []
+            if biases is None
+            else [f"ldr r12, [r1, #{BIASES}]", f"ldr r1, [r1, #{TABLE}]", f"str r12, [sp, #{biases}]"]
+        ),
         f"str r1, [sp, #{RECORDS}]",
         f"add r3, r2, r3, lsl #{outputs.channel.bit_length() - 1}",
         f"strd r2, r3, [sp, #{CHANNEL}]",
         "1:",
-        *_record(weights, form, masked=inputs.outs == 1),
+        *_record(weights, form, biases, masked=inputs.outs == 1),
         *_fours(shape, inputs, outputs, form, shift),
         *_last(shape, inputs, outputs, form, shift),
         f"ldrd r9, r10, [sp, #{CHANNEL}]",
@@ -151,15 +161,18 @@ def _ways(inputs: Inputs, frame: int) -> list[str]:
     ]
 
 
-def _record(weights: Weights, form: str, *, masked: bool) -> list[str]:
-    """The record of a channel, with weights of 16 bits, on the stack."""
+def _record(weights: Form, form: str, biases: int | None, *, masked: bool) -> list[str]:
+    """The record of a channel, with weights of 16 bits, on the stack; `biases`: where that has the pointer to the next
+    one, if they lie apart."""
     last = "r10" if form == "linear" else "r9"
     load = [f"ldr r12, [sp, #{RECORDS}]"]
     store = [f"str r12, [sp, #{RECORDS}]", *(_masked() if masked else []), f"stm sp, {{r1-{last}}}"]
     if weights == "w16":
         return [*load, f"ldm r12!, {{r1-{last}}}", *store]
     words = [text for k in (3, 5, 7) for text in (f"and r{k - 1}, lr, r{k}, lsl #8", f"and r{k}, lr, r{k}")]
-    return [*load, f"mov lr, #{UNPACKED:#x}", f"ldm r12!, {{r1, r3, r5, r7-{last}}}", *words, *store]
+    at = f"[sp, #{biases}]"
+    bias = [] if biases is None else [f"ldr lr, {at}", "ldr r1, [lr], #4", f"str lr, {at}"]
+    return [*load, f"mov lr, #{UNPACKED:#x}", f"ldm r12!, {{r1, r3, r5, r7-{last}}}", *words, *bias, *store]
 
 
 def _masked() -> list[str]:

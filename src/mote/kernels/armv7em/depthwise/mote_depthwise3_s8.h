@@ -215,16 +215,27 @@
 #define MOTE_NEXT_RECORD_w8_3_linear ""
 #define MOTE_NEXT_RECORD_w8_2_relu ""
 #define MOTE_NEXT_RECORD_w8_2_linear ""
+#define MOTE_NEXT_RECORD_b8_3_relu ""
+#define MOTE_NEXT_RECORD_b8_3_linear ""
+#define MOTE_NEXT_RECORD_b8_2_relu ""
+#define MOTE_NEXT_RECORD_b8_2_linear ""
 
 /* Where a channel begins. w8: its record is made at `at` of the stack, with weights times 256, from the one that `from`
- * points to: 12 instructions, 14 with the constant for linear outputs. */
+ * points to: 12 instructions, 14 with the constant for linear outputs. b8: with the bias that the pointer behind that one
+ * points to, 3 more. */
 #define MOTE_CHANNEL_w16_relu(at, from) "0:\n"
 #define MOTE_CHANNEL_w16_linear(at, from) "0:\n"
 #define MOTE_CHANNEL_w8_relu(at, from) MOTE_CHANNEL_W8(at, from, "")
-#define MOTE_CHANNEL_w8_linear(at, from) \
-    MOTE_CHANNEL_W8(at, from, \
-                    "ldr r5, [r3], #4\n\t" \
-                    "str r5, [sp, #36 + " at "]\n\t")
+#define MOTE_CHANNEL_w8_linear(at, from) MOTE_CHANNEL_W8(at, from, MOTE_CHANNEL_FIX(at))
+#define MOTE_CHANNEL_b8_relu(at, from) MOTE_CHANNEL_W8(at, from, MOTE_CHANNEL_BIAS(from))
+#define MOTE_CHANNEL_b8_linear(at, from) MOTE_CHANNEL_W8(at, from, MOTE_CHANNEL_FIX(at) MOTE_CHANNEL_BIAS(from))
+#define MOTE_CHANNEL_FIX(at) \
+    "ldr r5, [r3], #4\n\t" \
+    "str r5, [sp, #36 + " at "]\n\t"
+#define MOTE_CHANNEL_BIAS(from) \
+    "ldr r5, [sp, #4 + " from "]\n\t" \
+    "ldr r4, [r5], #4\n\t" \
+    "str r5, [sp, #4 + " from "]\n\t"
 #define MOTE_CHANNEL_W8(at, from, more) \
     "0:\n\t" \
     "ldr r3, [sp, #" from "]\n\t" \
@@ -277,7 +288,7 @@
  * block to the next, `skip`, `wide` - 1 and the number of the last channel. Stride 1: 55 instructions a block from
  * three rows, 42 from two, and 10 a channel. */
 #define MOTE_FOURS3_BEGIN(weights) \
-    "push {r4-r11, lr}\n\t" \
+    "push {r4-r11, lr}\n\t" MOTE_BEGIN3_##weights \
     "ldm r0, {r0, r4, r5, r11}\n\t" MOTE_FRAME3_##weights \
     "add r6, r2, r5\n\t" \
     "add r7, r6, r4\n\t" \
@@ -309,14 +320,22 @@
 #define MOTE_SKIP_3 MOTE_SKIP_2 "add r2, r2, r9\n\t"
 
 /* Pointers to the rows, the record and, where there are two rows, the first one's weights. w8: the record is made on
- * the stack, below the pointer to the next one. */
+ * the stack, below the pointer to the next one; b8: and behind that one to the next bias. */
+#define MOTE_BEGIN3_w16 ""
+#define MOTE_BEGIN3_w8 ""
+#define MOTE_BEGIN3_b8 "ldr lr, [r0, #" MOTE_PLANAR_BIASES "]\n\t"
 #define MOTE_FRAME3_w16 ""
 #define MOTE_FRAME3_w8 \
     "push {r0}\n\t" \
     "sub sp, sp, #40\n\t" \
     "mov r0, sp\n\t"
+#define MOTE_FRAME3_b8 \
+    "push {r0, lr}\n\t" \
+    "sub sp, sp, #40\n\t" \
+    "mov r0, sp\n\t"
 #define MOTE_END3_w16 "pop {r4-r11, pc}\n\t"
 #define MOTE_END3_w8 "add sp, sp, #44\n\t" MOTE_END3_w16
+#define MOTE_END3_b8 "add sp, sp, #48\n\t" MOTE_END3_w16
 #define MOTE_ROWS3_3 \
     "mov r3, r0\n\t" \
     "ldm r1, {r0-r2}\n\t"
@@ -333,7 +352,7 @@
 /* The last block. On the stack: where its first output lies, the number of channels, three times as many, and where
  * the first output of the channel behind the last one would lie. Five outputs: 62 instructions a channel. */
 #define MOTE_LAST3_BEGIN(weights) \
-    "push {r4-r11, lr}\n\t" \
+    "push {r4-r11, lr}\n\t" MOTE_BEGIN3_##weights \
     "ldm r0, {r0, r5, r6, r7, r8}\n\t" MOTE_FRAME3_##weights \
     "add r4, r2, r6\n\t" \
     "add r6, r5, r5, lsl #1\n\t" \

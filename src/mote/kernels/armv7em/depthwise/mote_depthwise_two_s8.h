@@ -39,15 +39,20 @@ static inline int32_t mote_two_inside(const mote_window_t *w, int32_t y) {
     return first >= 0 && first + w->step + 3 <= w->in_rows;
 }
 
+/* What the code takes as records: biases apart it finds by way of the parameters. */
+static inline const int32_t *mote_two_records(const mote_planar_t *p, int32_t apart) {
+    return apart ? (const int32_t *)(const void *)p : p->records;
+}
+
 /* Output rows lo..hi-1 of tensors whose rows lie one after another; without `two` one by one. */
 MOTE_ALWAYS_INLINE void mote_two_near(const mote_planar_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi,
-                                      mote_planar_row_t *one, mote_two_t *two) {
+                                      mote_planar_row_t *one, mote_two_t *two, int32_t apart) {
     const mote_window_t *const w = &p->rows;
     const int8_t *rows[MOTE_MAX_TAPS];
     for (int32_t y = lo; y < hi; y++) {
         mote_window_s8(w, in, y, rows);
         if (two != NULL && y + 1 < hi && mote_two_inside(w, y)) {
-            two(rows[0], p->records, out + y * w->out_stride, p->channels, NULL);
+            two(rows[0], mote_two_records(p, apart), out + y * w->out_stride, p->channels, NULL);
             y++;
         } else {
             one(p, rows, out + y * w->out_stride);
@@ -69,13 +74,13 @@ static inline void mote_two_ways(const int8_t *const *rows, int32_t step, int32_
 
 /* One row of outputs or two, wherever they and the rows under them lie. */
 MOTE_ALWAYS_INLINE void mote_two_anywhere(const mote_planar_t *p, const int8_t *const *rows, int8_t *const *outs,
-                                          int32_t count, mote_planar_row_t *one, mote_two_t *two) {
+                                          int32_t count, mote_planar_row_t *one, mote_two_t *two, int32_t apart) {
     const int32_t step = p->rows.step;
     if (two != NULL && count == 2 && rows[0] != NULL && rows[step + 2] != NULL) {
         int32_t ways[MOTE_TWO_WAYS];
         ways[0] = mote_two_way(outs[0], outs[1]);
         mote_two_ways(rows, step, ways);
-        two(rows[0], p->records, outs[0], p->channels, ways);
+        two(rows[0], mote_two_records(p, apart), outs[0], p->channels, ways);
     } else {
         for (int32_t i = 0; i < count; i++) {
             one(p, rows + i * step, outs[i]);
@@ -84,14 +89,16 @@ MOTE_ALWAYS_INLINE void mote_two_anywhere(const mote_planar_t *p, const int8_t *
 }
 
 /* What a model instantiates beside the code of two rows, and the kernel of one row. */
-#define MOTE_TWO(id, one) \
+#define MOTE_TWO(id, one) MOTE_TWO_OF(id, one, 0)
+#define MOTE_TWO_APART(id, one) MOTE_TWO_OF(id, one, 1)
+#define MOTE_TWO_OF(id, one, apart) \
     typedef mote_planar_t mote_##id##_t; \
     MOTE_NOINLINE void mote_##id(const mote_planar_t *p, const int8_t *in, int8_t *out, int32_t lo, int32_t hi) { \
-        mote_two_near(p, in, out, lo, hi, mote_##one##_row, MOTE_TWO_NEAR(id)); \
+        mote_two_near(p, in, out, lo, hi, mote_##one##_row, MOTE_TWO_NEAR(id), apart); \
     } \
     MOTE_NOINLINE void mote_##id##_rows(const mote_planar_t *p, const int8_t *const *rows, int8_t *const *outs, \
                                         int32_t count) { \
-        mote_two_anywhere(p, rows, outs, count, mote_##one##_row, MOTE_TWO_ANYWHERE(id)); \
+        mote_two_anywhere(p, rows, outs, count, mote_##one##_row, MOTE_TWO_ANYWHERE(id), apart); \
     }
 
 #endif

@@ -26,6 +26,12 @@ typedef struct {
     mote_window_t rows;
 } mote_planar_t;
 
+/* With biases apart from the records, where they are learned: code for weights b8, which are w8, reads them there. */
+typedef struct {
+    mote_planar_t planar;
+    const int32_t *biases;
+} mote_planar_apart_t;
+
 typedef void mote_planar_row_t(const mote_planar_t *p, const int8_t *const *rows, int8_t *out);
 
 /* Output rows lo..hi-1 of tensors whose rows lie one after another. */
@@ -38,7 +44,26 @@ MOTE_ALWAYS_INLINE void mote_planar_rows(const mote_planar_t *p, const int8_t *i
     }
 }
 
+/* A kernel with biases apart, of code that reads them. */
+#define MOTE_PLANAR_APART(id, code) \
+    typedef mote_planar_apart_t mote_##id##_t; \
+    MOTE_UNUSED static inline void mote_##id(const mote_planar_apart_t *p, const int8_t *in, int8_t *out, int32_t lo, \
+                                             int32_t hi) { \
+        mote_##code(&p->planar, in, out, lo, hi); \
+    }
+#define MOTE_PLANAR_APART_ROW(id, code) \
+    MOTE_UNUSED static inline void mote_##id##_row(const mote_planar_apart_t *p, const int8_t *const *rows, int8_t *out) { \
+        mote_##code##_row(&p->planar, rows, out); \
+    }
+#define MOTE_PLANAR_APART_ROWS(id, code) \
+    MOTE_UNUSED static inline void mote_##id##_rows(const mote_planar_apart_t *p, const int8_t *const *rows, \
+                                                    int8_t *const *outs, int32_t count) { \
+        mote_##code##_rows(&p->planar, rows, outs, count); \
+    }
+
 #if MOTE_DSP
+#define MOTE_PLANAR_BIASES "56" /* where these lie in mote_planar_apart_t */
+
 /* A function of its own registers. */
 #define MOTE_PLANAR_ASM(name, ...) \
     __attribute__((naked, noinline, unused)) static void name( \
@@ -55,7 +80,7 @@ MOTE_ALWAYS_INLINE void mote_planar_rows(const mote_planar_t *p, const int8_t *i
     "smmla " sum ", " sum ", r10, lr\n\t"
 #define MOTE_PLANAR_BYTE(sum, s) "ssat " sum ", #8, " sum ", asr #" s "\n\t"
 #else
-enum { mote_planar_w16, mote_planar_w8, mote_planar_s1 = 1, mote_planar_s2, mote_planar_relu = 0, mote_planar_linear };
+enum { mote_planar_w16, mote_planar_w8, mote_planar_b8, mote_planar_s1 = 1, mote_planar_s2, mote_planar_relu = 0, mote_planar_linear };
 
 /* Position i of a line. */
 static inline int32_t mote_planar_at(const int8_t *line, int32_t i) {
@@ -80,7 +105,7 @@ static inline int8_t mote_planar_output(const mote_planar_t *p, const int8_t *co
                                         int32_t x, int32_t w8, int32_t step, int32_t linear, int32_t s) {
     const int32_t line = p->columns + p->skip, words = w8 ? 1 : 2;
     const int32_t *w = q + 1;
-    int32_t sum = q[0];
+    int32_t sum = w8 == mote_planar_b8 ? ((const mote_planar_apart_t *)(const void *)p)->biases[c] : q[0];
     for (int32_t k = 0; k < 3; k++, w += words) {
         for (int32_t j = 0; rows[k] != NULL && j < 3; j++) {
             if (x * step + j < line) {

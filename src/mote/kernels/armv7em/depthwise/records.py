@@ -12,13 +12,15 @@ from mote.graph.numeric.fixedpoint import Ints, wrap32
 from mote.kernels.contract import View
 from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize.dsp import Narrow, narrow, shifts
-from mote.ops.common import bias_values, int8_range
+from mote.ops.common import BIAS, bias_values, int8_range, learned
 from mote.ops.matrix.accumulators import Accumulators
 from mote.ops.windows.depthwise import DepthwiseConv2D
 
 Weights = Literal["w16", "w8"]
 """Two bytes a weight, scaled as its channel needs, or one: these are scaled by 256, and unpacked for each row."""
 WEIGHTS: tuple[Weights, ...] = ("w16", "w8")
+Form = Literal["w16", "w8", "b8"]
+"""Of code: b8 is for weights of one byte, with biases apart from their records, where they are learned."""
 
 SHIFTS = (10, 11, 9, 12, 8, 13, 14, 15)
 """The shifts that are tried first: layers that share one share the code."""
@@ -72,6 +74,10 @@ class Channels:
             return (first << scale & 0xFFFF) | second << scale << 16
         both: Ints = pad_to((first & 0xFF) | (second & 0xFF) << 16, 2, 2)
         return both[:, :, 0::2] | both[:, :, 1::2] << 8
+
+
+def form_of(view: View, weights: Weights) -> Form:
+    return "b8" if weights == "w8" and BIAS in learned(view.graph, view.op) else weights
 
 
 def channels_of(view: View, weights: Weights = "w16", shift: int | None = None) -> Channels | None:

@@ -9,6 +9,7 @@
 /* Words of a channel's record. */
 #define MOTE_PLANAR_WEIGHTS_w16 6
 #define MOTE_PLANAR_WEIGHTS_w8 3
+#define MOTE_PLANAR_WEIGHTS_b8 3
 #define MOTE_PLANAR_CONSTANTS_relu 2
 #define MOTE_PLANAR_CONSTANTS_linear 3
 #define MOTE_PLANAR_RECORD(weights, form) (1 + MOTE_PLANAR_WEIGHTS_##weights + MOTE_PLANAR_CONSTANTS_##form)
@@ -40,6 +41,11 @@ MOTE_NOINLINE int mote_depthwise3_fits(const mote_planar_t *p, const mote_room_t
     const uint32_t out = mote_bytes_of(p->channels, p->outputs, 1);
     return mote_planar_fits(p, room, b) && mote_planes_fit(room, &p->rows, in, out);
 }
+
+#define MOTE_PLANAR_APART_FITS(id, code) \
+    MOTE_UNUSED static inline int mote_##id##_fits(const mote_planar_apart_t *p, const mote_room_t *room) { \
+        return mote_##code##_fits(&p->planar, room) && mote_holds_words(room, p->biases, mote_size(p->planar.channels)); \
+    }
 
 #define MOTE_DEPTHWISE3_FITS(id, ...) \
     static const mote_planar_built_t mote_##id##_built = {__VA_ARGS__}; \

@@ -28,5 +28,7 @@ MOTE_NOINLINE int mote_two_fits(const mote_planar_t *p, const mote_room_t *room,
         static const mote_two_built_t two = {stride, outputs, channels, line}; \
         return mote_two_fits(p, room, &mote_##one##_built, &two); \
     }
+#define MOTE_TWO_APART_FITS(id, one, stride, outputs, channels, line) \
+    MOTE_TWO_FITS(id, one, stride, outputs, channels, line)
 
 #endif
