@@ -14,6 +14,7 @@ from mote import frontends
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import Activation, DType, Rounding
+from mote.kernels import cost
 from mote.kernels.catalogue import candidates
 from mote.kernels.contract import View
 from mote.ops.common import BIAS, WEIGHTS, bias_ends, learned
@@ -98,11 +99,11 @@ def planar(first: str, kernel: str, layer: Layer) -> tuple[tuple[str, Layer], tu
 
 
 PLANAR = (
-    planar("pointwise4x2_wide", "depthwise3", Layer("depthwise", 5, 0, 4)),
+    planar("pointwise4x2_wide", "depthwise3_compact", Layer("depthwise", 5, 0, 4)),
     planar("pointwise4x2_wide_fpu", "depthwise3_compact", Layer("depthwise", 8, 0, 6, stride=2, activation=RELU)),
     planar("pointwise4x2_wide", "depthwise3_compact", Layer("depthwise", 5, 0, 8, activation=RELU)),
     planar("pointwise4x2_wide", "depthwise3_compact", Layer("depthwise", 7, 0, 4)),
-    planar("pointwise4x2_wide", "depthwise_two", Layer("depthwise", 8, 0, 4, activation=RELU)),
+    planar("pointwise4x2_wide", "depthwise_two_compact", Layer("depthwise", 8, 0, 4, activation=RELU)),
     planar("pointwise4x2_wide", "depthwise_two_compact", Layer("depthwise", 7, 0, 12)),
     planar("pointwise4x2_pair", "depthwise_wide", Layer("depthwise", 8, 0, 4, kernel=5)),
     planar("pointwise4x2_wide_fpu", "depthwise_wide_compact", Layer("depthwise", 6, 0, 6, kernel=5, activation=RELU)),
@@ -188,3 +189,12 @@ def test_biases_count_as_far_as_sums_are_proved() -> None:
     assert all(np.all(limits.low <= r) and np.all(r <= limits.high) for r in results)
     assert peak is not None and peak.total >= high.max()
     assert WEIGHTS not in learned(graph, op)
+
+
+def test_each_call_takes_what_adding_biases_does() -> None:
+    graph = Learners([Layer("conv", 6, 4, 6)]).graph()
+    op, costs = graph.ops[0], cost.load("cortex-m4")
+    packed = candidates(View(graph, (op,)), frozenset({"dsp", "armv7m"}))[0]
+    free = replace(packed, price=replace(packed.price, opening=0.0))
+    more = [costs.of(graph, op, packed, whole) - costs.of(graph, op, free, whole) for whole in (True, False)]
+    assert packed.price.opening > 0 and np.allclose(more, [packed.price.opening, 6 * packed.price.opening])

@@ -279,6 +279,8 @@ class Price:
     """Where its weights are coded."""
     cost: float | None = None
     """About what it takes, where no table says that: it is made of other kernels, or its own operator says more."""
+    opening: float = 0.0
+    """About the cycles of what it does first in each call, beside the work of a table's family."""
     written: int = 0
     """Bytes of code, about, of C that was written for this operator alone."""
     work: float = 0.0

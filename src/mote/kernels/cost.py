@@ -91,7 +91,7 @@ class Costs:
             copied = kernel.sealed.nbytes
             return self.on(Reads(), self.code)._computing(graph, op, kernel, whole) + self.copying(copied)
         total = self._computing(graph, op, kernel, whole) if kernel.price.cost is None else kernel.price.cost
-        opening = DECRYPTING * kernel.sealed.nbytes if kernel.sealed else 0
+        opening = kernel.price.opening + (DECRYPTING * kernel.sealed.nbytes if kernel.sealed else 0)
         return total + opening if whole else total + row_count(op.output(graph).shape) * (self.row + opening)
 
     def copying(self, nbytes: int) -> float:

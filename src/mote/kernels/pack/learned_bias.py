@@ -30,6 +30,8 @@ from mote.kernels.contract import (
 from mote.ops.common import BIAS, WindowOp, learned, learned_bias_bits
 
 HEADER = "learned_bias"
+WORD, CHANNEL = 1.5, 16.0
+"""Cycles, about, of copying a word of the array, and of adding a learned bias."""
 BUILT_IN = Refusal("its biases are not apart from its code and weights")
 
 
@@ -85,6 +87,7 @@ def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed:
             rows=f"{entry.rows}_learned" if entry.rows else "",
         ),
         needs=replace(inner.needs, scratch=own + 4 * words),
+        price=replace(inner.price, opening=WORD * words + CHANNEL * view.output.channels),
         instances=(*inner.instances, *instances),
         headers=(*inner.headers, HEADER),
         biases=None,

@@ -163,7 +163,9 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Ord
     if channels is None:
         return NO_CONSTANTS
     parts = wide_parts(view, split, channels, weights, max(present), order)
-    return _with_records(view, replace(_packed(view, *parts), beats=(ANY,)), channels)
+    record = parts[2]["record"]
+    assert isinstance(record, int)
+    return replace(_packed(view, *parts), beats=(ANY,), biases=Biases("records", record, _scale(channels)))
 
 
 ANY3, ANY = "depthwise3_any", "depthwise_any"
@@ -177,9 +179,10 @@ def channels_once(view: View, weights: Weights, shift: int | None = None) -> Cha
 
 
 def _with_biases(view: View, packed: Packed, channels: Channels, weights: Weights) -> Packed:
-    """The kernel, with biases apart if its code reads them there: copies of these take less than those of records."""
+    """The kernel, with biases apart if its code reads them there. Others have no learned ones: copies of their records
+    would take more memory, and by rows more time, than weights of one byte do."""
     if form_of(view, weights) != "b8":
-        return _with_records(view, packed, channels)
+        return packed
     entry, name = packed.entry, f"{packed.name}_apart"
     ways = {"": True, "_ROW": bool(entry.row), "_ROWS": bool(entry.rows)}
     made = [Instance(f"MOTE_PLANAR_APART{way}", (name, packed.name)) for way, has in ways.items() if has]
@@ -191,13 +194,6 @@ def _with_biases(view: View, packed: Packed, channels: Channels, weights: Weight
         instances=(*packed.instances, *made),
         biases=Biases("biases", 1, _scale(channels)),
     )
-
-
-def _with_records(view: View, packed: Packed, channels: Channels) -> Packed:
-    """The kernel, with the bias of a channel as the first word of its record."""
-    records = packed.params["records"]
-    assert isinstance(records, np.ndarray)
-    return replace(packed, biases=Biases("records", records.size // view.output.channels, _scale(channels)))
 
 
 def _scale(channels: Channels) -> Ints:
