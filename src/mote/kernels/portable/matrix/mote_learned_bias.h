@@ -22,12 +22,18 @@ typedef struct {
 MOTE_NOINLINE mote_any_const_t mote_learned_bias(const mote_learned_bias_t *p, const void *from, const int32_t *bias,
                                                 void *scratch) {
     int32_t *const to = (int32_t *)(void *)((int8_t *)scratch + p->own);
+    const int32_t *const end = bias + p->channels, *scale = p->scale;
+    const uint8_t *bits = p->bits;
+    const int32_t step = p->step;
     int32_t *at = to;
     memcpy(to, from, (size_t)p->words * sizeof *to);
-    for (int32_t c = 0; c < p->channels; c++, at += p->step) {
-        const int32_t most = (int32_t)1 << p->bits[c];
-        const int32_t value = bias[c] < -most ? -most : bias[c] > most ? most : bias[c];
-        *at = (int32_t)((uint32_t)*at + (uint32_t)value * (p->scale != NULL ? (uint32_t)p->scale[c] : 1u));
+    for (; bias < end; bias++, at += step) {
+        const uint32_t most = (uint32_t)1 << *bits++;
+        uint32_t value = (uint32_t)*bias;
+        if (value + most > 2 * most) {
+            value = *bias < 0 ? 0u - most : most;
+        }
+        *at = (int32_t)((uint32_t)*at + value * (scale != NULL ? (uint32_t)*scale++ : 1u));
     }
     return to;
 }
