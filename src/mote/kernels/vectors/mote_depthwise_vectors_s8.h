@@ -45,12 +45,12 @@ static inline void mote_pair_up(const int8_t *a, const int8_t *b, int32_t zero, 
         const int32_t taps = p->cols.taps, pairs = (p->rows.taps + 1) / 2; \
         mote_v_t sum[(n) * MOTE_V_PAIRS]; \
         for (int32_t part = 0; part < MOTE_V_PAIRS; part++) { \
-            const int32_t at = part * (2 * MOTE_BLOCK / MOTE_V_PAIRS); \
+            const int32_t at = part * (2 * MOTE_VECTOR_BLOCK / MOTE_V_PAIRS); \
             const int16_t *w = weights + at; \
             mote_v_t MOTE_DEPTHWISE_SUMS_##n; \
             for (int32_t k = 0; k < pairs; k++) { \
                 const int16_t *x = from + at + k * line; \
-                for (int32_t t = 0; t < taps; t++, x += column, w += 2 * MOTE_BLOCK) { \
+                for (int32_t t = 0; t < taps; t++, x += column, w += 2 * MOTE_VECTOR_BLOCK) { \
                     const mote_v_pairs_t v = mote_v_pairs(w); \
                     each(MOTE_DEPTHWISE_PRODUCT) \
                 } \
@@ -82,13 +82,13 @@ MOTE_DEPTHWISE_VECTORS(4, MOTE_DEPTHWISE_EACH_4)
 MOTE_NOINLINE void mote_depthwise_vectors_1(const mote_depthwise_vectors_s8_t *p, const int32_t *b,
                                             const int16_t *from, const int16_t *w, int32_t pixel, int32_t column,
                                             int32_t line, int8_t *out, int32_t left) {
-    int32_t sum[MOTE_BLOCK];
+    int32_t sum[MOTE_VECTOR_BLOCK];
     (void)pixel;
     memcpy(sum, b, sizeof sum);
     for (int32_t k = 0; k < (p->rows.taps + 1) / 2; k++) {
-        for (int32_t t = 0; t < p->cols.taps; t++, w += 2 * MOTE_BLOCK) {
+        for (int32_t t = 0; t < p->cols.taps; t++, w += 2 * MOTE_VECTOR_BLOCK) {
             const int16_t *x = from + k * line + t * column;
-            for (int32_t i = 0; i < MOTE_BLOCK; i++) {
+            for (int32_t i = 0; i < MOTE_VECTOR_BLOCK; i++) {
                 sum[i] = mote_wrapping_add(sum[i], x[2 * i] * w[2 * i] + x[2 * i + 1] * w[2 * i + 1]);
             }
         }
@@ -104,27 +104,27 @@ MOTE_NOINLINE void mote_depthwise_vectors_s8_row(const mote_depthwise_vectors_s8
     const mote_span_t *s = &p->cols;
     const int32_t channels = p->channels, pairs = (p->rows.taps + 1) / 2;
     const int32_t inside = mote_min(s->in_size, p->width - s->pad), after = p->width - s->pad - inside;
-    const int32_t line = 2 * (p->width * channels + MOTE_BLOCK), column = 2 * s->spread * channels;
+    const int32_t line = 2 * (p->width * channels + MOTE_VECTOR_BLOCK), column = 2 * s->spread * channels;
     for (int32_t k = 0; k < pairs; k++) {
         int16_t *x = wide + k * line;
         const int8_t *a = rows[2 * k], *b = 2 * k + 1 < p->rows.taps ? rows[2 * k + 1] : NULL;
         mote_pair_up(NULL, NULL, p->in_zero, x, s->pad * channels);
         mote_pair_up(a, b, p->in_zero, x + 2 * s->pad * channels, inside * channels);
-        mote_pair_up(NULL, NULL, p->in_zero, x + 2 * (s->pad + inside) * channels, after * channels + MOTE_BLOCK);
+        mote_pair_up(NULL, NULL, p->in_zero, x + 2 * (s->pad + inside) * channels, after * channels + MOTE_VECTOR_BLOCK);
     }
-    for (int32_t c = 0; c < channels; c += MOTE_BLOCK) {
-        const int32_t block = c / MOTE_BLOCK, step = 2 * s->step * channels;
-        const int16_t *w = p->weights + block * (pairs * s->taps * 2 * MOTE_BLOCK), *from = wide + 2 * c;
+    for (int32_t c = 0; c < channels; c += MOTE_VECTOR_BLOCK) {
+        const int32_t block = c / MOTE_VECTOR_BLOCK, step = 2 * s->step * channels;
+        const int16_t *w = p->weights + block * (pairs * s->taps * 2 * MOTE_VECTOR_BLOCK), *from = wide + 2 * c;
         int32_t x = 0;
 #if MOTE_VECTORS
         for (; x < s->out_size && s->out_size >= 4; x += 4) {
             x = mote_min(x, s->out_size - 4);
-            mote_depthwise_vectors_4(p, p->block + block * MOTE_BLOCK_CONSTANTS, from + x * step, w, step, column, line, out + x * channels + c,
+            mote_depthwise_vectors_4(p, p->block + block * MOTE_VECTOR_BLOCK_CONSTANTS, from + x * step, w, step, column, line, out + x * channels + c,
                                      channels - c);
         }
 #endif
         for (; x < s->out_size; x++) {
-            mote_depthwise_vectors_1(p, p->block + block * MOTE_BLOCK_CONSTANTS, from + x * step, w, step, column, line, out + x * channels + c,
+            mote_depthwise_vectors_1(p, p->block + block * MOTE_VECTOR_BLOCK_CONSTANTS, from + x * step, w, step, column, line, out + x * channels + c,
                                      channels - c);
         }
     }

@@ -30,7 +30,7 @@ typedef struct {
 /* Products of `n` pixels with two parts of the weights, added to nothing. */
 #define MOTE_TWO_PARTS(n, each) \
     MOTE_ALWAYS_INLINE void mote_two_parts_##n(const mote_runs_t *r, const int8_t *w, int32_t fours, mote_v_t *sum) { \
-        const int32_t pixel = r->pixel, step = 4 * MOTE_BLOCK, runs = r->runs; \
+        const int32_t pixel = r->pixel, step = 4 * MOTE_VECTOR_BLOCK, runs = r->runs; \
         mote_v_t MOTE_SUMS_##n; \
         for (int32_t k = 0; k < r->count; k++) { \
             for (int32_t t = 0; t < runs; t++) { \
@@ -69,14 +69,14 @@ MOTE_TWO_PARTS(8, MOTE_EACH_8)
     MOTE_NOINLINE void mote_gemm_vectors_##n(const mote_gemm_vectors_t *g, const mote_runs_t *runs, int8_t *out) { \
         const mote_runs_t r = *runs; \
         const int32_t fours = g->fours, once = g->once, channels = g->channels; \
-        const size_t stride = (size_t)(r.count * r.runs) * (size_t)fours * 4 * MOTE_BLOCK; \
+        const size_t stride = (size_t)(r.count * r.runs) * (size_t)fours * 4 * MOTE_VECTOR_BLOCK; \
         const mote_output_t o = g->output; \
         const int8_t *w = g->weights; \
         const int32_t *b = g->block; \
-        for (int32_t c = 0; c < channels; c += MOTE_BLOCK, w += stride, b += MOTE_BLOCK_CONSTANTS) { \
+        for (int32_t c = 0; c < channels; c += MOTE_VECTOR_BLOCK, w += stride, b += MOTE_VECTOR_BLOCK_CONSTANTS) { \
             mote_v_t sum[(n) * MOTE_PARTS]; \
             for (int32_t part = 0; part < MOTE_PARTS; part += 2) { \
-                mote_two_parts_##n(&r, w + part * (4 * MOTE_BLOCK / MOTE_PARTS), fours, sum + part); \
+                mote_two_parts_##n(&r, w + part * (4 * MOTE_VECTOR_BLOCK / MOTE_PARTS), fours, sum + part); \
             } \
             for (int32_t p = 0; p < (n); p++) { \
                 mote_narrow_t bytes[MOTE_GROUPS]; \
@@ -107,13 +107,13 @@ MOTE_GEMM_VECTORS(8)
 MOTE_NOINLINE void mote_gemm_vectors_1(const mote_gemm_vectors_t *g, const mote_runs_t *r, int8_t *out) {
     const int8_t *w = g->weights;
     const int32_t *b = g->block;
-    for (int32_t c = 0; c < g->channels; c += MOTE_BLOCK, b += MOTE_BLOCK_CONSTANTS) {
-        int32_t sum[MOTE_BLOCK];
+    for (int32_t c = 0; c < g->channels; c += MOTE_VECTOR_BLOCK, b += MOTE_VECTOR_BLOCK_CONSTANTS) {
+        int32_t sum[MOTE_VECTOR_BLOCK];
         memcpy(sum, b, sizeof sum);
         for (int32_t k = 0; k < r->count * r->runs; k++) {
             const mote_v_factor_t *x = r->rows[k / r->runs] + r->at + k % r->runs * r->apart;
             for (int32_t i = 0; i < g->fours; i++, x += 4) {
-                for (int32_t j = 0; j < MOTE_BLOCK; j++, w += 4) {
+                for (int32_t j = 0; j < MOTE_VECTOR_BLOCK; j++, w += 4) {
                     sum[j] = mote_wrapping_add(sum[j], x[0] * w[0] + x[1] * w[1] + x[2] * w[2] + x[3] * w[3]);
                 }
             }

@@ -9,7 +9,7 @@
 
 #include "mote_common.h"
 
-#define MOTE_BLOCK 16 /* channels that are computed at once */
+#define MOTE_VECTOR_BLOCK 16 /* channels that are computed at once */
 
 #if !defined(__GNUC__) || defined(MOTE_PORTABLE) || defined(__FRAMAC__)
 #define MOTE_VECTORS 0
@@ -245,7 +245,7 @@ typedef mote_v_t mote_few_t, mote_v_pairs_t;
 #define MOTE_PAIR_LANES_OF(sum, i) (mote_lanes_t)(sum)[i]
 #endif
 
-#define MOTE_GROUPS (MOTE_BLOCK / MOTE_VECTORS) /* vectors of sums of a block */
+#define MOTE_GROUPS (MOTE_VECTOR_BLOCK / MOTE_VECTORS) /* vectors of sums of a block */
 
 MOTE_ALWAYS_INLINE mote_lanes_t mote_v_load(const int32_t *x) {
     mote_lanes_t lanes;
@@ -263,14 +263,14 @@ MOTE_ALWAYS_INLINE mote_lanes_t mote_v_plus(mote_lanes_t a, mote_lanes_t b) {
 #endif
 
 /* How the sums of a block become bytes: the biases of 16 channels, their multipliers, their right shifts less one. */
-#define MOTE_BLOCK_CONSTANTS (3 * MOTE_BLOCK)
+#define MOTE_VECTOR_BLOCK_CONSTANTS (3 * MOTE_VECTOR_BLOCK)
 
 #if MOTE_VECTORS
 /* Vector `g` of the sums of a block, with their biases already, as bytes: mote_rescale, or mote_rescale_once. */
 MOTE_ALWAYS_INLINE mote_narrow_t mote_v_finish(mote_lanes_t sum, const int32_t *b, int32_t g, int32_t once,
                                                const mote_output_t *o) {
-    const mote_lanes_t mult = mote_v_load(b + MOTE_BLOCK + g * MOTE_VECTORS);
-    const mote_lanes_t shift = mote_v_load(b + 2 * MOTE_BLOCK + g * MOTE_VECTORS);
+    const mote_lanes_t mult = mote_v_load(b + MOTE_VECTOR_BLOCK + g * MOTE_VECTORS);
+    const mote_lanes_t shift = mote_v_load(b + 2 * MOTE_VECTOR_BLOCK + g * MOTE_VECTORS);
     mote_lanes_t y;
     if (once) {
         y = (mote_v_high(sum, mult) + (mote_v_all(1) << (shift - 1))) >> shift;
@@ -284,8 +284,8 @@ MOTE_ALWAYS_INLINE mote_narrow_t mote_v_finish(mote_lanes_t sum, const int32_t *
 
 /* The bytes of a block of channels, of which `n` are there. */
 MOTE_ALWAYS_INLINE void mote_v_store(const mote_narrow_t *bytes, int8_t *out, int32_t n) {
-    if (n >= MOTE_BLOCK) {
-        memcpy(out, bytes, MOTE_BLOCK);
+    if (n >= MOTE_VECTOR_BLOCK) {
+        memcpy(out, bytes, MOTE_VECTOR_BLOCK);
     } else {
         memcpy(out, bytes, (size_t)n);
     }
@@ -294,8 +294,8 @@ MOTE_ALWAYS_INLINE void mote_v_store(const mote_narrow_t *bytes, int8_t *out, in
 /* The sums of a block as bytes, of which `n` are there: mote_rescale, or rounded once as in mote_rescale_once. */
 static inline void mote_finish_block(const int32_t *sum, const int32_t *b, int32_t once, const mote_output_t *o,
                                      int8_t *out, int32_t n) {
-    for (int32_t i = 0; i < mote_min(n, MOTE_BLOCK); i++) {
-        const int32_t mult = b[MOTE_BLOCK + i], shift = b[2 * MOTE_BLOCK + i];
+    for (int32_t i = 0; i < mote_min(n, MOTE_VECTOR_BLOCK); i++) {
+        const int32_t mult = b[MOTE_VECTOR_BLOCK + i], shift = b[2 * MOTE_VECTOR_BLOCK + i];
         int32_t y;
         if (once) {
             y = ((int32_t)((int64_t)sum[i] * mult >> 32) + ((int32_t)1 << (shift - 1))) >> shift;

@@ -144,16 +144,16 @@ static int mote_check_port(const mote_interpreter_t *it, const mote_port_t *port
 /* A state of an image that learns: its role and its values, behind the states before it. Bit `role` of `seen`: there is
  * one already. */
 static int mote_check_trained(const mote_trained_t *trained, uint32_t before, uint32_t *seen) {
-    const uint32_t role = trained->role, kind = trained->kind;
+    const uint32_t role = trained->role, kind = trained->kind, own = 1u << (role & 7u);
     const uint32_t numbers = 1u << MOTE_ROLE_RATE | 1u << MOTE_ROLE_COUNT | 1u << MOTE_ROLE_LOSS;
     const uint32_t alone = numbers | 1u << MOTE_ROLE_LABEL | 1u << MOTE_ROLE_TARGET;
     if (role >= MOTE_ROLES || trained->at < before || (kind == MOTE_WEIGHTS_NONE) != (role != MOTE_ROLE_LEARNED) ||
-        kind > MOTE_WEIGHTS_INT32 || (alone & *seen & 1u << role) != 0) {
+        kind > MOTE_WEIGHTS_INT32 || (alone & *seen & own) != 0) {
         return 0;
     }
-    *seen |= 1u << role;
+    *seen |= own;
     const int words = kind == MOTE_WEIGHTS_FLOAT || kind == MOTE_WEIGHTS_INT32 || role == MOTE_ROLE_LABEL;
-    const int number = (numbers >> role & 1) != 0;
+    const int number = (numbers & own) != 0;
     return (!words || trained->bytes % 4u == 0) && (!number || trained->bytes == 4);
 }
 

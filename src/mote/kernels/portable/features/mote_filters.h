@@ -210,7 +210,7 @@ static inline int32_t mote_wrapping_less(int32_t a, int32_t b) { return (int32_t
 
 /* A mean of 16-bit samples, with 15 fraction bits, and a sample more of a 2^shift-th part. From a mean in its range on
  * nothing wraps. */
-static inline int32_t mote_average(int32_t mean, int32_t sample, int32_t shift) {
+static inline int32_t mote_running_average(int32_t mean, int32_t sample, int32_t shift) {
     const int32_t less = mote_wrapping_less(sample * 32768, mean), half = (int32_t)1 << (shift - 1);
     return mote_wrapping_add(mean, mote_wrapping_add(less, half) >> shift);
 }
@@ -233,7 +233,7 @@ static inline void mote_remove_dc(const mote_remove_dc_t *p, const int16_t *in, 
         int32_t mean = mote_restored_mean(means[c]);
         for (int32_t i = 0; i < n; i++, x += p->channels, y += p->channels) {
             const int32_t sample = *x;
-            mean = mote_average(mean, sample, p->shift);
+            mean = mote_running_average(mean, sample, p->shift);
             *y = (int16_t)mote_saturate_s16(sample - (mote_wrapping_add(mean, 16384) >> 15));
         }
         means[c] = mean;

@@ -70,7 +70,7 @@ static inline void mote_running_normalize(const mote_running_normalize_t *p, con
         for (int32_t i = 0; i < n; i++, x += p->lanes, y += p->lanes) {
             const int32_t sample = *x;
             if (p->center) {
-                mean = mote_average(mean, sample, p->shift);
+                mean = mote_running_average(mean, sample, p->shift);
             }
             const int32_t deviation = mote_wrapping_less(sample * 32768, p->center ? mean : 0);
             variance = mote_running_variance(variance, mote_deviation_square(deviation), p->shift);

@@ -8,7 +8,7 @@
 /* Whether there are weights for windows of so many runs, and constants. */
 static inline int mote_gemm_vectors_fit(const mote_gemm_vectors_t *g, const mote_room_t *room, int32_t runs) {
     return mote_counts(g->channels | g->fours) && mote_blocks_fit(g->block, room, g->channels, g->once ? 1 : 0) &&
-           mote_array_fits(room, g->weights, mote_blocks_of(g->channels), runs, g->fours, 4 * MOTE_BLOCK, 1);
+           mote_array_fits(room, g->weights, mote_blocks_of(g->channels), runs, g->fours, 4 * MOTE_VECTOR_BLOCK, 1);
 }
 
 /* Whether there is working memory for so many rows of widened inputs, and for those behind each that are not multiplied. */

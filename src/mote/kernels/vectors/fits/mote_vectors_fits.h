@@ -6,14 +6,14 @@
 #include "mote_vectors.h"
 
 /* Blocks of so many channels. */
-static inline int32_t mote_blocks_of(int32_t channels) { return channels / MOTE_BLOCK + (channels % MOTE_BLOCK > 0); }
+static inline int32_t mote_blocks_of(int32_t channels) { return channels / MOTE_VECTOR_BLOCK + (channels % MOTE_VECTOR_BLOCK > 0); }
 
 /* Whether there are constants for all blocks, with shifts from `least` on. */
 static inline int mote_blocks_fit(const int32_t *block, const mote_room_t *room, int32_t channels, int32_t least) {
     int fits = mote_counts(channels) && channels > 0 &&
-               mote_array_fits(room, block, mote_blocks_of(channels), MOTE_BLOCK_CONSTANTS, 1, 1, 4);
-    for (int32_t i = 0; fits && i < mote_blocks_of(channels) * MOTE_BLOCK; i++) {
-        fits = mote_within(block[i / MOTE_BLOCK * MOTE_BLOCK_CONSTANTS + 2 * MOTE_BLOCK + i % MOTE_BLOCK], least, 31);
+               mote_array_fits(room, block, mote_blocks_of(channels), MOTE_VECTOR_BLOCK_CONSTANTS, 1, 1, 4);
+    for (int32_t i = 0; fits && i < mote_blocks_of(channels) * MOTE_VECTOR_BLOCK; i++) {
+        fits = mote_within(block[i / MOTE_VECTOR_BLOCK * MOTE_VECTOR_BLOCK_CONSTANTS + 2 * MOTE_VECTOR_BLOCK + i % MOTE_VECTOR_BLOCK], least, 31);
     }
     return fits;
 }
