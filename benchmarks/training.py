@@ -81,9 +81,9 @@ def costs(models: Path, pictures: Pictures) -> Iterator[str]:
     yield "|---|---|--:|--:|--:|--:|"
     for model, train in COSTS:
         data = pictures.learned if model == RESNET else _for_mcunet(pictures.learned)
-        frozen = mote.compile(models / model, target="cortex-m4")
+        frozen = mote.compile(models / model, target="cortex-m4", io="int8")
         plain = mote.run(frozen)
-        learning = mote.compile(models / model, target="cortex-m4", train=train, train_data=data)
+        learning = mote.compile(models / model, target="cortex-m4", io="int8", train=train, train_data=data)
         run = mote.run(learning)
         assert run.training_step is not None and run.instructions is not None and plain.instructions is not None
         learned = sum(s.initial.nbytes for s in learning.plan.graph.states if s.role == "learned")
