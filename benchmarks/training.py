@@ -36,7 +36,7 @@ BIASES, BLOCK = "biases", "biases,8,9,10"
 COSTS = (
     (RESNET, BIASES),
     (RESNET, BLOCK),
-    (RESNET, "auto:RAM=24K"),
+    (RESNET, "auto:RAM=24K,CYCLES=24000000"),
     (MCUNET, "auto:RAM=48K"),
 )
 """Models, and what learns in them."""
