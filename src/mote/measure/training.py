@@ -18,6 +18,9 @@ from mote.passes.training.labelled import labelled, told
 from mote.passes.training.spec import Learner, parsed
 from mote.toolchain import Mode
 
+ROOM = 1 << 10
+"""Bytes that the program may take beyond a budget: its labels are inputs, which lie otherwise than states."""
+
 
 def training_step(
     compiled: Compiled, *, compiler: str | None, emulator: str | None, board: str | BoardEntry | None
@@ -30,7 +33,7 @@ def training_step(
     graph = with_training(compiled.source, settings.train, settings.train_data)
     right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
     given = told(graph, np.zeros_like(right.initial))
-    room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + 64
+    room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + ROOM
     chosen = replace(settings, train="", train_data="", postprocess="", ram=room, flash=None)
     program = compile_graph(labelled(graph), chosen)
     planned = program.plan.graph
