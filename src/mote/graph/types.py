@@ -123,6 +123,8 @@ class StateRole(StrEnum):
     """Weights, class means and the like: saved as what the device has learned."""
     OPTIMIZER = auto()
     """Moments, accumulated gradients and counts of steps: begun anew with each session of training."""
+    LOSS = auto()
+    """The loss of the last step, float32 [1]: begun anew as well."""
     RATE = auto()
     """The learning rate, float32 [1]."""
     COUNT = auto()

@@ -19,7 +19,6 @@ from mote.lower.affine import affine
 from mote.lower.values import ValueRange, value_range
 from mote.offload.contract import Artifact, Offloaded, Pointer
 from mote.ops.control.control_flow import Control, If, While
-from mote.passes.training.labelled import loss_of
 from mote.plan.control import outside
 from mote.plan.memory.several_memories import constant_reads
 from mote.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Halved, Plan, Step
@@ -291,8 +290,6 @@ class Initial:
     role: StateRole = StateRole.NONE
     values: ValueRange = field(default_factory=ValueRange)
     """The values that it can have, where it is learned; of labels, the classes."""
-    loss: bool = False
-    """Whether it is the loss of the last step of training."""
 
 
 @dataclass(frozen=True)
@@ -424,8 +421,7 @@ class _Lowered:
 
     def _initial(self, state: State) -> Initial:
         graph = self.plan.graph
-        at, values, loss = self.plan.place[state.before].offset, value_range(graph, state), state is loss_of(graph)
-        return Initial(at, state.initial, state.role, values, loss)
+        return Initial(self.plan.place[state.before].offset, state.initial, state.role, value_range(graph, state))
 
     def _instruction(self, op: Op, steps: tuple[Step, ...], counter: int) -> Instruction:
         step, kernel, graph = steps[0], steps[0].kernel, self.plan.graph

@@ -64,7 +64,7 @@ FEATURES = {
 
 
 class TrainingRole(IntEnum):
-    """The purpose of a state in training: the roles of graphs, and one for the loss, which has none there."""
+    """The purpose of a state in training: the roles of graphs as numbers."""
 
     NONE = 0
     LABEL = 1

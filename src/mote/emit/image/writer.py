@@ -362,9 +362,8 @@ class _Writer:
         }
         if not self.program.trains:
             return format.INITIAL.pack(values)
-        named = TrainingRole.LOSS if state.loss else TrainingRole[state.role.name]
         known = {"kind": state.values.kind, "low": state.values.low, "high": state.values.high}
-        return format.TRAINED.pack({**values, **known, "role": named, "reserved": 0})
+        return format.TRAINED.pack({**values, **known, "role": TrainingRole[state.role.name], "reserved": 0})
 
     def _about(self) -> bytes:
         if self.details.strip:

@@ -81,7 +81,7 @@ class Supervision:
             self.label = label(t, t.shape(self.judged)[:-1])
             inputs = [self.judged, self.label, value]
             self.gradient, after = t.add(SoftmaxCrossEntropy, inputs, "cross_entropy", beta=beta)
-        t.state(value, after, np.zeros(1, np.float32), StateRole.OPTIMIZER)
+        t.state(value, after, np.zeros(1, np.float32), StateRole.LOSS)
 
 
 class Backward(BackwardWalk):

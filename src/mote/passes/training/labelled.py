@@ -12,9 +12,6 @@ from mote.graph.tensor import Array
 from mote.graph.types import StateRole
 from mote.passes.folding import remove_dead_code
 
-LOSS = "loss"
-"""The name of the state with the loss of the last step."""
-
 
 def labelled(graph: Graph) -> Graph:
     """A graph of training in which targets and labels are inputs, behind those of the model, and the loss is the last
@@ -50,7 +47,7 @@ def untold(graph: Graph) -> Mapping[int, Array]:
 
 def loss_of(graph: Graph) -> State | None:
     """The state with the loss; learners without gradients have none."""
-    return next((s for s in graph.states if graph.tensors[s.before].name == LOSS), None)
+    return next((s for s in graph.states if s.role is StateRole.LOSS), None)
 
 
 def _told(graph: Graph) -> list[State]:

@@ -14,8 +14,10 @@ from mote.emit.c.values import CTYPES, ConstantPool
 from mote.graph import State, Tensor
 from mote.graph.types import StateRole
 from mote.lower.values import class_count
-from mote.passes.training.labelled import loss_of
 from mote.plan.plan import Plan
+
+BEGUN = (StateRole.OPTIMIZER, StateRole.LOSS, StateRole.LABEL, StateRole.COUNT)
+"""The roles of states that begin anew with a session."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +58,10 @@ def training(plan: Plan) -> Training | None:
     roles = {s.role: s for s in plan.graph.states}
     if StateRole.LABEL not in roles or StateRole.LEARNED not in roles:
         return None
-    begun = tuple(s for s in plan.graph.states if s.role in (StateRole.OPTIMIZER, StateRole.LABEL, StateRole.COUNT))
-    target, rate, count = (roles.get(role) for role in (StateRole.TARGET, StateRole.RATE, StateRole.COUNT))
-    return Training(plan, roles[StateRole.LABEL], target, rate, count, loss_of(plan.graph), begun)
+    begun = tuple(s for s in plan.graph.states if s.role in BEGUN)
+    given = (StateRole.TARGET, StateRole.RATE, StateRole.COUNT, StateRole.LOSS)
+    target, rate, count, loss = (roles.get(role) for role in given)
+    return Training(plan, roles[StateRole.LABEL], target, rate, count, loss, begun)
 
 
 def beginning(own: Training, options: ProjectOptions) -> str:
