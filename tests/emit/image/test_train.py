@@ -73,7 +73,7 @@ def learns(trainer: Trainer, samples: Sequence[tuple[dict[int, Array], Array]]) 
             agree(got, wanted)
     for state, place, got in trainer.kept():
         agree(got, trainer.states[state.before])
-        if place.loss:
+        if place.role is StateRole.LOSS:
             assert trainer.loss == got[0]
     assert trainer.call("train_end") == OK
 

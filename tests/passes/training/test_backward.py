@@ -147,8 +147,8 @@ def test_states_say_what_they_are_for() -> None:
     graph = training_graph(model, learned, "softmax_cross_entropy", Adam(learning_rate=0.1, accumulate=2))
     assert {s.before for s in graph.states if s.role is StateRole.LEARNED} == set(learned)
     others = {s.role for s in graph.states if s.before not in learned}
-    assert others == {StateRole.OPTIMIZER, StateRole.LABEL, StateRole.RATE}
-    assert {s.role for s in step_of(graph).states} == {StateRole.OPTIMIZER, StateRole.LEARNED}
+    assert others == {StateRole.OPTIMIZER, StateRole.LOSS, StateRole.LABEL, StateRole.RATE}
+    assert {s.role for s in step_of(graph).states} == {StateRole.OPTIMIZER, StateRole.LOSS, StateRole.LEARNED}
 
 
 def test_without_a_label_nothing_is_learned() -> None:

@@ -49,7 +49,7 @@ class IntegerLoss:
     """The tensor that the same loss judges in float32."""
     kind: ClassVar[Loss]
     operators: ClassVar[tuple[type[Op], type[Op]]]
-    """Those of the normalized gradient and of the size of the step."""
+    """Those of the normalized gradient, and of the size of the step with the loss."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -72,13 +72,11 @@ class IntegerLoss:
     def supervision(self, t: Tape, rate: int) -> IntegerSupervision:
         """Add the loss to a tape."""
         given, state, (gradient, size) = label(t), self.target(t), self.operators
-        read = [self.tensor.id, given if state is None else state.before]
-        return IntegerSupervision(
-            given,
-            t.one(gradient, read, self.kind, quant=symmetric(self.scale), **self.attributes),
-            t.one(size, [*read, rate], "step", dtype=DType.INT32, **self.attributes),
-            () if state is None else (state,),
-        )
+        read, value = [self.tensor.id, given if state is None else state.before], t.tensor("loss", (1,))
+        normalized = t.one(gradient, read, self.kind, quant=symmetric(self.scale), **self.attributes)
+        of_step, after = t.add(size, [*read, rate, value], "step", dtype=DType.INT32, **self.attributes)
+        t.state(value, after, np.zeros(1, np.float32), StateRole.LOSS)
+        return IntegerSupervision(given, normalized, of_step, () if state is None else (state,))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,20 @@ def piece(
     initial: Array | None = None,
     **attributes: Any,
 ) -> Graph:
-    """A graph of one operator over inputs 0, 1, .. ; with an initial value the first is a state that it updates."""
+    """A graph of one operator over inputs 0, 1, .. ; inputs that it updates are states, which begin with 0 or, the
+    first, with an initial value."""
     tensors = {t.id: t for t in inputs}
-    after = len(inputs)
-    op = kind(inputs=tuple(tensors), outputs=(after,), name="piece", index=0, **attributes)
-    graph = Graph("piece", tensors, (op,), tuple(tensors), (after,))
-    made = Tensor(after, "made", op.shapes(graph)[0], output, quant)
-    states = () if initial is None else (State(0, after, initial),)
-    given = tuple(tensors) if initial is None else tuple(tensors)[1:]
-    whole = Graph("piece", {**tensors, after: made}, (op,), given, (after,), states=states).verify()
+    op = kind(inputs=tuple(tensors), outputs=(), name="piece", index=0, **attributes)
+    shapes = op.shapes(Graph("piece", tensors, (op,), tuple(tensors), ()))
+    op = op.with_(outputs=tuple(range(len(inputs), len(inputs) + len(shapes))))
+    updated = {op.outputs[o]: tensors[i] for o, i in op.updates.items()}
+    plain = {i: Tensor(i, "made", shape, output, quant) for i, shape in zip(op.outputs, shapes, strict=True)}
+    made = plain | {i: replace(t, id=i) for i, t in updated.items()}
+    zeros = {t.id: np.zeros(t.shape, t.dtype.numpy) for t in updated.values()}
+    begin = zeros if initial is None else zeros | {0: initial}
+    states = tuple(State(t.id, i, begin[t.id]) for i, t in updated.items())
+    given = tuple(i for i in tensors if i not in begin)
+    whole = Graph("piece", {**tensors, **made}, (op,), given, op.outputs, states=states).verify()
     assert (problem := op.unsupported(whole)) is None, problem
     return whole
 

@@ -14,10 +14,12 @@ from mote.graph.tensor import Array, Quantization
 from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.training.integer.losses import (
+    LOG_BITS,
     CrossEntropyGradient,
     CrossEntropyStep,
     MeanSquaredErrorGradient,
     MeanSquaredErrorStep,
+    log2,
 )
 from mote.ops.training.integer.steps import BIAS_LIMIT, BiasStep, ConvStep, DepthwiseStep
 from mote.ops.training.integer.sums import GradientSums
@@ -25,6 +27,8 @@ from tests.helpers.support import HOST_DSP, emulated, examples
 from tests.ops.training.integer.pieces import agree, any_window, piece, quantized, tensors
 
 STEP = ("size", (2,), "int32", None), ("number", (1,), "int32", None)
+RATE_AND_LOSS = ("rate", (1,), "float32", None), ("loss", (1,), "float32", None)
+NO_LOSS = np.zeros(1, np.float32)
 GRADIENT = quantized(0.01)
 SAME = Axis(3, before=1, after=1)
 STRIDED = Axis(3, stride=2, after=1)
@@ -91,7 +95,7 @@ def sums(*shape: int) -> Graph:
 
 def loss(kind: type[CrossEntropyGradient | CrossEntropyStep], classes: int, scale: float, beta: float = 1.0) -> Graph:
     step = kind is CrossEntropyStep
-    rate = [("rate", (1,), "float32", None)] if step else []
+    rate = RATE_AND_LOSS if step else ()
     given = tensors(("logits", (1, classes), "int8", quantized(scale)), ("label", (1,), "int32", None), *rate)
     quant: Quantization | None = None if step else quantized(1 / 127)
     return piece(kind, given, DType.INT32 if step else DType.INT8, quant, beta=beta)
@@ -99,7 +103,7 @@ def loss(kind: type[CrossEntropyGradient | CrossEntropyStep], classes: int, scal
 
 def error(kind: type[MeanSquaredErrorGradient | MeanSquaredErrorStep], shape: tuple[int, ...]) -> Graph:
     step = kind is MeanSquaredErrorStep
-    rate = [("rate", (1,), "float32", None)] if step else []
+    rate = RATE_AND_LOSS if step else ()
     quant = quantized(0.05, 3)
     given = tensors(("output", shape, "int8", quant), ("target", shape, "int8", quant), *rate)
     return piece(kind, given, DType.INT32 if step else DType.INT8, None if step else quantized(0.001))
@@ -198,8 +202,9 @@ def test_the_cross_entropy_is_that_of_real_numbers(seed: int, classes: int, scal
     graph = loss(CrossEntropyGradient, classes, scale)
     (gradient,) = graph.ops[0].evaluate(graph, [logits, label])
     graph = loss(CrossEntropyStep, classes, scale)
-    ((mantissa, shift),) = graph.ops[0].evaluate(graph, [logits, label, np.array([rate], np.float32)])
+    (mantissa, shift), found = graph.ops[0].evaluate(graph, [logits, label, np.array([rate], np.float32), NO_LOSS])
     share = 1 - softmax[label[0]]
+    assert found.item() == pytest.approx(-np.log(softmax[label[0]]), abs=1e-4 * classes)
     if share > 1e-4:
         assert np.abs(gradient[0] - 127 * want / share).max() < 0.6
         assert mantissa * 2.0 ** (shift - 31) == pytest.approx(rate * share, rel=1e-3)
@@ -214,9 +219,10 @@ def test_the_mean_squared_error_is_that_of_real_numbers(seed: int, count: int, r
     graph = error(MeanSquaredErrorGradient, (1, count))
     (gradient,) = graph.ops[0].evaluate(graph, [output, target])
     graph = error(MeanSquaredErrorStep, (1, count))
-    ((mantissa, shift),) = graph.ops[0].evaluate(graph, [output, target, np.array([rate], np.float32)])
+    (mantissa, shift), found = graph.ops[0].evaluate(graph, [output, target, np.array([rate], np.float32), NO_LOSS])
     want = output.astype(np.float64) - target
     assert np.abs(gradient).max() == (127 if want.any() else 0)
+    assert found.item() == pytest.approx(np.square(0.05 * want).mean(), rel=1e-6)
     size = np.abs(want).max()
     assert mantissa * 2.0 ** (shift - 31) == pytest.approx(rate * size, rel=1e-6)
     assert np.abs(gradient * size / 127 - want).max() <= size / 254 + 1e-9
@@ -225,14 +231,23 @@ def test_the_mean_squared_error_is_that_of_real_numbers(seed: int, count: int, r
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf, 1e-40])
 def test_rates_that_are_no_positive_numbers_learn_nothing(rate: float) -> None:
     graph = loss(CrossEntropyStep, 3, 0.1)
-    given = [np.zeros((1, 3), np.int8), np.array([1], np.int32), np.array([rate], np.float32)]
+    given = [np.zeros((1, 3), np.int8), np.array([1], np.int32), np.array([rate], np.float32), NO_LOSS]
     assert not graph.ops[0].evaluate(graph, given)[0].any()
 
 
 @pytest.mark.parametrize("label", [-1, 3, -(1 << 31)])
 def test_labels_that_are_no_class_have_no_gradient(label: int) -> None:
     graph = loss(CrossEntropyGradient, 3, 0.1)
-    assert not graph.ops[0].evaluate(graph, [np.zeros((1, 3), np.int8), np.array([label], np.int32)])[0].any()
+    given = [np.zeros((1, 3), np.int8), np.array([label], np.int32)]
+    assert not graph.ops[0].evaluate(graph, given)[0].any()
+    graph = loss(CrossEntropyStep, 3, 0.1)
+    assert not any(x.any() for x in graph.ops[0].evaluate(graph, [*given, np.ones(1, np.float32), NO_LOSS]))
+
+
+@given(st.integers(1, (1 << 32) - 1))
+@settings(max_examples=examples(100), deadline=None)
+def test_logarithms_are_rounded_down(x: int) -> None:
+    assert 0 <= np.log2(x) * (1 << LOG_BITS) - log2(x) < 1.01
 
 
 def other_target(shape: tuple[int, ...], scale: float) -> Graph:

@@ -1,15 +1,24 @@
-/* mote_cross_entropy_s8.h: the cross entropy of int8 logits with a label: its normalized gradient, the size of a step. */
+/* mote_cross_entropy_s8.h: the cross entropy of int8 logits with a label: its normalized gradient, the size of a step,
+ * and the loss, a state that is written over. */
 #ifndef MOTE_CROSS_ENTROPY_S8_H
 #define MOTE_CROSS_ENTROPY_S8_H
 
+#include "mote_scalar.h"
 #include "mote_softmax_s8.h"
 #include "mote_step_size.h"
+
+#define MOTE_LN2_16 1.0576587e-05f /* the natural logarithm of 2, over 2^16 */
 
 typedef struct {
     mote_softmax_s8_t exp;
     int32_t bits; /* exponentials are shifted right by so many, so that all of them fit 31 bits together */
 } mote_cross_entropy_t;
-typedef mote_cross_entropy_t mote_cross_entropy_gradient_s8_t, mote_cross_entropy_step_s8_t;
+typedef mote_cross_entropy_t mote_cross_entropy_gradient_s8_t;
+
+typedef struct {
+    mote_cross_entropy_t of;
+    float unit; /* the difference of two logits whose codes differ by 1 */
+} mote_cross_entropy_step_s8_t;
 
 static inline int32_t mote_cross_entropy_most(const int8_t *in, int32_t count) {
     int32_t most = in[0];
@@ -42,16 +51,34 @@ static inline void mote_cross_entropy_gradient_s8(const mote_cross_entropy_t *p,
     }
 }
 
+/* The logarithm of a positive number to base 2, rounded down to steps of 2^-16. */
+static inline int32_t mote_log2(uint32_t x) {
+    int32_t log = 31;
+    for (; x >> 31 == 0; x <<= 1) {
+        log--;
+    }
+    for (int32_t i = 0; i < 16; i++) {
+        const uint64_t square = (uint64_t)x * x >> 31;
+        const uint32_t up = (uint32_t)(square >> 32);
+        x = (uint32_t)(square >> up);
+        log = 2 * log + (int32_t)up;
+    }
+    return log;
+}
+
 /* The share of the other classes times the learning rate. */
-static inline void mote_cross_entropy_step_s8(const mote_cross_entropy_t *p, const int8_t *in, const int32_t *label,
-                                              const float *rate, int32_t *out) {
-    const int32_t most = mote_cross_entropy_most(in, p->exp.depth), right = *label;
-    const int known = right >= 0 && right < p->exp.depth;
-    const uint32_t others = known ? mote_cross_entropy_others(p, in, most, right) : 0;
+static inline void mote_cross_entropy_step_s8(const mote_cross_entropy_step_s8_t *p, const int8_t *in,
+                                              const int32_t *label, const float *rate, float *loss, int32_t *out) {
+    const int32_t most = mote_cross_entropy_most(in, p->of.exp.depth), right = *label;
     uint64_t share = 0;
-    if (others > 0) {
-        const uint32_t own = (uint32_t)mote_softmax_exp(&p->exp, most - in[right]) >> p->bits;
-        share = ((uint64_t)others << 30) / (others + own);
+    *loss = 0.0f;
+    if (right >= 0 && right < p->of.exp.depth) {
+        const int32_t below = most - in[right];
+        const uint32_t others = mote_cross_entropy_others(&p->of, in, most, right);
+        const uint32_t all = others + ((uint32_t)mote_softmax_exp(&p->of.exp, below) >> p->of.bits);
+        const int32_t bits = mote_log2(all) - (31 - p->of.bits) * (1 << 16);
+        share = ((uint64_t)others << 30) / all;
+        *loss = mote_product_f32((float)below, p->unit) + mote_product_f32((float)(bits > 0 ? bits : 0), MOTE_LN2_16);
     }
     mote_step_size((uint32_t)share, 30, rate, out);
 }

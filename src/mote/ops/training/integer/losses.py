@@ -1,9 +1,10 @@
 """Losses of int8 outputs, the cross entropy and the mean squared error: their normalized gradients, and the sizes of
-steps."""
+steps with the loss itself. Losses are float32, of which every machine computes the same bits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log
 
 import numpy as np
 
@@ -20,6 +21,14 @@ SHARE_BITS = 30
 """Bits behind the point of the share of the other classes."""
 SUM_SPACE = 7
 """The fewest bits that exponentials are shifted right by: 127 times one of them fits 31 bits."""
+MOST_ERRORS = 1 << 16
+"""So many squares of errors add up in 32 bits."""
+LOG_BITS = 16
+"""Bits behind the point of a logarithm."""
+RATE, LOSS = 2, 3
+"""The positions of the learning rate and of the loss before among the inputs of a step's size."""
+STATED = (DType.FLOAT32, (1,))
+"""The type of both."""
 
 
 class CrossEntropy(Op):
@@ -80,22 +89,41 @@ class CrossEntropyGradient(CrossEntropy):
 
 class CrossEntropyStep(CrossEntropy):
     """The size of the step: the share of the other classes times the learning rate, input 2 (float32 [1]); 0 where the
-    label is no class, or the rate no positive number."""
+    label is no class, or the rate no positive number. And the loss, a state (input 3, float32 [1]): 0 where the label
+    is no class."""
 
     kind = "CROSS_ENTROPY_STEP"
 
     @property
     def wanted(self) -> tuple[tuple[DType, Shape], ...]:
-        return *super().wanted, (DType.FLOAT32, (1,))
+        return *super().wanted, STATED, STATED
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: LOSS}
 
     def shapes(self, g: Graph) -> list[Shape]:
-        return [(2,)]
+        return [(2,), (1,)]
+
+    def unit(self, g: Graph) -> np.float32:
+        """The difference of two logits whose codes differ by 1."""
+        return np.float32(self.beta * self.input(g).scale)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        logits, label, rate = values
+        logits, label, rate, _ = values
         assert logits is not None and label is not None and rate is not None
         e, others = self.exponentials(g, logits, label)
-        return [step_size((others << SHARE_BITS) // int(e.sum()), SHARE_BITS, rate)]
+        total = int(e.sum())
+        size = step_size((others << SHARE_BITS) // total, SHARE_BITS, rate)
+        return [size, np.array([self._loss(g, logits.reshape(-1), int(label[0]), total)], np.float32)]
+
+    def _loss(self, g: Graph, logits: Array, right: int, total: int) -> np.float32:
+        """The logarithm of the sum of exponentials, and how far the label's logit is below the largest one."""
+        if not 0 <= right < logits.size:
+            return np.float32(0)
+        below = int(logits.max()) - int(logits[right])
+        bits = max(log2(total) - (31 - self.bits(g) << LOG_BITS), 0)
+        return np.float32(below) * self.unit(g) + np.float32(bits) * np.float32(log(2) / (1 << LOG_BITS))
 
 
 class SquaredErrorLoss(Op):
@@ -138,26 +166,52 @@ class MeanSquaredErrorGradient(SquaredErrorLoss):
 
 class MeanSquaredErrorStep(SquaredErrorLoss):
     """The size of the step: the largest error in codes times the learning rate, input 2 (float32 [1]); 0 where the rate
-    is no positive number."""
+    is no positive number. And the loss, a state (input 3, float32 [1])."""
 
     kind = "MEAN_SQUARED_ERROR_STEP"
 
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: LOSS}
+
     def shapes(self, g: Graph) -> list[Shape]:
-        return [(2,)]
+        return [(2,), (1,)]
+
+    def unit(self, g: Graph) -> np.float32:
+        """The loss of one error of 1 code."""
+        output = self.input(g)
+        return np.float32(output.scale**2 / output.size)
 
     def work(self, g: Graph) -> int:
         return self.input(g).size
 
     def unsupported(self, g: Graph) -> str | None:
-        rate = self.input(g, 2)
-        if (rate.dtype, rate.shape) != (DType.FLOAT32, (1,)):
-            return f"input 2 is {rate.dtype} {rate.shape}, not float32 (1,)"
+        for position in (RATE, LOSS):
+            t = self.input(g, position)
+            if (t.dtype, t.shape) != STATED:
+                return f"input {position} is {t.dtype} {t.shape}, not float32 (1,)"
+        if self.input(g).size > MOST_ERRORS:
+            return f"{self.input(g).size} errors are not supported (at most {MOST_ERRORS})"
         return super().unsupported(g)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        rate = values[2]
+        rate = values[RATE]
         assert rate is not None
-        return [step_size(self.errors(values)[1], 0, rate)]
+        error, largest = self.errors(values)
+        loss = np.float32(int(np.square(error).sum())) * self.unit(g)
+        return [step_size(largest, 0, rate), np.array([loss], np.float32)]
+
+
+def log2(x: int) -> int:
+    """The logarithm of a positive number below 2^32 to base 2, rounded down to steps of 2^-16: each bit behind the
+    point is whether the square of what is left is 2 or more."""
+    logarithm = x.bit_length() - 1
+    x <<= 31 - logarithm
+    for _ in range(LOG_BITS):
+        x = x * x >> 31
+        bit = x >> 32
+        logarithm, x = 2 * logarithm + bit, x >> bit
+    return logarithm
 
 
 def step_size(by: int, bits: int, rate: Array) -> Array:
