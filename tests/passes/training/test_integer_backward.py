@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -35,6 +36,7 @@ LIKE = 0.98
 JOINED = 0.05, -20
 """The quantization of tensors that are concatenated."""
 SGD = IntegerSgd(0.01, seed=3)
+UPDATES = IntegerSgd(0.02, seed=4, momentum=0.9, accumulate=2)
 
 
 def network() -> Graph:
@@ -159,18 +161,20 @@ def _gradients(training: Graph, known: Mapping[int, Array], right: Array) -> dic
 
 
 @pytest.mark.parametrize(
-    "task, target, first",
+    "task, target, first, settings",
     [
-        (CLASSIFIER, "host", 2),
-        (CLASSIFIER, "cortex-m4", 1),
-        (CLASSIFIER, "cortex-m55", 1),
-        (REGRESSION, "host", 1),
-        (REGRESSION, "cortex-m4", 2),
+        (CLASSIFIER, "host", 2, SGD),
+        (CLASSIFIER, "cortex-m4", 1, SGD),
+        (CLASSIFIER, "cortex-m55", 1, SGD),
+        (CLASSIFIER, "cortex-m4", 1, UPDATES),
+        (REGRESSION, "host", 1, UPDATES),
+        (REGRESSION, "cortex-m4", 2, SGD),
     ],
 )
-def test_c_learns_the_bits_of_the_reference(task: Task, target: str, first: int) -> None:
+def test_c_learns_the_bits_of_the_reference(task: Task, target: str, first: int, settings: IntegerSgd) -> None:
     graph = task.model()
-    training = integer_training_graph(graph, constants(graph, first), task.loss, SGD, task.samples(graph, CLASSES))
+    learned = constants(graph, first)
+    training = integer_training_graph(graph, learned, task.loss, settings, task.samples(graph, CLASSES))
     program, given = watched(training), steps(training, task.samples(graph, 8))
     made = in_c(program, given, target if target == "host" else emulated(target))
     for wanted, got in zip(streamed(program, given), made, strict=True):
@@ -190,20 +194,24 @@ def test_it_learns() -> None:
 
 
 @pytest.mark.parametrize("first", [1, 2])
-def test_errors_fall_as_in_float32(first: int) -> None:
+@pytest.mark.parametrize(
+    ("rate", "own"),
+    [(0.1, {}), (0.1, {"momentum": 0.5}), (0.1, {"accumulate": 2}), (0.05, {"momentum": 0.5, "accumulate": 2})],
+)
+def test_errors_fall_as_in_float32(first: int, rate: float, own: Mapping[str, Any]) -> None:
     """A few vectors again and again."""
-    graph, epochs, rate = autoencoder(edges=False), 5, 0.1
+    graph, epochs = autoencoder(edges=False), 5
     learned, few, loss = constants(graph, first), normal(graph, 10), integer_loss(graph, REGRESSION.loss)
     right = [dequantized(target, loss.tensor) for target in few.labels]
-    integers = integer_training_graph(graph, learned, loss.kind, IntegerSgd(rate), few)
-    reals = training_graph(in_floats(graph, loss), learned, loss.kind, Sgd(learning_rate=rate))
+    integers = integer_training_graph(graph, learned, loss.kind, IntegerSgd(rate, **own), few)
+    reals = training_graph(in_floats(graph, loss), learned, loss.kind, Sgd(learning_rate=rate, **own))
     codes = [{**x, **told(integers, target)} for x, target in zip(few.inputs, few.labels, strict=True)]
     exact = [{**_reals(graph, x), **told(reals, target)} for x, target in zip(few.inputs, right, strict=True)]
     made = [dequantized(values[0], loss.tensor) for values in streamed(labelled(integers), codes * epochs)]
     wanted = [values[0] for values in streamed(labelled(reals), exact * epochs)]
-    own, other = (np.square(np.stack(x) - right * epochs).reshape(epochs, -1).mean(axis=1) for x in (made, wanted))
-    np.testing.assert_allclose(own, other, rtol=0.1)
-    assert own[-1] < 0.7 * own[0]
+    curve, other = (np.square(np.stack(x) - right * epochs).reshape(epochs, -1).mean(axis=1) for x in (made, wanted))
+    np.testing.assert_allclose(curve, other, rtol=0.1)
+    assert curve[-1] < 0.7 * curve[0]
 
 
 def test_the_last_layer_needs_no_samples() -> None:

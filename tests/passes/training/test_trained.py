@@ -89,6 +89,14 @@ def test_settings_are_those_of_the_optimizer() -> None:
     assert moments["last"] == 0 and all(count > 0 for text, count in moments.items() if text != "last")
 
 
+@pytest.mark.parametrize("text", ["last:momentum=0.9", "last:accumulate=4"])
+def test_int8_weights_have_updates_of_8_bits(text: str) -> None:
+    states = trained(network("int8"), parsed(text)).states
+    learned = [s.initial for s in states if s.role is StateRole.LEARNED]
+    updates = [s.initial for s in states if s.role is StateRole.OPTIMIZER and s.initial.size > 1]
+    assert [(x.dtype, x.shape) for x in updates] == [(x.dtype, x.shape) for x in learned]
+
+
 def test_learners_are_another_builders() -> None:
     graph = trained(network("int8"), parsed("prototype:classes=5"))
     assert graph.tensors[graph.outputs[0]].channels == 5
@@ -99,8 +107,7 @@ def test_learners_are_another_builders() -> None:
     [
         (network(), "last:optimizer=adam,momentum=0.9", "moments of its own"),
         (network("int8"), "last:optimizer=adam", "optimizer=adam"),
-        (network("int8"), "last:accumulate=2", "accumulate=2"),
-        (network("int8"), "last:momentum=0.9", "momentum=0.9"),
+        (network("int8"), "last:decay=0.1", "decay=0.1"),
         (network("int8", outputs=1), "last:loss=softmax_cross_entropy", "no logits"),
         (network("int8"), "0", "samples"),
         (network(), "prototype", "float32"),

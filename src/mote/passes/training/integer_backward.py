@@ -14,7 +14,7 @@ from mote.graph import Graph, Op, State
 from mote.graph.types import DType, Rounding, StateRole
 from mote.ops.common import BIAS
 from mote.ops.matrix.fully_connected import FullyConnected
-from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep, IntegerStep
+from mote.ops.training.integer.steps import MOST_SEED, BiasStep, ConvStep, DepthwiseStep, IntegerStep
 from mote.ops.training.integer.sums import GradientSums
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -32,11 +32,19 @@ StepOf = tuple[type[IntegerStep], list[int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class IntegerSgd:
-    """Stochastic gradient descent of int8 weights, sample by sample."""
+    """Stochastic gradient descent of int8 weights."""
 
     learning_rate: float
     seed: int = 0
     """The seed of stochastic rounding."""
+    momentum: float = 0.0
+    accumulate: int = 1
+    """Weights change once in so many samples, by the mean of their gradients."""
+
+    @property
+    def each_sample(self) -> bool:
+        """Whether weights take the step of each sample at once."""
+        return not self.momentum and self.accumulate == 1
 
 
 def integer_training_graph(
@@ -54,7 +62,7 @@ def integer_training_graph(
     t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, judge, samples))
     rate, step = t.tensor("learning_rate", (1,)), t.tensor("step", (1,), DType.INT32)
     task = judge.supervision(t, rate)
-    IntegerBackward(graph, t, settings.seed, (task.size, step)).run(judge.tensor.id, task.gradient)
+    IntegerBackward(graph, t, settings, (task.size, step)).run(judge.tensor.id, task.gradient)
     t.at = None
     counted(t, step)
     rates = State(rate, rate, np.array([settings.learning_rate], np.float32), StateRole.RATE)
@@ -69,10 +77,10 @@ class IntegerBackward(BackwardWalk):
     takes = DType.INT8
     other_types = "quantize all layers from the first one that learns on, or train the float32 model"
 
-    def __init__(self, graph: Graph, tape: IntegerTape, seed: int, given: tuple[int, int]) -> None:
+    def __init__(self, graph: Graph, tape: IntegerTape, settings: IntegerSgd, given: tuple[int, int]) -> None:
         super().__init__(graph, tape, frozenset(tape.learned))
         self.integers = tape
-        self.seed = seed
+        self.settings = settings
         self.size, self.number = given
 
     def before_activation(self, op: Op, gradient: int) -> int:
@@ -86,9 +94,14 @@ class IntegerBackward(BackwardWalk):
         is_bias = op.inputs[BIAS:] == (weights,)
         initial = t.learns(weights, bias_quantization(self.graph, weights) if is_bias else None)
         kind, given, attributes = self._of_bias(gradient) if is_bias else _of_weights(op, gradient)
-        inputs = [weights, *given, self.size, self.number]
-        after = t.one(kind, inputs, "step", seed=self._seed_of(weights), **attributes)
+        of, settings = t.tensors[weights], self.settings
+        updates = [] if settings.each_sample else [t.tensor("update", of.shape, of.dtype)]
+        common = {"momentum": settings.momentum, "every": settings.accumulate, "seed": self._seed_of(weights)}
+        inputs = [weights, *given, self.size, self.number, *updates]
+        after, *moved = t.add(kind, inputs, "step", **common, **attributes)
         t.state(weights, after, initial, StateRole.LEARNED)
+        for update, left in zip(updates, moved, strict=True):
+            t.state(update, left, np.zeros(of.shape, of.dtype.numpy), StateRole.OPTIMIZER)
 
     def _of_bias(self, gradient: int) -> StepOf:
         summed = self.tape.tensors[gradient]
@@ -97,7 +110,7 @@ class IntegerBackward(BackwardWalk):
 
     def _seed_of(self, weights: int) -> int:
         """Another one for each tensor, so that their roundings have nothing to do with one another."""
-        return (self.seed * 0x9E3779B1 + sorted(self.learned).index(weights) * 0xC2B2AE3D) & 0x7FFFFFFF
+        return (self.settings.seed * 0x9E3779B1 + sorted(self.learned).index(weights) * 0xC2B2AE3D) & MOST_SEED
 
 
 def _of_weights(op: Op, gradient: int) -> StepOf:

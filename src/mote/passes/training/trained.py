@@ -48,13 +48,13 @@ def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings,
 
 def _integer_sgd(settings: StepSettings) -> IntegerSgd:
     """The settings of int8 layers, for which some of those of float32 layers mean nothing."""
-    usual = StepSettings(rate=settings.rate, seed=settings.seed)
-    for name in ("optimizer", "momentum", "decay", "accumulate"):
+    usual = StepSettings()
+    for name in ("optimizer", "decay"):
         value = getattr(settings, name)
         if value != getattr(usual, name):
-            reason = f"int8 layers do not learn with {name}={value}: they take a step of SGD for each sample"
+            reason = f"int8 layers do not learn with {name}={value}: they take steps of SGD without weight decay"
             raise MoteError(reason, where=WHERE, remedy="omit it, or train the float32 model")
-    return IntegerSgd(settings.learning_rate, settings.seed)
+    return IntegerSgd(settings.learning_rate, settings.seed, settings.momentum, settings.accumulate)
 
 
 def default_loss(graph: Graph) -> Loss:

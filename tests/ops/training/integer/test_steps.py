@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mote.ops.training.integer.losses import (
     MeanSquaredErrorStep,
     log2,
 )
+from mote.ops.training.integer.momentum import KEPT_BITS, Momentum
 from mote.ops.training.integer.steps import BIAS_LIMIT, BiasStep, ConvStep, DepthwiseStep
 from mote.ops.training.integer.sums import GradientSums
 from tests.helpers.support import HOST_DSP, emulated, examples
@@ -89,6 +91,15 @@ def bias(shape: tuple[int, ...], channels: int, first: int, initial: Array | Non
     return piece(BiasStep, given, DType.INT32, given[0].quant, begin, first=first, seed=8, over=over)
 
 
+def updated(graph: Graph, momentum: float, every: int) -> Graph:
+    """The same step of an update that several samples add up."""
+    (op,), before = graph.ops, graph.states[0]
+    given = [graph.tensors[i] for i in op.inputs]
+    given.append(replace(given[0], id=len(given), name="update", quant=None))
+    own = {**op.attributes(), "momentum": momentum, "every": every}
+    return piece(type(op), given, given[0].dtype, given[0].quant, before.initial, **own)
+
+
 def sums(*shape: int) -> Graph:
     return piece(GradientSums, tensors(("gradient", shape, "int8", GRADIENT)), DType.INT32, GRADIENT)
 
@@ -132,6 +143,10 @@ def several() -> list[Graph]:
         depthwise(5, 5, 1, STRIDED),
         bias((1, 3, 3, 6), 4, 1, ends),
         bias((1, 4), 4, 0),
+        updated(conv(6, 6, 4, 2, (STRIDED, STRIDED), all_=5, first=2), 0.9, 1),
+        updated(conv(5, 4, 9, 3, (SAME, SAME)), 0.5, 2),
+        updated(depthwise(5, 3, 1, SAME), 0.0, 3),
+        updated(bias((1, 3, 3, 6), 4, 1, ends), 0.99, 2),
         sums(1, 5, 4, 7),
         sums(1, 9),
     ]
@@ -182,6 +197,18 @@ def test_a_step_of_weights_is_the_gradient_on_average(seed: int, size: float) ->
         clipped = np.clip(weights[o, ky, kx, c] - real, -127, 127)
         assert np.abs(weights[o, ky, kx, c] - made - clipped).max() < 1.001
         assert abs((weights[o, ky, kx, c] - made - clipped).mean()) < 0.2
+
+
+def test_an_update_is_added_and_kept_on_average() -> None:
+    """With the last sample of a step; other samples leave it as it is."""
+    moves = Momentum(every=2, kept=3 << KEPT_BITS - 2, bits=6, seed=1)
+    update = np.arange(-60, 68, 2)
+    steps = [moves.added(np.zeros_like(update), update, n, 127) for n in range(400)]
+    assert not any(moved.any() for moved, _ in steps[::2]) and all(kept is update for _, kept in steps[::2])
+    moved, kept = (np.array([step[i] for step in steps[1::2]]).astype(np.float64) for i in range(2))
+    assert np.abs(moved - update / 64).max() < 1 and np.abs(kept - 0.75 * update).max() < 1
+    assert np.abs(moved.mean(axis=0) - update / 64).max() < 0.2
+    assert np.abs(kept.mean(axis=0) - 0.75 * update).max() < 0.2
 
 
 def test_a_bias_moves_against_its_gradient() -> None:

@@ -13,6 +13,12 @@ typedef struct {
     int32_t block; /* channels of the image at once, a multiple of eight */
 } mote_conv_step_pairs_s8_t;
 
+/* The step of an update, which is added to the weights. */
+typedef struct {
+    mote_conv_step_pairs_s8_t of;
+    mote_momentum_t momentum;
+} mote_conv_momentum_pairs_s8_t;
+
 /* Where things lie in working memory, in 32-bit words: sums of each tap, terms, and the image in vectors of eight channels,
  * one plane behind the other. */
 typedef struct {
@@ -130,6 +136,13 @@ static inline void mote_conv_step_pairs_s8(const mote_conv_step_pairs_s8_t *p, c
             mote_conv_step_weights(p, &channel, words, r.channels, element, weights);
         }
     }
+}
+
+static inline void mote_conv_momentum_pairs_s8(const mote_conv_momentum_pairs_s8_t *p, const int8_t *gradient,
+                                               const int8_t *in, const int32_t *size, const int32_t *number,
+                                               int8_t *update, int8_t *weights, void *scratch) {
+    mote_conv_step_pairs_s8(&p->of, gradient, in, size, number, update, scratch);
+    mote_momentum_s8(&p->momentum, number, update, weights);
 }
 
 #endif

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, SIGNAL, Entry, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.portable.training.integer_gradients import conv_input_gradient
-from mote.kernels.portable.training.integer_steps import weights_step
+from mote.kernels.portable.training.integer_steps import weights_step, with_momentum
 from mote.ops.common import Axis
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient
 from mote.ops.training.integer.steps import ConvStep, DepthwiseStep
@@ -35,8 +35,7 @@ def _conv_step(view: View) -> Packed | Refusal:
     taps = op.vertical.kernel * op.horizontal.kernel
     image = span(op.vertical, rows) * span(op.horizontal, columns)
     block, scratch = _block(depth, SUMS * taps + VECTOR * image, op.positions(g))
-    params: Params = {"of": weights_step(view).params, "block": block}
-    return Packed("conv_step_pairs_s8", params, Entry(operands=(1, 2, 3, 4)), Needs(scratch))
+    return with_momentum(view, "conv", "pairs_s8", {"of": weights_step(view), "block": block}, scratch)
 
 
 def _conv_input_gradient(view: View) -> Packed:
@@ -83,8 +82,9 @@ def _gradient_terms(view: View) -> int:
 
 PRODUCT, SUM = 0.8, 120
 """Cycles."""
+STEP = "conv_step_pairs_s8"
 KERNELS = (
-    Kernel("conv_step_pairs_s8", (ConvStep,), INT8, _conv_step, isa=DSP, costs=SIGNAL, work=_work(_step_terms, 20)),
+    Kernel(STEP, (ConvStep,), INT8, _conv_step, STEP, isa=DSP, costs=SIGNAL, work=_work(_step_terms, 20)),
     Kernel(
         "conv_input_gradient_pairs_s8",
         (IntegerConvInputGradient,),

@@ -27,11 +27,11 @@ def _cross_entropy(view: View) -> Params:
     return {"exp": exponentials, "bits": op.bits(view.graph)}
 
 
-def _cross_entropy_gradient(view: View) -> Packed:
+def _entropy_gradient(view: View) -> Packed:
     return Packed("cross_entropy_gradient_s8", _cross_entropy(view), Entry(operands=(0, 1)))
 
 
-def _cross_entropy_step(view: View) -> Packed:
+def _entropy_step(view: View) -> Packed:
     params: Params = {"of": _cross_entropy(view), "unit": float(view.the(CrossEntropyStep).unit(view.graph))}
     return Packed("cross_entropy_step_s8", params, Entry(operands=(0, 1, RATE, LOSS)))
 
@@ -49,8 +49,8 @@ def _error_step(view: View) -> Packed:
 SIZE = signature(DType.INT8, DType.INT32)
 ENTROPY, ERROR = "cross_entropy", "mean_squared_error"
 KERNELS = (
-    Kernel(f"{ENTROPY}_gradient_s8", (CrossEntropyGradient,), INT8, _cross_entropy_gradient, f"{ENTROPY}_s8", costs=OTHER),
-    Kernel(f"{ENTROPY}_step_s8", (CrossEntropyStep,), SIZE, _cross_entropy_step, f"{ENTROPY}_s8", costs=OTHER),
+    Kernel(f"{ENTROPY}_gradient_s8", (CrossEntropyGradient,), INT8, _entropy_gradient, f"{ENTROPY}_s8", costs=OTHER),
+    Kernel(f"{ENTROPY}_step_s8", (CrossEntropyStep,), SIZE, _entropy_step, f"{ENTROPY}_s8", costs=OTHER),
     Kernel(f"{ERROR}_gradient_s8", (MeanSquaredErrorGradient,), INT8, _error_gradient, f"{ERROR}_s8", costs=OTHER),
     Kernel(f"{ERROR}_step_s8", (MeanSquaredErrorStep,), SIZE, _error_step, f"{ERROR}_s8", costs=OTHER),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 
 from mote.graph.types import DType
-from mote.kernels.contract import INT8, OTHER, SIGNAL, Entry, Kernel, Packed, Params, Structs, View, signature
+from mote.kernels.contract import INT8, OTHER, SIGNAL, Entry, Kernel, Needs, Packed, Params, Structs, View, signature
 from mote.ops.common import Axis
 from mote.ops.training.integer.steps import BiasStep, ConvStep, DepthwiseStep, IntegerStep
 
@@ -27,21 +28,35 @@ def _step(view: View) -> Params:
 
 
 def _bias(view: View) -> Packed:
-    return Packed("bias_step_s32", _step(view), Entry(operands=(1, 2, 3)))
+    return with_momentum(view, "bias", "s32", _step(view))
 
 
-def weights_step(view: View) -> Packed:
+def with_momentum(view: View, name: str, suffix: str, params: Params, scratch: int | None = None) -> Packed:
+    """A step at once, or of an update, which momentum adds."""
+    op = view.op
+    assert isinstance(op, IntegerStep)
+    entry, needs = Entry(operands=tuple(range(1, len(op.inputs)))), Needs(scratch)
+    if not op.has_update:
+        return Packed(f"{name}_step_{suffix}", params, entry, needs)
+    momentum: Params = {"size": view.output.size, **asdict(op.moves)}
+    return Packed(f"{name}_momentum_{suffix}", {"of": params, "momentum": momentum}, entry, needs)
+
+
+def _weights(view: View) -> Packed:
+    name = "depthwise" if isinstance(view.op, DepthwiseStep) else "conv"
+    return with_momentum(view, name, "s8", weights_step(view))
+
+
+def weights_step(view: View) -> Params:
     op, g = view.the(ConvStep), view.graph
     (_, height, width, depth), _ = op.images(g)
-    params: Params = {
+    return {
         "step": _step(view),
         "rows": axis_params(op.vertical, height),
         "cols": axis_params(op.horizontal, width),
         "depth": depth,
         "zero": op.input(g, 2).zero_point,
     }
-    name = "depthwise_step_s8" if isinstance(op, DepthwiseStep) else "conv_step_s8"
-    return Packed(name, params, Entry(operands=(1, 2, 3, 4)))
 
 
 def weights_work(cycles: float) -> Callable[[View], float]:
@@ -60,6 +75,6 @@ WEIGHT_CYCLES = 30
 WORDS = signature(DType.INT32, DType.INT32)
 KERNELS = (
     Kernel("bias_step_s32", (BiasStep,), WORDS, _bias, "steps_s8", costs=OTHER),
-    Kernel("depthwise_step_s8", (DepthwiseStep,), INT8, weights_step, "steps_s8", costs=OTHER),
-    Kernel("conv_step_s8", (ConvStep,), INT8, weights_step, "steps_s8", costs=SIGNAL, work=weights_work(6)),
+    Kernel("depthwise_step_s8", (DepthwiseStep,), INT8, _weights, "steps_s8", costs=OTHER),
+    Kernel("conv_step_s8", (ConvStep,), INT8, _weights, "steps_s8", costs=SIGNAL, work=weights_work(6)),
 )

@@ -5,6 +5,7 @@
 #define MOTE_OPTIMIZERS_F32_H
 
 #include "mote_math.h"
+#include "mote_step_rounding.h"
 
 /* Gradients of `every` inferences make a step. */
 typedef struct {
@@ -89,11 +90,7 @@ static inline float mote_power_f32(float base, uint32_t exponent) {
 
 /* A number from 0 to below 1 for an element of a step. */
 static inline float mote_uniform_f32(uint32_t step, uint32_t element) {
-    uint32_t x = element * 0x9E3779B1u + step * 0x85EBCA77u;
-    x = (x ^ x >> 16) * 0x85EBCA6Bu;
-    x = (x ^ x >> 13) * 0xC2B2AE35u;
-    x ^= x >> 16;
-    return (float)(x >> 8) * (1.0f / 16777216.0f);
+    return (float)(mote_step_noise(mote_step_seed((int32_t)step, 0), (int32_t)element) >> 8) * (1.0f / 16777216.0f);
 }
 
 /* The code of a size over its block's scale, up to `largest`: one more than the root where `noise` says so. */

@@ -6,6 +6,8 @@
 #define MOTE_STEPS_S8_H
 
 #include "mote_gradient_axis.h"
+#include "mote_momentum_s8.h"
+#include "mote_step_rounding.h"
 
 /* mult / 2^31 * 2^shift. */
 typedef struct {
@@ -32,8 +34,17 @@ typedef struct {
 typedef mote_step_t mote_bias_step_s32_t;
 typedef mote_conv_step_t mote_conv_step_s8_t, mote_depthwise_step_s8_t;
 
-/* A number in -most..most. */
-static inline int32_t mote_step_within(int32_t x, int32_t most) { return x < -most ? -most : x > most ? most : x; }
+/* The step of an update, which is added to what learns. */
+typedef struct {
+    mote_step_t of;
+    mote_momentum_t momentum;
+} mote_bias_momentum_s32_t;
+
+typedef struct {
+    mote_conv_step_t of;
+    mote_momentum_t momentum;
+} mote_conv_momentum_t;
+typedef mote_conv_momentum_t mote_conv_momentum_s8_t, mote_depthwise_momentum_s8_t;
 
 /* A channel of a step: sums, shifted left, are multiplied by `mult` and divided by 2^right. */
 typedef struct {
@@ -47,7 +58,7 @@ static inline mote_step_channel_t mote_step_channel(const mote_step_t *p, const 
     mote_step_channel_t c;
     c.mult = mote_high_mul(f.mult, size[0]);
     c.right = p->left - mote_step_within(f.shift, 512) - mote_step_within(size[1], 512);
-    c.noise = (uint32_t)*number * 0x85EBCA77u + (uint32_t)p->seed;
+    c.noise = mote_step_seed(*number, p->seed);
     return c;
 }
 
@@ -59,11 +70,7 @@ static inline int32_t mote_step_of(const mote_step_channel_t *c, int32_t sum, in
         right = 30;
     }
     if (right > 0) {
-        uint32_t noise = (uint32_t)element * 0x9E3779B1u + c->noise;
-        noise = (noise ^ noise >> 16) * 0x85EBCA6Bu;
-        noise = (noise ^ noise >> 13) * 0xC2B2AE35u;
-        noise ^= noise >> 16;
-        return (x + (int32_t)(noise >> (32 - right))) >> right;
+        return (x + (int32_t)(mote_step_noise(c->noise, element) >> (32 - right))) >> right;
     }
     const int32_t up = mote_min(-right, 30), most = (int32_t)1 << (30 - up);
     return mote_step_within(x, most) * ((int32_t)1 << up);
@@ -85,6 +92,13 @@ static inline void mote_bias_step_s32(const mote_step_t *p, const int32_t *sums,
         const int32_t step = mote_step_of(&c, sum, p->left, o); /* at most 2^30, so that the difference fits */
         bias[o] = mote_step_within(mote_step_within(bias[o], most) - step, most);
     }
+}
+
+/* Operands: sums, size, number, update; the bias is what is written. */
+static inline void mote_bias_momentum_s32(const mote_bias_momentum_s32_t *p, const int32_t *sums, const int32_t *size,
+                                          const int32_t *number, int32_t *update, int32_t *bias) {
+    mote_bias_step_s32(&p->of, sums, size, number, update);
+    mote_momentum_s32(&p->momentum, number, update, bias);
 }
 
 /* A tap of a window: where it reads, and which gradients that is for. */
@@ -164,6 +178,13 @@ static inline void mote_conv_step_s8(const mote_conv_step_t *p, const int8_t *gr
     }
 }
 
+/* Operands: gradient, image, size, number, update. */
+static inline void mote_conv_momentum_s8(const mote_conv_momentum_t *p, const int8_t *gradient, const int8_t *in,
+                                         const int32_t *size, const int32_t *number, int8_t *update, int8_t *weights) {
+    mote_conv_step_s8(&p->of, gradient, in, size, number, update);
+    mote_momentum_s8(&p->momentum, number, update, weights);
+}
+
 /* The products of four channels of the gradient with those of the image, over all positions. */
 MOTE_NOINLINE MOTE_HOT void mote_step_sums_4(const mote_conv_step_t *p, const mote_step_tap_t *tap, int32_t o,
                                              int32_t *sums) {
@@ -204,6 +225,13 @@ static inline void mote_depthwise_step_s8(const mote_conv_step_t *p, const int8_
             }
         }
     }
+}
+
+static inline void mote_depthwise_momentum_s8(const mote_conv_momentum_t *p, const int8_t *gradient, const int8_t *in,
+                                              const int32_t *size, const int32_t *number, int8_t *update,
+                                              int8_t *weights) {
+    mote_depthwise_step_s8(&p->of, gradient, in, size, number, update);
+    mote_momentum_s8(&p->momentum, number, update, weights);
 }
 
 #endif

@@ -1,13 +1,15 @@
 """Steps of int8 weights and int32 biases: the gradient of each element, summed up in integers, and the step itself, at
 once and in place, so that there is no tensor of gradients.
 
-Inputs are (weights or bias, gradient of the output, .., size of the step, number of the step). The state may hold some
-of the layer's output channels only: `first` is the number of the first of them among those of the gradient.
+Inputs are (weights or bias, gradient of the output, .., size of the step, number of the sample). The state may hold
+some of the layer's output channels only: `first` is the number of the first of them among those of the gradient. Where
+there is momentum, or several samples make a step, the update of the state is the last input, a state as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.training.integer.losses import LARGEST
+from mote.ops.training.integer.momentum import KEPT_BITS, Momentum
 from mote.ops.training.noise import hashed
 from mote.ops.training.window_gradients import taps
 
@@ -25,6 +28,7 @@ ROOM = 30
 """Bits of a sum, shifted left as far as it goes, and of a step, beside the sign."""
 BIAS_LIMIT = (1 << ROOM) - 1
 """The largest absolute value of a bias that was learned: sums of products still fit beside it."""
+MOST_SEED = 0x7FFFFFFF
 MOST_SHIFT = 512
 """Larger shifts make no difference."""
 MOST_GRADIENT, MOST_PIXEL = 128, 255
@@ -32,17 +36,32 @@ MOST_GRADIENT, MOST_PIXEL = 128, 255
 
 
 class IntegerStep(Op):
-    """A step of a state by its gradient."""
+    """A step of a state by its gradient, at once, or with the update that `every` samples have added up, of which
+    momentum keeps a share for the next one."""
 
     seed: int
     first: int = 0
+    momentum: float = 0.0
+    every: int = 1
+    update_bits: ClassVar[int]
+    """How much finer an update is than the state: it has 2^bits steps for each step of that."""
+
+    @property
+    def has_update(self) -> bool:
+        return self.momentum > 0 or self.every > 1
 
     @property
     def updates(self) -> dict[int, int]:
-        return {0: 0}
+        return {0: 0, 1: len(self.inputs) - 1} if self.has_update else {0: 0}
+
+    @property
+    def moves(self) -> Momentum:
+        """How the update changes the state."""
+        kept = round(self.momentum * (1 << KEPT_BITS))
+        return Momentum(self.every, kept, self.update_bits, ~self.seed & MOST_SEED)
 
     def shapes(self, g: Graph) -> list[Shape]:
-        return [self.input(g).shape]
+        return [self.input(g).shape] * len(self.updates)
 
     @property
     def limit(self) -> int:
@@ -71,22 +90,46 @@ class IntegerStep(Op):
         raise NotImplementedError
 
     def factors(self, g: Graph) -> tuple[Ints, Ints]:
-        """The same as mantissas and shifts."""
-        return quantize_multipliers(np.broadcast_to(self.real(g), (self.channels(g),)))
+        """Those of what a sample's step is added to, as mantissas and shifts: an update is finer than the state, and
+        has the mean of several steps."""
+        real = self.real(g) * (2.0**self.update_bits / self.every if self.has_update else 1.0)
+        return quantize_multipliers(np.broadcast_to(real, (self.channels(g),)))
+
+    @property
+    def size_at(self) -> int:
+        """The position of the size of the step, before the number of the sample."""
+        return len(self.inputs) - len(self.updates) - 1
 
     def unsupported(self, g: Graph) -> str | None:
-        gradient, size, number = (self.input(g, p) for p in (1, len(self.inputs) - 2, len(self.inputs) - 1))
+        gradient, size, number = (self.input(g, p) for p in (1, self.size_at, self.size_at + 1))
         if not 0 <= self.first <= gradient.channels - self.channels(g):
             return f"channels {self.first} to {self.first + self.channels(g) - 1} are not all in the gradient"
         if self.left(g) < 0:
             return f"sums over {self.positions(g):,} positions do not fit 32 bits"
         if (size.dtype, size.shape, number.dtype, number.shape) != (DType.INT32, (2,), DType.INT32, (1,)):
-            return "it needs the size of the step, int32 [2], and its number, int32 [1]"
+            return "it needs the size of the step, int32 [2], and the number of the sample, int32 [1]"
+        if self.has_update:
+            state, update = self.input(g), self.input(g, len(self.inputs) - 1)
+            if (update.dtype, update.shape) != (state.dtype, state.shape):
+                return f"an update of {update.dtype} {update.shape} is not that of {state.dtype} {state.shape}"
+            if not 0 <= self.moves.kept < 1 << KEPT_BITS:
+                return f"momentum {self.momentum:g} is not supported (below 1)"
         return None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        state, size, number = values[0], values[-2], values[-1]
-        assert state is not None and size is not None and number is not None
+        state, number = values[0], values[self.size_at + 1]
+        assert state is not None and number is not None
+        if not self.has_update:
+            return [self._stepped(g, values, state)]
+        update = values[-1]
+        assert update is not None
+        whole = state.astype(np.int64), self._stepped(g, values, update).astype(np.int64)
+        return [x.astype(state.dtype) for x in self.moves.added(*whole, int(number[0]), self.limit)]
+
+    def _stepped(self, g: Graph, values: Sequence[Array | None], state: Array) -> Array:
+        """The state, or its update, after the step of a sample."""
+        size, number = values[self.size_at : self.size_at + 2]
+        assert size is not None and number is not None
         mantissa, shift = self.factors(g)
         factor = high_mul(mantissa, int(size[0]))
         right = self.left(g) - shift - int(np.clip(size[1], -MOST_SHIFT, MOST_SHIFT))
@@ -96,7 +139,8 @@ class IntegerStep(Op):
         noise = hashed(int(number[0]), state.size, self.seed).reshape(state.shape)
         step = stochastic(scaled, right.reshape(spread), noise)
         before = np.clip(state.astype(np.int64), -self.limit, self.limit)
-        return [np.clip(before - step, -self.limit, self.limit).astype(state.dtype)]
+        stepped: Array = np.clip(before - step, -self.limit, self.limit).astype(state.dtype)
+        return stepped
 
     channel_axis = 0
 
@@ -113,6 +157,7 @@ class BiasStep(IntegerStep):
     """Inputs (bias int32 [channels], sums of the gradient int32 over so many positions, size, number)."""
 
     over: int = 1
+    update_bits = 8
     kind = "BIAS_STEP"
 
     @property
@@ -151,6 +196,7 @@ class ConvStep(IntegerStep):
 
     vertical: Axis = Axis(1)
     horizontal: Axis = Axis(1)
+    update_bits = 3
     kind = "CONV_2D_STEP"
 
     @property
