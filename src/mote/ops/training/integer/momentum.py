@@ -25,7 +25,7 @@ class Momentum:
     seed: int
 
     def added(self, before: Ints, update: Ints, number: int, most: int) -> tuple[Ints, Ints]:
-        """What learns, at most `most`, and its update after a sample."""
+        """The state, at most `most`, and its update after a sample."""
         if (number + 1) % (1 << 32) % self.every:
             return before, update
         noise = hashed(number, before.size, self.seed).astype(np.int64).reshape(before.shape)
