@@ -110,12 +110,15 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 CLAMPS = {"NONE": lambda x: x, "RELU": F.relu, "RELU6": F.relu6}
 
 
-def computed(graph: Graph, values: Mapping[int, Any]) -> dict[int, Any]:
-    """All tensors, from inputs and from constants that are given as PyTorch's; other constants are the graph's."""
+def computed(
+    graph: Graph, values: Mapping[int, Any], rounded: Callable[[int, Any], Any] = lambda _, x: x
+) -> dict[int, Any]:
+    """All tensors, from inputs and from constants that are given as PyTorch's; other constants are the graph's.
+    `rounded` is what becomes of the values of a tensor."""
     known = {i: torch.tensor(t.data) for i, t in graph.tensors.items() if t.data is not None} | dict(values)
     for op in graph.ops:
         result = FUNCTIONS[op.kind](op, *(None if i == ABSENT else known[i] for i in op.inputs))
-        known[op.outputs[0]] = CLAMPS[getattr(op, "activation", "NONE")](result)
+        known[op.outputs[0]] = rounded(op.outputs[0], CLAMPS[getattr(op, "activation", "NONE")](result))
     return known
 
 
