@@ -18,6 +18,7 @@ from mote.ops.training.integer.steps import MOST_SEED, BiasStep, ConvStep, Depth
 from mote.ops.training.integer.sums import GradientSums
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.passes.training.dead_channels import with_room
 from mote.passes.training.gradient_ranges import bias_quantization, gradient_scales
 from mote.passes.training.integer_gradients import RULES, IntegerTape, before_activation
 from mote.passes.training.integer_losses import IntegerLoss, integer_loss
@@ -58,6 +59,7 @@ def integer_training_graph(
     """
     check_learned(graph, learned, DType.INT8, DType.INT32)
     _check_readers(graph, learned)
+    graph = with_room(graph, learned)
     judge = integer_loss(graph, loss)
     t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, judge, samples))
     rate, step = t.tensor("learning_rate", (1,)), t.tensor("step", (1,), DType.INT32)
