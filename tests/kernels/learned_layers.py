@@ -34,12 +34,15 @@ class Layer:
     zero: int = -5
     chained: bool = False
     """It reads the output of the layer before."""
+    halves: bool = False
+    """All scales are powers of two, so that sums meet halves."""
 
     def op(self) -> Op:
         if self.kind == "dense":
-            once = Rounding.ONCE if self.rounding is Rounding.TWICE else Rounding.TWICE
+            swapped = {Rounding.TWICE: Rounding.ONCE, Rounding.ONCE: Rounding.TWICE}
+            rounding = swapped.get(self.rounding, self.rounding)
             return FullyConnected(
-                inputs=(), outputs=(), name="dense", index=0, activation=self.activation, rounding=once
+                inputs=(), outputs=(), name="dense", index=0, activation=self.activation, rounding=rounding
             )
         total = max((-(-self.size // self.stride) - 1) * self.stride + self.kernel - self.size, 0)
         axis = Axis(self.kernel, self.stride, before=total // 2, after=total - total // 2)
@@ -56,6 +59,10 @@ class Layer:
         if self.kind == "conv":
             return self.outputs, self.kernel, self.kernel, self.inputs
         return 1, self.kernel, self.kernel, self.outputs
+
+
+def powers_of_two(near: Array | float) -> Array:
+    return np.exp2(np.round(np.log2(near)))
 
 
 def quantized(scale: Array | float, zero: int = 0, axis: int = 0) -> Quantization:
@@ -86,12 +93,13 @@ class Learners:
         rng, spread = self.rng, layer.kind == "depthwise"
         depth = int(np.prod(layer.weights)) // layer.outputs
         shape = (1, layer.inputs) if layer.kind == "dense" else (1, layer.size, layer.size, layer.inputs)
+        near = powers_of_two if layer.halves else np.asarray
         if layer.chained:
             x = self.outputs.pop()
         else:
-            x = self._tensor("x", shape, DType.INT8, quantized(0.05, layer.zero))
+            x = self._tensor("x", shape, DType.INT8, quantized(near(0.05), layer.zero))
             self.inputs.append(x)
-        scales = quantized(rng.uniform(0.002, 0.02, layer.outputs), axis=3 if spread else 0)
+        scales = quantized(near(rng.uniform(0.002, 0.02, layer.outputs)), axis=3 if spread else 0)
         real = float(np.sqrt(depth) * self.tensors[x].scale * 0.011 * 73 * 40 / 60)
         values = rng.integers(-127, 128, layer.weights).astype(np.int8)
         biases = rng.integers(-3000, 3000, layer.outputs).astype(np.int32)
@@ -100,7 +108,7 @@ class Learners:
         zero = -128 if layer.activation is Activation.RELU else 3
         op = layer.op().with_(inputs=(x, w, b))
         y = self._tensor(
-            "y", op.shapes(Graph("shapes", self.tensors, (), (), ()))[0], DType.INT8, quantized(real, zero)
+            "y", op.shapes(Graph("shapes", self.tensors, (), (), ()))[0], DType.INT8, quantized(near(real), zero)
         )
         self.outputs.append(y)
         self.ops.append(op.with_(outputs=(y,), index=len(self.ops), name=f"{layer.kind}{len(self.ops)}"))

@@ -50,6 +50,12 @@ WHOLE = (
 )
 
 
+TO_EVEN = tuple(
+    replace(layer, rounding=Rounding.EVEN, halves=halves) for layer in (*BIASES, *WHOLE) for halves in (False, True)
+)
+"""Layers whose results are rounded to even, half of which meet halves."""
+
+
 def agree(layers: Sequence[Layer], target: str, count: int = 5) -> None:
     """All bits, also where what was learned goes as far as integers do."""
     learners = Learners(layers)
@@ -62,6 +68,19 @@ def agree(layers: Sequence[Layer], target: str, count: int = 5) -> None:
 @pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
 def test_learned_biases_and_weights(target: str) -> None:
     agree((*BIASES, *WHOLE), target)
+
+
+@pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
+def test_layers_that_round_to_even(target: str) -> None:
+    agree(TO_EVEN, target)
+
+
+def test_layers_that_round_to_even_have_kernels_of_their_own() -> None:
+    """Also those with sums that meet halves, for which no multiplier of 31 bits is right."""
+    graph, features = Learners(TO_EVEN).graph(), frozenset[str]()
+    chosen = {candidates(View(graph, (op,)), features)[0].family for op in graph.ops if learned(graph, op)}
+    layers = {"learned_conv2d_even", "learned_dense_even", "learned_depthwise_even", "conv2d_even", "depthwise_even"}
+    assert layers | {"pointwise_even", "fully_connected_even"} <= chosen
 
 
 PINNED = {

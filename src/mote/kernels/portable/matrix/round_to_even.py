@@ -9,6 +9,7 @@ import numpy as np
 
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Kernel,
@@ -20,6 +21,8 @@ from mote.kernels.contract import (
     View,
     units_of,
 )
+from mote.kernels.pack.learned_bias import learning
+from mote.kernels.pack.params import CHANNEL_WORDS
 from mote.kernels.pack.requantize.even import NOT_TO_EVEN, even_finish, rounds_to_even
 from mote.kernels.portable.matrix import fully_connected
 from mote.kernels.portable.windows import conv, depthwise
@@ -44,7 +47,11 @@ def _pointwise(view: View) -> Packed | Refusal:
     if not op.pointwise:
         return Refusal("it is for windows of one pixel")
     return Packed(
-        "pointwise_even_s8", {"gemm": view.once(_gemm)}, Entry(Call.FLAT, units_of(y, y[3])), price=Price(tile=(1, 2))
+        "pointwise_even_s8",
+        {"gemm": view.once(_gemm)},
+        Entry(Call.FLAT, units_of(y, y[3])),
+        price=Price(tile=(1, 2)),
+        biases=Biases("gemm.channel", CHANNEL_WORDS),
     )
 
 
@@ -60,6 +67,7 @@ def _conv2d(view: View) -> Packed | Refusal:
         Entry(Call.ROWS, row="conv2d_even_s8_row", taps=op.vertical.kernel),
         Needs(scratch=2 * op.depth(view.graph)),
         Price(tile=(1, 2)),
+        biases=Biases("gemm.channel", CHANNEL_WORDS),
     )
 
 
@@ -70,7 +78,8 @@ def _depthwise(view: View) -> Packed | Refusal:
     sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
     bias = bias_values(op.tensor(view.graph, 2), view.output.channels)
     params = {**depthwise.layer_params(view), **even_finish(view, op.activation, sums, bias)}
-    return Packed("depthwise_even_s8", params, Entry(Call.ROWS, row="depthwise_even_s8_row", taps=op.vertical.kernel))
+    entry = Entry(Call.ROWS, row="depthwise_even_s8_row", taps=op.vertical.kernel)
+    return Packed("depthwise_even_s8", params, entry, biases=Biases("channel", CHANNEL_WORDS))
 
 
 def _fully_connected(view: View) -> Packed | Refusal:
@@ -82,29 +91,35 @@ def _fully_connected(view: View) -> Packed | Refusal:
         return Refusal("multipliers of 31 bits give the reference's results")
     plain = fully_connected.packed_params(view, weights)
     params = {**plain, **even_finish(view, op.activation, sums, fully_connected.starts(view))}
-    return Packed("fully_connected_even_s8", params, Entry(Call.FLAT, fully_connected.vectors(view)))
+    biases = Biases("channel", CHANNEL_WORDS)
+    return Packed("fully_connected_even_s8", params, Entry(Call.FLAT, fully_connected.vectors(view)), biases=biases)
 
 
 CONV2D = Kernel("conv2d_even", (Conv2D,), INT8, _conv2d, header="conv2d_even_s8", tuned=True, lanes=2, costs="conv2d")
-KERNELS = (
-    replace(CONV2D, name="pointwise_even", pack=_pointwise, costs="pointwise"),
-    CONV2D,
-    Kernel(
-        "fully_connected_even",
-        (FullyConnected,),
-        INT8,
-        _fully_connected,
-        header="fully_connected_even_s8",
-        tuned=True,
-        costs="fully_connected",
-    ),
-    Kernel(
-        "depthwise_even",
-        (DepthwiseConv2D,),
-        INT8,
-        _depthwise,
-        header="depthwise_even_s8",
-        tuned=True,
-        costs="depthwise",
-    ),
+KERNELS = tuple(
+    map(
+        learning,
+        (
+            replace(CONV2D, name="pointwise_even", pack=_pointwise, costs="pointwise"),
+            CONV2D,
+            Kernel(
+                "fully_connected_even",
+                (FullyConnected,),
+                INT8,
+                _fully_connected,
+                header="fully_connected_even_s8",
+                tuned=True,
+                costs="fully_connected",
+            ),
+            Kernel(
+                "depthwise_even",
+                (DepthwiseConv2D,),
+                INT8,
+                _depthwise,
+                header="depthwise_even_s8",
+                tuned=True,
+                costs="depthwise",
+            ),
+        ),
+    )
 )

@@ -29,44 +29,46 @@ static inline void mote_learned_depthwise_tap(const mote_learned_depthwise_s8_t 
     }
 }
 
-/* Scratch: a sum for each channel. */
-static inline void mote_learned_depthwise_line(const mote_learned_depthwise_s8_t *p, const int8_t *const *rows,
-                                               const int8_t *weights, const int32_t *bias, int8_t *out, int32_t *sums) {
-    const mote_learned_layer_t *const layer = &p->layer;
-    const mote_span_t *const s = &p->cols;
-    const int32_t channels = layer->channels;
-    for (int32_t x = 0; x < s->out_size; x++, out += layer->pixel) {
-        const int32_t first = x * s->step - s->pad, lo = mote_span_lo(s, first), hi = mote_span_hi(s, first);
-        for (int32_t c = 0; c < channels; c++) {
-            sums[c] = mote_learned_start(layer, c, bias);
-        }
-        for (int32_t k = 0; k < p->rows.taps; k++) {
-            for (int32_t t = lo; rows[k] != NULL && t < hi; t++) {
-                mote_learned_depthwise_tap(p, rows[k] + (first + t * s->spread) * p->in_channels,
-                                           weights + (k * s->taps + t) * channels, sums);
-            }
-        }
-        for (int32_t c = 0; c < channels; c++) {
-            out[c] = mote_learned_result(layer, c, sums[c]);
-        }
+/* Scratch: a sum for each channel, of which mote_<made> makes the results. */
+#define MOTE_LEARNED_DEPTHWISE_S8(name, made) \
+    static inline void mote_##name##_line(const mote_##name##_t *p, const int8_t *const *rows, const int8_t *weights, \
+                                          const int32_t *bias, int8_t *out, int32_t *sums) { \
+        const mote_learned_layer_t *const layer = &p->layer; \
+        const mote_span_t *const s = &p->cols; \
+        const int32_t channels = layer->channels; \
+        for (int32_t x = 0; x < s->out_size; x++, out += layer->pixel) { \
+            const int32_t first = x * s->step - s->pad, lo = mote_span_lo(s, first), hi = mote_span_hi(s, first); \
+            for (int32_t c = 0; c < channels; c++) { \
+                sums[c] = mote_learned_start(layer, c, bias); \
+            } \
+            for (int32_t k = 0; k < p->rows.taps; k++) { \
+                for (int32_t t = lo; rows[k] != NULL && t < hi; t++) { \
+                    mote_learned_depthwise_tap(p, rows[k] + (first + t * s->spread) * p->in_channels, \
+                                               weights + (k * s->taps + t) * channels, sums); \
+                } \
+            } \
+            for (int32_t c = 0; c < channels; c++) { \
+                out[c] = mote_##made(layer, c, sums[c]); \
+            } \
+        } \
+    } \
+\
+    /* One output row: behind the rows of the window, pointers to the weights and to the biases. */ \
+    static inline void mote_##name##_row(const mote_##name##_t *p, const int8_t *const *rows, int8_t *out, \
+                                         int32_t *scratch) { \
+        const int8_t *const *const learned = rows + p->rows.taps; \
+        mote_##name##_line(p, rows, learned[0], (const int32_t *)(const void *)learned[1], out, scratch); \
+    } \
+\
+    static inline void mote_##name(const mote_##name##_t *p, const int8_t *in, const int8_t *weights, \
+                                   const int32_t *bias, int8_t *out, int32_t lo, int32_t hi, int32_t *scratch) { \
+        const int8_t *rows[MOTE_MAX_TAPS]; \
+        for (int32_t y = lo; y < hi; y++) { \
+            mote_window_s8(&p->rows, in, y, rows); \
+            mote_##name##_line(p, rows, weights, bias, out + y * p->rows.out_stride, scratch); \
+        } \
     }
-}
 
-/* One output row: behind the rows of the window, pointers to the weights and to the biases. */
-static inline void mote_learned_depthwise_s8_row(const mote_learned_depthwise_s8_t *p, const int8_t *const *rows,
-                                                 int8_t *out, int32_t *scratch) {
-    const int8_t *const *const learned = rows + p->rows.taps;
-    mote_learned_depthwise_line(p, rows, learned[0], (const int32_t *)(const void *)learned[1], out, scratch);
-}
-
-static inline void mote_learned_depthwise_s8(const mote_learned_depthwise_s8_t *p, const int8_t *in,
-                                             const int8_t *weights, const int32_t *bias, int8_t *out, int32_t lo,
-                                             int32_t hi, int32_t *scratch) {
-    const int8_t *rows[MOTE_MAX_TAPS];
-    for (int32_t y = lo; y < hi; y++) {
-        mote_window_s8(&p->rows, in, y, rows);
-        mote_learned_depthwise_line(p, rows, weights, bias, out + y * p->rows.out_stride, scratch);
-    }
-}
+MOTE_LEARNED_DEPTHWISE_S8(learned_depthwise_s8, learned_result)
 
 #endif

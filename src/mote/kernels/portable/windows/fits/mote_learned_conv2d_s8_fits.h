@@ -16,6 +16,12 @@ static inline int mote_learned_bits_fit(const uint8_t *bits, const mote_room_t *
     return fits;
 }
 
+/* Whether sums can be scaled so: rounded twice, or once. */
+static inline int mote_learned_scales_fit(const mote_learned_layer_t *p, const mote_room_t *room) {
+    return p->exact != NULL ? mote_exacts_fit(p->exact, room, p->channels)
+                            : mote_channels_fit(p->channel, room, p->channels, mote_least_shift(&p->output));
+}
+
 /* Bytes of so many output pixels: the last one ends with its last channel. */
 static inline uint32_t mote_learned_pixels_bytes(const mote_learned_layer_t *p, int32_t pixels) {
     return pixels > 0 ? mote_much_plus(mote_bytes_of(pixels - 1, p->pixel, 1), mote_size(p->channels)) : 0;
