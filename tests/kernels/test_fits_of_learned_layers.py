@@ -14,7 +14,7 @@ from mote.passes.training.optimizers import Sgd
 from tests.helpers.support import examples
 from tests.kernels.learned_layers import Learners
 from tests.kernels.rooms import Case, Collection, Rooms
-from tests.kernels.test_learned_operands import BIASES, PLANAR, WHOLE, with_masks
+from tests.kernels.test_learned_operands import BIASES, PLANAR, TO_EVEN, WHOLE, with_masks
 from tests.passes.training.test_backward import constants, network
 
 MUTANTS = examples(400, 130)
@@ -25,7 +25,7 @@ def cases() -> list[Case]:
     portable twins."""
     model = network()
     collection = Collection(each=1, features=(targets.load("cortex-m4").features,))
-    collection.add(Learners((*BIASES, *WHOLE)).graph())
+    collection.add(Learners((*BIASES, *WHOLE, *TO_EVEN)).graph())
     planar = with_masks(Learners([layer for pair in PLANAR for _, layer in pair]).graph())
     for op in planar.ops:
         view, features = View(planar, (op,)), collection.features[0]

@@ -41,7 +41,7 @@ CONSTANT = Refusal("it is for weights that learn")
 WITHOUT_BIAS = Refusal("it is for layers with a bias")
 FAR = Refusal(f"its biases exceed 2^{MOST_LEARNED_BITS}")
 EVEN = "_even"
-"""What names end in where results are rounded to even."""
+"""The ending of names of kernels whose results are rounded to even."""
 
 
 def _layer(view: View, depth: int, rounded: str) -> Params | Refusal:
