@@ -56,4 +56,4 @@ def _targets(graph: Graph, data: Dataset, labels: Array) -> list[Array]:
         raise MoteError(reason, where=data.where, remedy=remedy)
     targets = to_code(output, labels.astype(np.float32).reshape(-1, *model_shape(output)))
     assert targets is not None
-    return list(quantized(targets, before) if before.dtype == DType.INT8 else targets)
+    return list(quantized(targets, before).reshape(-1, *before.shape) if before.dtype == DType.INT8 else targets)

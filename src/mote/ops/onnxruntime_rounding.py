@@ -4,7 +4,7 @@ are other numbers, which are rounded differently in places."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -19,10 +19,13 @@ from mote.graph.rows import OUTSIDE
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import MOST_SUMMED, WindowOp
-from mote.ops.elementwise.arithmetic import INT8, Add, Arithmetic, quantization_problem
+from mote.ops.elementwise.arithmetic import INT8, Add, Arithmetic, Mul, quantization_problem
 from mote.ops.pointwise import end, rising
+from mote.ops.reductions.mean import Mean
 from mote.ops.reductions.reduce import RowReduction
 from mote.ops.reductions.reduce import quantization_problem as pair_problem
+from mote.ops.reductions.softmax import Softmax
+from mote.ops.windows.pool import AveragePool
 
 Reals = NDArray[np.float32]
 LOW, HIGH = DType.INT8.limits
@@ -259,3 +262,13 @@ class EvenSoftmax(Op):
 
 RESERVED = 5
 """The margin below the logarithm of the largest float, so that sums of exponentials do not overflow."""
+
+
+TWINS: Mapping[type[Op], type[Op]] = {
+    EvenAdd: Add,
+    EvenAveragePool: AveragePool,
+    EvenMean: Mean,
+    EvenMul: Mul,
+    EvenSoftmax: Softmax,
+}
+"""LiteRT's operators for those that only differ in their rounding."""

@@ -14,7 +14,7 @@ from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
-from mote.graph.types import Rounding, StateRole
+from mote.graph.types import StateRole
 from mote.ops.control.control_flow import If
 from mote.ops.elementwise.quantize import dequantized, quantized
 from mote.ops.matrix.fully_connected import FullyConnected
@@ -237,7 +237,3 @@ def test_what_cannot_learn() -> None:
     with pytest.raises(MoteError) as caught:
         integer_training_graph(model, constants(model), CLASSIFIER.loss, SGD, samples(model, 2))
     assert caught.value.reason == "there is no int8 gradient of LOGISTIC" and "LOGISTIC" in caught.value.where
-    even = graph.with_ops(op.with_(rounding=Rounding.EVEN) if op.weights else op for op in graph.ops)
-    with pytest.raises(MoteError) as caught:
-        integer_training_graph(even, constants(even), Loss.SOFTMAX_CROSS_ENTROPY, SGD, samples(even, 2))
-    assert "round to even" in caught.value.reason

@@ -6,7 +6,6 @@ what the file will, so that the check of a file has something to be equal to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
 
 import numpy as np
@@ -14,21 +13,9 @@ import numpy as np
 from mote.graph import Graph, Op, Quantization, Tensor
 from mote.graph.types import DType, Rounding
 from mote.ops.elementwise.activations import LookupTable, Relu, Relu6, RequantizeInt8, Unary
-from mote.ops.elementwise.arithmetic import Add, Mul
 from mote.ops.elementwise.quantize import Dequantize, Quantize
-from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
-from mote.ops.reductions.mean import Mean
-from mote.ops.reductions.softmax import Softmax
-from mote.ops.windows.pool import AveragePool
+from mote.ops.onnxruntime_rounding import TWINS, EvenAveragePool, EvenSoftmax
 
-TWINS: Mapping[type[Op], type[Op]] = {
-    EvenAdd: Add,
-    EvenAveragePool: AveragePool,
-    EvenMean: Mean,
-    EvenMul: Mul,
-    EvenSoftmax: Softmax,
-}
-"""LiteRT's operators for those that only differ in their rounding."""
 FUNCTIONS: tuple[type[Unary], ...] = (RequantizeInt8, Relu, Relu6)
 """LiteRT functions that lookup tables are compared with."""
 SOFTMAX_SCALE = 1 / 256

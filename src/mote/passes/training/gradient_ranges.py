@@ -10,14 +10,16 @@ from dataclasses import replace
 import numpy as np
 
 from mote.errors import MoteError
-from mote.graph import Graph, Tensor
+from mote.graph import Graph, Op, Tensor
 from mote.graph.tensor import Array, Quantization
-from mote.graph.types import DType
+from mote.graph.types import Activation, DType
 from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.control.control_flow import If
 from mote.ops.elementwise.quantize import dequantized
+from mote.ops.onnxruntime_rounding import TWINS
 from mote.ops.training.integer.losses import LARGEST
 from mote.passes.training.backward import with_gradients
+from mote.passes.training.integer_gradients import activation_of
 from mote.passes.training.integer_losses import IntegerLoss
 from mote.passes.training.labelled import told
 from mote.passes.training.optimizers import Sgd
@@ -95,7 +97,14 @@ def _reals(graph: Graph, tensors: Sequence[int], exact: Mapping[int, Array]) -> 
 def in_floats(graph: Graph, loss: IntegerLoss) -> Graph:
     """The graph with the same operators over float32 tensors, ending where the loss judges."""
     tensors = {i: _in_float(graph, t) for i, t in graph.tensors.items()}
-    return replace(graph, outputs=(loss.output,)).with_ops(graph.ops, tensors.values())
+    ops = (_op_in_float(op, op.output(graph)) for op in graph.ops)
+    return replace(graph, outputs=(loss.output,)).with_ops(ops, tensors.values())
+
+
+def _op_in_float(op: Op, output: Tensor) -> Op:
+    """The operator without ONNX Runtime's rounding, with the ReLU that saturation stands for."""
+    real, activation = TWINS[type(op)].like(op) if type(op) in TWINS else op, activation_of(op, output)
+    return real if activation == Activation.NONE else real.with_(activation=activation)
 
 
 def _in_float(graph: Graph, t: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.graph import Graph, Op, State
-from mote.graph.types import DType, Rounding, StateRole
+from mote.graph.types import DType, StateRole
 from mote.ops.common import BIAS
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.training.integer.steps import MOST_SEED, BiasStep, ConvStep, DepthwiseStep, IntegerStep
@@ -136,12 +136,6 @@ def _check_readers(graph: Graph, learned: Collection[int]) -> None:
                 f"tensor '{graph.tensors[i].name}', read by {len(readers)} operators ({names}), cannot learn in int8",
                 where=readers[0].where,
                 remedy="choose weights or biases of one convolution or fully connected layer",
-            )
-        if readers[0].rounding is Rounding.EVEN:
-            raise MoteError(
-                "layers that round to even, as ONNX Runtime does, do not learn in int8",
-                where=readers[0].where,
-                remedy="train the float32 model, the model as .tflite, or a learner without gradients",
             )
 
 

@@ -19,7 +19,7 @@ from mote.errors import MoteError
 from mote.graph import Graph, Op, Tensor
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Quantization
-from mote.graph.types import Activation, DType
+from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import BIAS, WEIGHTS, Axis, int8_range
 from mote.ops.elementwise.activations import Relu, Relu0To1, Relu6, ReluN1To1
 from mote.ops.elementwise.arithmetic import Add
@@ -28,6 +28,7 @@ from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pad, Transpose
 from mote.ops.moves.reshape import Reshape
 from mote.ops.moves.strided import BroadcastTo, DepthToSpace
+from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean
 from mote.ops.reductions.mean import Mean
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient, IntegerDepthwiseInputGradient
 from mote.ops.training.integer.losses import LARGEST
@@ -66,8 +67,19 @@ def symmetric(scale: float | Array, axis: int = 0) -> Quantization:
 
 def before_activation(t: IntegerTape, op: Op, gradient: int) -> int:
     """The gradient of the output before the fused activation: nothing where that has clamped it."""
-    activation = getattr(op, "activation", Activation.NONE)
+    activation = activation_of(op, t.tensors[op.outputs[0]])
     return gradient if activation == Activation.NONE else _masked(t, op, gradient, activation)
+
+
+def activation_of(op: Op, output: Tensor) -> Activation:
+    """The fused activation of an operator. Quantized ONNX files have no ReLU where the codes of its output begin at
+    zero: whatever is negative saturates."""
+    attributes = op.attributes()
+    activation: Activation = attributes.get("activation", Activation.NONE)
+    even = isinstance(op, EvenAdd) or attributes.get("rounding") is Rounding.EVEN
+    positive = output.dtype == DType.INT8 and output.zero_point == output.dtype.limits[0]
+    hidden = even and positive and "activation" in attributes and activation == Activation.NONE
+    return Activation.RELU if hidden else activation
 
 
 def _masked(t: IntegerTape, op: Op, gradient: int, activation: Activation) -> int:
@@ -222,13 +234,13 @@ def addition(t: IntegerTape, op: Add, gradient: int, wanted: Wanted) -> Gradient
     return dict.fromkeys(wanted, gradient)
 
 
-def mean(t: IntegerTape, op: Mean, gradient: int, wanted: Wanted) -> Gradients:
+def mean(t: IntegerTape, op: Mean | EvenMean, gradient: int, wanted: Wanted) -> Gradients:
     shape = t.shape(op.inputs[0])
     kept = tuple(1 if axis in op.axes else n for axis, n in enumerate(shape))
     return {0: _shares(t, t.reshaped(gradient, kept), op.inputs[0])}
 
 
-def average_pool(t: IntegerTape, op: AveragePool, gradient: int, wanted: Wanted) -> Gradients:
+def average_pool(t: IntegerTape, op: AveragePool | EvenAveragePool, gradient: int, wanted: Wanted) -> Gradients:
     """Of one window over all of the image each pixel has its share. Other windows are those of a depthwise layer."""
     x, axes = t.tensors[op.inputs[0]], (op.vertical, op.horizontal)
     if any(axis.before or axis.after for axis in axes):
@@ -267,8 +279,11 @@ RULES: Rules = {
     DepthwiseConv2D: depthwise,
     FullyConnected: fully_connected,
     Add: addition,
+    EvenAdd: addition,
     AveragePool: average_pool,
+    EvenAveragePool: average_pool,
     Mean: mean,
+    EvenMean: mean,
     MaxPool: max_pool,
     Relu: clamp,
     Relu6: clamp,

@@ -14,6 +14,8 @@ from mote.graph import Graph, Op, State, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType, StateRole
 from mote.ops.elementwise.quantize import Dequantize, dequantized
+from mote.ops.moves.reshape import Reshape
+from mote.ops.onnxruntime_rounding import EvenSoftmax
 from mote.ops.reductions.softmax import Softmax
 from mote.ops.training.integer.losses import (
     LARGEST,
@@ -127,12 +129,12 @@ def integer_loss(graph: Graph, kind: str) -> IntegerLoss:
     if known_loss(kind) is Loss.MEAN_SQUARED_ERROR:
         return IntegerSquaredError(_int8(graph, output), output.id)
     op = graph.producers.get(output.id)
-    tensor, beta = (before_floats(graph, op.inputs[0]), op.beta) if isinstance(op, Softmax) else (output, 1.0)
+    tensor = before_floats(graph, op.inputs[0]) if isinstance(op, Softmax | EvenSoftmax) else output
     if tensor.size < 2 or tensor.size != tensor.channels:
         reason = f"output '{tensor.name}' of {tensor.dtype} {tensor.shape} has no logits of one sample, 2 or more"
         remedy = "train a classifier, with loss=mean_squared_error, the float32 model, or a learner without gradients"
         raise MoteError(reason, where=f"graph '{graph.name}'", remedy=remedy)
-    return IntegerCrossEntropy(_int8(graph, tensor), output.id, beta)
+    return IntegerCrossEntropy(_int8(graph, tensor), output.id, op.beta if isinstance(op, Softmax) else 1.0)
 
 
 def quantized_output(graph: Graph) -> Tensor:
@@ -141,8 +143,8 @@ def quantized_output(graph: Graph) -> Tensor:
 
 
 def before_floats(graph: Graph, tensor: int) -> Tensor:
-    """A tensor before it is made floats."""
-    while isinstance(op := graph.producers.get(tensor), Dequantize):
+    """A tensor before it is made floats, and these are given another shape."""
+    while isinstance(op := graph.producers.get(tensor), Dequantize | Reshape) and graph.tensors[tensor].dtype.real:
         tensor = op.inputs[0]
     return graph.tensors[tensor]
 
