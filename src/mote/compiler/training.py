@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,15 +17,19 @@ from mote.graph.types import DType
 from mote.ops.elementwise.quantize import quantized
 from mote.passes.training.backward import Loss
 from mote.passes.training.integer_losses import quantized_output
+from mote.passes.training.recompute import recomputed
 from mote.passes.training.samples import Samples
-from mote.passes.training.spec import Learner, Spec, parsed
+from mote.passes.training.spec import ChosenLayers, Learner, Spec, parsed, stated
 from mote.passes.training.trained import default_loss, trained
 
 
 @lru_cache(maxsize=4)
-def with_training(graph: Graph, stated: str, data: str | Dataset) -> Graph:
+def with_training(graph: Graph, train: str, data: str | Dataset) -> Graph:
     """The model with what it learns, measured on samples where there are some."""
-    spec = parsed(stated)
+    spec = parsed(train)
+    if isinstance(spec, ChosenLayers) and spec.recompute:
+        whole = with_training(graph, stated(spec.items, replace(spec, recompute=0)), data)
+        return recomputed(whole, spec.recompute)
     return trained(graph, spec, samples_of(graph, spec, data) if data else None)
 
 

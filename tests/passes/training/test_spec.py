@@ -22,6 +22,7 @@ from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed
             "last:momentum=0.9,seed=0,loss=mean_squared_error",
             ChosenLayers(items=("last",), momentum=0.9, loss="mean_squared_error"),
         ),
+        ("4:recompute=3", ChosenLayers(items=("4",), recompute=3)),
         ("auto:RAM=64K,CYCLES=2000000,rate=2", Auto(ram=65536, cycles=2000000, rate=2.0)),
         ("auto:flash=12K", Auto(flash=12288)),
         (
@@ -53,6 +54,7 @@ def test_texts_are_parsed(text: str, spec: Spec) -> None:
         ("last:decay=-0.1", "decay is '-0.1'"),
         ("last:momentum=1", "momentum is '1'"),
         ("last:accumulate=0", "accumulate is '0'"),
+        ("last:recompute=0", "recompute is '0'"),
         ("last:seed=-1", "seed is '-1'"),
         ("last:optimizer=adagrad", "no optimizer 'adagrad'"),
         ("last:loss=hinge", "no loss 'hinge'"),

@@ -24,7 +24,7 @@ RATES = {"sgd": 0.01, "adam": 0.001}
 _SETTINGS = re.compile(r":\s*(?=[A-Za-z][A-Za-z_-]*\s*=)")
 """Where settings begin: names of layers may have colons, too."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
-_MOST = {"accumulate": 1 << 30, "seed": (1 << 32) - 1, "cycles": 1 << 62, "classes": 1 << 15}
+_MOST = {"accumulate": 1 << 30, "seed": (1 << 32) - 1, "cycles": 1 << 62, "classes": 1 << 15, "recompute": 1 << 15}
 """The largest whole numbers of settings."""
 _REAL = {
     "rate": (1e-37, 3e38, "above 0 that float32 has"),
@@ -50,6 +50,8 @@ class StepSettings:
     """The name of the loss; empty: cross entropy for classes, else the mean squared error."""
     seed: int = 0
     """The seed of stochastic rounding."""
+    recompute: int = 0
+    """How many of the activations that gradients read are computed again instead of kept: the largest ones."""
 
     @property
     def learning_rate(self) -> float:
