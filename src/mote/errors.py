@@ -99,6 +99,10 @@ class BudgetError(MoteError):
     """The model does not fit the target or a budget that the user named."""
 
 
+class RamError(BudgetError):
+    """No plan of the model fits in the RAM."""
+
+
 class BoardError(BudgetError):
     """The model does not fit the board that is emulated, which may have less memory than a part."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from mote import frontends
+from mote.compiler.checkpointing import within_ram
 from mote.compiler.checks.advice import advice
 from mote.compiler.checks.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, within_flash
@@ -34,7 +35,7 @@ from mote.emit.c.names import c_prefix
 from mote.emit.c.options import CONSTANTS, ProjectOptions
 from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
-from mote.errors import BudgetError, MoteError, Unsupported, UnsupportedError, explaining, naming
+from mote.errors import BudgetError, MoteError, RamError, Unsupported, UnsupportedError, explaining, naming
 from mote.features.attaching import FrontEnd, attached
 from mote.features.postprocess.attaching import BackEnd, followed
 from mote.frontends import Format, Source
@@ -148,7 +149,7 @@ def reading(source: Source) -> Iterator[CompilerInput]:
 def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     """Emits, and builds the code where a budget includes it; replans where code in RAM exceeds the budget."""
     settings = settled(subject.graph, settings, partial(_planned_alone, subject, say), say)
-    compiled = emitted(subject, settings, say)
+    compiled = within_ram(subject.graph, settings, lambda tried: emitted(subject, tried, say), say)
     if settings.place_code == "ram":
         compiled = beside_code(compiled, lambda changed: emitted(subject, changed, say))
     if settings.flash is not None:
@@ -318,7 +319,7 @@ def _attached(model: Graph, steps: str) -> FrontEnd:
 def planned(graph: Graph, settings: Settings, where: str = "", say: Say = silent) -> Plan:
     """Plans a graph: its costs on a target, without C or a file."""
     by_settings = partial(_planned, graph, where or graph.name, say)
-    return by_settings(settled(graph, settings, by_settings, say))
+    return within_ram(graph, settled(graph, settings, by_settings, say), by_settings, say)
 
 
 def _planned_alone(subject: CompilerInput, say: Say, settings: Settings) -> Plan:
@@ -436,7 +437,7 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
         raise too_slow(settings, round(error.taken * settings.low), where) from None
     except DoesNotFitError as error:
         assert goal.ram is not None
-        raise BudgetError(
+        raise RamError(
             f"needs {error.least:,} bytes of RAM at least, {error.least - goal.ram:,} more than the {goal.ram:,} that"
             " are there",
             where=f"{where} on {settings.target.name}",

@@ -1,0 +1,52 @@
+"""Budgets of RAM that do not hold all activations that gradients read: some are computed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mote import frontends
+from mote.compiler.line import compile_graph, planned
+from mote.compiler.settings import make_settings
+from mote.errors import RamError
+from mote.plan.plan import Plan
+
+TRAIN, MODEL = "0:rate=0.02", frontends.load(Path(__file__).parents[2] / "models" / "digits_float.tflite")
+
+
+def least(count: int) -> int:
+    """The RAM that plans need at least where so many activations are computed again."""
+    return planned(MODEL, make_settings("cortex-m4", train=f"{TRAIN},recompute={count}", ram="min")).ram
+
+
+def within(ram: int, train: str = TRAIN) -> Plan:
+    return planned(MODEL, make_settings("cortex-m4", train=train, ram=ram))
+
+
+def test_the_fewest_that_fit_are_computed_again() -> None:
+    one, two, three = least(1), least(2), least(3)
+    assert three < two < one
+    for ram, count in ((one, 1), (one - 1, 2), (two - 1, 3)):
+        compiled = compile_graph(MODEL, make_settings("cortex-m4", train=TRAIN, ram=ram))
+        assert compiled.settings.train == f"{TRAIN},recompute={count}" and compiled.plan.ram <= ram
+
+
+def test_nothing_is_computed_again_without_need() -> None:
+    usual = planned(MODEL, make_settings("cortex-m4", train=TRAIN))
+    compiled = compile_graph(MODEL, make_settings("cortex-m4", train=TRAIN, ram=usual.ram))
+    assert compiled.settings.train == TRAIN
+
+
+def test_a_number_that_is_stated_is_kept() -> None:
+    """Within what two need, one does not fit."""
+    two = least(2)
+    assert within(two).ram <= two
+    with pytest.raises(RamError):
+        within(two, f"{TRAIN},recompute=1")
+
+
+def test_a_budget_that_nothing_fits() -> None:
+    with pytest.raises(RamError) as error:
+        within(500)
+    assert "at least" in error.value.reason and error.value.remedy
