@@ -29,6 +29,21 @@ def test_what_learns_is_printed_with_its_costs(capsys: pytest.CaptureFixture[str
     assert status == 0 and "a learner is behind the model's layers" in " ".join(out.split())
 
 
+def test_what_is_computed_again_is_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Where the budget asks for it."""
+    model = str(ROOT / "models" / "digits_float.tflite")
+    options = [model, "-t", "cortex-m4", "--train", "0", "-o", str(tmp_path)]
+    status, out, err = mote(capsys, "compile", *options, "--ram", "12300")
+    assert (status, err) == (0, "") and "MACs of it to compute 4,096 bytes of activations again" in " ".join(
+        out.split()
+    )
+    _, out, _ = mote(capsys, "compile", *options, "--ram", "12300", "--json")
+    about = json.loads(out)["training"]
+    assert about["what"] == "0:recompute=1" and about["recomputed"].keys() == {"activations", "bytes", "macs"}
+    _, out, _ = mote(capsys, "compile", *options, "--json")
+    assert json.loads(out)["training"]["recomputed"] is None
+
+
 def test_samples_give_the_ranges_of_gradients(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     options = ["--train", "biases", "-o", str(tmp_path)]
     status, _, err = mote(capsys, "compile", DIGITS, *options)

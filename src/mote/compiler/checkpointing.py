@@ -4,16 +4,16 @@ that it takes are computed again (gradient checkpointing)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from mote.compiler.settings import Settings
-from mote.compiler.training import with_training
+from mote.compiler.training import recomputing, with_training
 from mote.errors import RamError
 from mote.graph import Graph
 from mote.passes.training.recompute import recomputable
-from mote.passes.training.spec import ChosenLayers, parsed, stated
+from mote.passes.training.spec import ChosenLayers, parsed
 from mote.progress import Say, silent
 
 Made = TypeVar("Made")
@@ -22,14 +22,15 @@ Made = TypeVar("Made")
 def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], Made], say: Say = silent) -> Made:
     """What an attempt makes of the settings; where that does not fit in RAM, of those by which the fewest activations
     are computed again. A number of them that is stated is not changed."""
-    try:
-        return attempt(settings)
-    except RamError:
-        for other in _recomputing(graph, settings):
-            say(f"training: the plan of {other.train}")
-            with suppress(RamError):
-                return attempt(other)
-        raise
+    errors: list[RamError] = []
+    for tried in chain([settings], _recomputing(graph, settings)):
+        if errors:
+            say(f"training: the plan of {tried.train}")
+        try:
+            return attempt(tried)
+        except RamError as error:
+            errors.append(error)
+    raise min(errors, key=lambda error: error.least)
 
 
 def _recomputing(graph: Graph, settings: Settings) -> Iterator[Settings]:
@@ -38,4 +39,4 @@ def _recomputing(graph: Graph, settings: Settings) -> Iterator[Settings]:
     if isinstance(spec, ChosenLayers) and not spec.recompute:
         most = len(recomputable(with_training(graph, settings.train, settings.train_data)))
         for count in range(1, most + 1):
-            yield replace(settings, train=stated(spec.items, replace(spec, recompute=count)))
+            yield replace(settings, train=recomputing(spec, count))

@@ -438,8 +438,8 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
     except DoesNotFitError as error:
         assert goal.ram is not None
         raise RamError(
-            f"needs {error.least:,} bytes of RAM at least, {error.least - goal.ram:,} more than the {goal.ram:,} that"
-            " are there",
+            error.least,
+            goal.ram,
             where=f"{where} on {settings.target.name}",
             remedy="use a part with more RAM, a smaller model, a larger --ram budget"
             + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM"),

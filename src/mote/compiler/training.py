@@ -28,9 +28,13 @@ def with_training(graph: Graph, train: str, data: str | Dataset) -> Graph:
     """The model with what it learns, measured on samples where there are some."""
     spec = parsed(train)
     if isinstance(spec, ChosenLayers) and spec.recompute:
-        whole = with_training(graph, stated(spec.items, replace(spec, recompute=0)), data)
-        return recomputed(whole, spec.recompute)
+        return recomputed(with_training(graph, recomputing(spec, 0), data), spec.recompute)
     return trained(graph, spec, samples_of(graph, spec, data) if data else None)
+
+
+def recomputing(spec: ChosenLayers, count: int) -> str:
+    """The text of a training that computes so many activations again."""
+    return stated(spec.items, replace(spec, recompute=count))
 
 
 def samples_of(graph: Graph, spec: Spec, data: str | Dataset) -> Samples:

@@ -17,7 +17,7 @@ from mote.compiler.code_size import CodeSize
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
-from mote.compiler.training import with_training
+from mote.compiler.training import recomputing, with_training
 from mote.emit.c.model.weights import learned
 from mote.emit.c.options import CONSTANTS
 from mote.ops.common import BIAS
@@ -26,7 +26,8 @@ from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
 from mote.passes.training.choice import LEARNING
-from mote.passes.training.spec import Learner, parsed
+from mote.passes.training.recompute import recomputable, step_macs
+from mote.passes.training.spec import ChosenLayers, Learner, parsed
 from mote.pictures.memory import traffic_lines
 from mote.plan.plan import Halved, Plan
 from mote.plan.selection.estimate import estimate
@@ -247,7 +248,21 @@ def training(compiled: Compiled) -> dict[str, object]:
         "arena_without": without.arena,
         "step": compiled.cost + compiled.training_cost,
         "inference_without": round(estimate(settings.costs, without)),
+        "recomputed": recomputation(compiled),
     }
+
+
+def recomputation(compiled: Compiled) -> dict[str, int] | None:
+    """The activations that a step of training computes again, their bytes, and the MACs of that."""
+    settings, spec = compiled.settings, parsed(compiled.settings.train)
+    if not isinstance(spec, ChosenLayers) or not spec.recompute:
+        return None
+    whole, graph = (
+        with_training(compiled.source, train, settings.train_data) for train in (recomputing(spec, 0), settings.train)
+    )
+    again = recomputable(whole)[: spec.recompute]
+    macs = step_macs(graph) - step_macs(whole)
+    return {"activations": len(again), "bytes": sum(t.nbytes for t in again), "macs": macs}
 
 
 def training_line(compiled: Compiled) -> str:
@@ -258,10 +273,12 @@ def training_line(compiled: Compiled) -> str:
     if isinstance(parsed(cost["what"]), Learner):
         what = f"a learner behind the model's layers ({cost['what']})"
     unit, times = compiled.settings.costs.unit, cost["step"] / max(cost["inference_without"], 1)
+    again = cost["recomputed"]
+    more = f", {again['macs']:,} MACs of it to compute {again['bytes']:,} bytes of activations again" if again else ""
     return (
         f"{what}, {cost['learned']:,} bytes of what is learned, {cost['ram']:,} bytes of RAM beside inference (arena"
         f" {compiled.plan.arena:,} instead of {cost['arena_without']:,}), a step with its inference is estimated at"
-        f" {cost['step']:,} {unit} ({times:.2f} times an inference of the model without training)"
+        f" {cost['step']:,} {unit} ({times:.2f} times an inference of the model without training){more}"
     )
 
 

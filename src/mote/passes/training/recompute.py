@@ -39,6 +39,12 @@ def recomputable(graph: Graph) -> list[Tensor]:
     return sorted((t for t in read if _maker(graph, t.id)), key=lambda t: -t.nbytes)
 
 
+def step_macs(graph: Graph) -> int:
+    """The MACs of the step of a graph of training."""
+    step = step_of(graph).branches[0]
+    return sum(op.macs(step) for op in step.ops)
+
+
 def step_of(graph: Graph) -> If:
     """The operator of a graph of training that has its step."""
     learned = {s.after for s in graph.states if s.role is StateRole.LEARNED}
