@@ -103,9 +103,13 @@ class RamError(BudgetError):
     """No plan of the model fits in the RAM: the least that was found is more than the limit."""
 
     def __init__(self, least: int, limit: int, *, where: str, remedy: str) -> None:
-        self.least = least
-        reason = f"needs {least:,} bytes of RAM at least, {least - limit:,} more than the {limit:,} that are there"
+        self.least, self.limit = least, limit
+        reason = f"needs {least:,} bytes of RAM at least, {self.missing:,} more than the {limit:,} that are there"
         super().__init__(reason, where=where, remedy=remedy)
+
+    @property
+    def missing(self) -> int:
+        return self.least - self.limit
 
 
 class BoardError(BudgetError):

@@ -46,8 +46,11 @@ def test_a_number_that_is_stated_is_kept() -> None:
         within(two, f"{TRAIN},recompute=1")
 
 
-def test_a_budget_that_nothing_fits() -> None:
-    """The error has the least that any plan needs."""
+@pytest.mark.parametrize("ram", [500, 8000])
+def test_a_budget_that_nothing_fits(ram: int) -> None:
+    """The error has what any plan needs; far below that none is tried."""
+    said: list[str] = []
     with pytest.raises(RamError) as error:
-        within(500)
-    assert error.value.least <= least(3) and "at least" in error.value.reason and error.value.remedy
+        planned(MODEL, make_settings("cortex-m4", train=TRAIN, ram=ram), say=said.append)
+    assert ram < error.value.least <= least(3) and "at least" in error.value.reason and error.value.remedy
+    assert any("recompute=" in line for line in said) == (ram > 500)

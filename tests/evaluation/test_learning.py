@@ -82,6 +82,12 @@ def test_the_curve_is_that_of_the_reference() -> None:
     assert found.reference.equal == found.score.samples == 20 and found.reference.score.value == found.score.value
 
 
+def test_what_is_computed_again_changes_nothing() -> None:
+    whole, again = (learn(f"0,last:rate=0.3{more}").learning for more in ("", ",recompute=2"))
+    assert whole is not None and again is not None and again.passed and again.losses == whole.losses
+    assert "recompute=2" in again.train
+
+
 def test_each_sample_is_asked_before_it_is_learned() -> None:
     """So the score of a stream is worse than that of the same samples in the end."""
     learning = learn(data=taught()).learning

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate
 from typing import TypeVar
 
 from mote.compiler.settings import Settings
@@ -22,10 +22,12 @@ Made = TypeVar("Made")
 def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], Made], say: Say = silent) -> Made:
     """What an attempt makes of the settings; where that does not fit in RAM, of those by which the fewest activations
     are computed again. A number of them that is stated is not changed."""
-    errors: list[RamError] = []
-    for tried in chain([settings], _recomputing(graph, settings)):
-        if errors:
-            say(f"training: the plan of {tried.train}")
+    try:
+        return attempt(settings)
+    except RamError as error:
+        errors = [error]
+    for tried in _recomputing(graph, settings, errors[0]):
+        say(f"training: the plan of {tried.train}")
         try:
             return attempt(tried)
         except RamError as error:
@@ -33,10 +35,15 @@ def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], M
     raise min(errors, key=lambda error: error.least)
 
 
-def _recomputing(graph: Graph, settings: Settings) -> Iterator[Settings]:
-    """The settings with one more activation computed again each time."""
+def _recomputing(graph: Graph, settings: Settings, missed: RamError) -> Iterator[Settings]:
+    """The settings with one more activation computed again each time, from the first time on that this can save what
+    is missing: a plan saves no more than their bytes."""
     spec = parsed(settings.train) if settings.train else None
-    if isinstance(spec, ChosenLayers) and not spec.recompute:
-        most = len(recomputable(with_training(graph, settings.train, settings.train_data)))
-        for count in range(1, most + 1):
+    if not isinstance(spec, ChosenLayers) or spec.recompute:
+        return
+    sizes = [t.nbytes for t in recomputable(with_training(graph, settings.train, settings.train_data))]
+    if sum(sizes) < missed.missing:
+        raise RamError(missed.least - sum(sizes), missed.limit, where=missed.where, remedy=missed.remedy)
+    for count, saved in enumerate(accumulate(sizes), 1):
+        if saved >= missed.missing:
             yield replace(settings, train=recomputing(spec, count))

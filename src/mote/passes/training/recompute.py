@@ -15,9 +15,9 @@ from mote.ops.control.control_flow import If
 def recomputed(graph: Graph, count: int) -> Graph:
     """A graph of training whose step computes again the `count` largest of its activations, or all where it has fewer.
 
-    Layers run a second time from activations that are kept, or from the model's inputs, with the weights from before
-    the step: `verify` refuses a graph that reads a state behind its update. What they make on the way is made once for
-    all gradients.
+    Layers run a second time from activations that are kept, or from the model's inputs, and what they make on the way
+    is made once for all gradients. Their weights are those from before the step: the last that reads an activation is
+    the gradient of its own layer, whose weights are updated behind that. `verify` refuses any other order.
     """
     old = step_of(graph)
     step, idle = old.branches
