@@ -43,11 +43,11 @@ ELSEWHERE = frozenset(
     {
         *("lines4", "lstm_pairs", "lstm_norm_pairs", "lstm_stateless_pairs"),
         *("svdf_pairs", "svdf_state8_pairs", "add_helium"),
-        "planar_mask",
+        *("learned_conv4x2", "planar_mask"),
     }
 )
-"""Kernels of headers that others share with them, whose checks are tried there, and one that is tried with the layers
-that it is for: `test_fits_of_learned_layers.py`."""
+"""Kernels of headers that others share with them, whose checks are tried there, and those that are tried with the
+layers that they are for: `test_fits_of_learned_layers.py`."""
 UNCHECKED = ("patched", "affine", "avr")
 """Parts of the names of kernels that are not tried: of those that no runtime has, since nothing checks their
 parameters (AVR runs no images), and of those of QONNX, whose checks are those of the kernels that they are variants

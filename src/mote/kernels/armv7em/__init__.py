@@ -4,7 +4,7 @@ from mote.kernels.armv7em.depthwise import depthwise_column, depthwise_gemm, dep
 from mote.kernels.armv7em.elementwise import arithmetic, lines
 from mote.kernels.armv7em.gemm import gemm3, gemm4x2, gemm_add, winograd
 from mote.kernels.armv7em.int16 import conv4x2, depthwise4x2, fully_connected8
-from mote.kernels.armv7em.training import pairs, planar_masks
+from mote.kernels.armv7em.training import learned_convs, pairs, planar_masks
 from mote.kernels.armv7em.vector import recurrent, vector4, vector6, vector8, vector_nibbles
 from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.requantize.patch import patched
@@ -27,6 +27,7 @@ KERNELS = (
     *depthwise_column.KERNELS,
     *arithmetic.KERNELS,
     *lines.KERNELS,
+    *learned_convs.KERNELS,
     *pairs.KERNELS,
     *planar_masks.KERNELS,
     *recurrent.KERNELS,

@@ -44,7 +44,7 @@ EVEN = "_even"
 """The ending of names of kernels whose results are rounded to even."""
 
 
-def _layer(view: View, depth: int, rounded: str) -> Params | Refusal:
+def learned_layer(view: View, depth: int, rounded: str = "") -> Params | Refusal:
     """`mote_learned_layer_t`."""
     op, y = view.op, view.output
     if WEIGHTS not in learned(view.graph, op):
@@ -94,7 +94,7 @@ def _widened(depth: int) -> int:
 
 def _conv(view: View, rounded: str) -> Packed | Refusal:
     op, depth = view.the(Conv2D), prod(view.op.input(view.graph, WEIGHTS).shape[1:])
-    layer = _layer(view, depth, rounded)
+    layer = learned_layer(view, depth, rounded)
     if isinstance(layer, Refusal):
         return layer
     name = f"learned_conv2d{rounded}_s8"
@@ -109,7 +109,7 @@ def _conv(view: View, rounded: str) -> Packed | Refusal:
 
 def _dense(view: View, rounded: str) -> Packed | Refusal:
     depth = view.op.input(view.graph, WEIGHTS).shape[1]
-    layer = _layer(view, depth, rounded)
+    layer = learned_layer(view, depth, rounded)
     if isinstance(layer, Refusal):
         return layer
     entry = Entry(Call.FLAT, units_of(view.input.shape, depth), operands=OPERANDS)
@@ -118,7 +118,7 @@ def _dense(view: View, rounded: str) -> Packed | Refusal:
 
 def _depthwise(view: View, rounded: str) -> Packed | Refusal:
     op = view.the(DepthwiseConv2D)
-    layer = _layer(view, op.vertical.kernel * op.horizontal.kernel, rounded)
+    layer = learned_layer(view, op.vertical.kernel * op.horizontal.kernel, rounded)
     if isinstance(layer, Refusal):
         return layer
     name = f"learned_depthwise{rounded}_s8"
