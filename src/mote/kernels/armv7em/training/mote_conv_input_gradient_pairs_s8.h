@@ -98,7 +98,7 @@ MOTE_NOINLINE MOTE_HOT void mote_input_gradient_pixel(const mote_conv_input_grad
                 const int32_t by = (g * (int32_t)*factor + ((int32_t)1 << 10)) >> 11;
                 room -= by < 0 ? -by : by;
                 t->at = at;
-                t->by = by;
+                t->by = mote_pair_factor(by);
                 t++;
             }
         }
@@ -106,18 +106,26 @@ MOTE_NOINLINE MOTE_HOT void mote_input_gradient_pixel(const mote_conv_input_grad
     mote_input_gradient_flush(p, r, y, x, (int32_t)(t - terms), words);
 }
 
+#if MOTE_DSP
+/* A sum as int8, where it is shifted to the right. */
+static inline uint32_t mote_input_gradient_byte(int32_t sum, int32_t mult, int32_t shift) {
+    const int32_t high = mote_high_mul(sum, mult);
+    uint32_t found;
+    __asm__("ssat %0, #8, %1, asr #1" : "=r"(found) : "r"(((high + (high >> 31)) >> shift) + 1));
+    return found;
+}
+#endif
+
 /* Four sums as bytes of -127 at least, where they are shifted to the right. */
 static inline void mote_input_gradient_four(const int32_t *sums, int32_t mult, int32_t shift, int8_t *out) {
 #if MOTE_DSP
-    const uint32_t least = 0x81818181u;
+    const int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
     uint32_t found = 0;
-    if ((sums[0] | sums[1] | sums[2] | sums[3]) != 0) {
-        int32_t y[4];
-        for (int32_t i = 0; i < 4; i++) {
-            const int32_t high = mote_high_mul(sums[i], mult);
-            __asm__("ssat %0, #8, %1, asr #1" : "=r"(y[i]) : "r"(((high + (high >> 31)) >> shift) + 1));
-        }
-        found = ((uint32_t)y[0] & 0xff) | ((uint32_t)y[1] & 0xff) << 8 | ((uint32_t)y[2] & 0xff) << 16 | (uint32_t)y[3] << 24;
+    if ((a | b | c | d) != 0) {
+        const uint32_t least = 0x81818181u, first = mote_input_gradient_byte(a, mult, shift) & 0xff,
+                       second = mote_input_gradient_byte(b, mult, shift) & 0xff;
+        found = first | second << 8 | (mote_input_gradient_byte(c, mult, shift) & 0xff) << 16 |
+                mote_input_gradient_byte(d, mult, shift) << 24;
         __asm__("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(found) : "r"(found), "r"(least));
     }
     memcpy(out, &found, 4);

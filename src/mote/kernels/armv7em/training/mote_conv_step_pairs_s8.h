@@ -85,21 +85,19 @@ MOTE_NOINLINE MOTE_HOT void mote_conv_step_channel(const mote_conv_step_pairs_s8
     const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
     const int32_t next = MOTE_PAIR_BYTES * cols->stride, all = p->of.step.all;
     mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms), *t = terms;
+    const mote_pair_term_t *const end = terms + mote_min(p->of.step.positions, MOTE_CONV_STEP_TERMS);
     mote_clear((int8_t *)words, 4 * r->terms);
     for (int32_t y = 0; y < rows->out; y++) {
         int32_t at = MOTE_PAIR_BYTES * y * rows->stride * r->cols;
-        for (int32_t left = cols->out; left > 0;) {
-            int32_t some = mote_min(left, MOTE_CONV_STEP_TERMS);
-            left -= some;
-            if (t - terms + some > MOTE_CONV_STEP_TERMS) {
-                mote_conv_step_flush(p, r, (int32_t)(t - terms), words);
-                t = terms;
-            }
-            for (; some > 0; some--, gradient += all, at += next) {
-                const int32_t by = *gradient;
+        for (int32_t x = cols->out; x > 0; x--, gradient += all, at += next) {
+            const int32_t by = *gradient;
+            if (by != 0) {
                 t->at = at;
-                t->by = by;
-                t += by != 0;
+                t->by = mote_pair_factor(by);
+                if (++t == end) {
+                    mote_conv_step_flush(p, r, (int32_t)(t - terms), words);
+                    t = terms;
+                }
             }
         }
     }

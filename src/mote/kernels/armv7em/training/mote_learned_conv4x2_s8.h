@@ -131,11 +131,13 @@ static inline void mote_learned_dot_4x2(const int16_t *x, const int16_t *weights
 /* One to four channels of a pixel. */
 static inline void mote_learned_four(const mote_learned_layer_t *p, int32_t channel, int32_t count, const int32_t *sums,
                                      int8_t *out) {
-    if (count == 4 && p->exact == NULL && p->output.plain) {
-        const mote_channel_t *c = p->channel + channel;
-        for (int32_t i = 0; i < 4; i++) {
-            out[i] = mote_requantize_plain(sums[i], c[i].mult, c[i].shift, p->output.zero);
-        }
+    const mote_channel_t *const c = p->channel + channel;
+    const int32_t zero = p->output.zero;
+    if (count == 4 && p->output.plain && p->exact == NULL) {
+        out[0] = mote_requantize_plain(sums[0], c[0].mult, c[0].shift, zero);
+        out[1] = mote_requantize_plain(sums[1], c[1].mult, c[1].shift, zero);
+        out[2] = mote_requantize_plain(sums[2], c[2].mult, c[2].shift, zero);
+        out[3] = mote_requantize_plain(sums[3], c[3].mult, c[3].shift, zero);
         return;
     }
     for (int32_t i = 0; i < count; i++) {

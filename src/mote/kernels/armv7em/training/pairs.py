@@ -19,11 +19,11 @@ TERM = 8
 """Bytes of a term."""
 MOST_TERMS = 128
 """Terms that are summed up at once."""
-BLOCKS = (32, 16, 8)
+BLOCKS = (64, 32, 16, 8)
 """Channels of the image at once: more of them go over the gradient less often."""
 SUMS = 32
 """Bytes of the sums of eight channels."""
-ROOMY = 12288
+ROOMY = 18432
 """Bytes of working memory that more channels at once may take."""
 
 

@@ -66,25 +66,25 @@ def learned_layer(view: View, depth: int, rounded: str = "") -> Params | Refusal
         "channels": channels,
         "pixel": channels,
         "in_zero": view.input.zero_point,
-        "output": output_params(op.activation, y),
         "bits": bits.astype(np.uint8),
         **scales,
     }
 
 
 def _scales(view: View) -> Params | Refusal:
-    """How sums are scaled: rounded twice, once, or to even."""
+    """How sums become outputs: rounded twice, once, or to even."""
     op, y = view.op, view.output
     assert isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected)
     none = np.zeros(y.channels, np.int64)
     if op.rounding is Rounding.TWICE:
-        scales = channel_scales(view.input, op.input(view.graph, WEIGHTS), y, y.channels)
-        return {"channel": channel_structs(none, *scales), "exact": 0}
+        structs = channel_structs(none, *channel_scales(view.input, op.input(view.graph, WEIGHTS), y, y.channels))
+        return {"output": output_params(op.activation, y, structs), "channel": structs, "exact": 0}
+    output = output_params(op.activation, y)
     sums: Accumulators = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
     if op.rounding is Rounding.EVEN:
-        return {"channel": even_channels(sums, none), "exact": 0}
+        return {"output": output, "channel": even_channels(sums, none), "exact": 0}
     exact = exact_scales(view, int(np.abs([sums.low, sums.high]).max()))
-    return exact if isinstance(exact, Refusal) else {"channel": 0, "exact": exact}
+    return exact if isinstance(exact, Refusal) else {"output": output, "channel": 0, "exact": exact}
 
 
 def _widened(depth: int) -> int:
