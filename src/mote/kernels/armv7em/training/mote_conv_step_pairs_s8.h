@@ -61,7 +61,7 @@ static inline void mote_conv_step_vectors(const mote_conv_step_t *p, const mote_
 }
 
 /* Adds the terms to the sums of all taps. */
-static inline void mote_conv_step_flush(const mote_conv_step_pairs_s8_t *p, const mote_conv_step_room_t *r,
+MOTE_NOINLINE MOTE_HOT void mote_conv_step_flush(const mote_conv_step_pairs_s8_t *p, const mote_conv_step_room_t *r,
                                         int32_t count, int32_t *words) {
     const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
     mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms);
@@ -79,26 +79,35 @@ static inline void mote_conv_step_flush(const mote_conv_step_pairs_s8_t *p, cons
     }
 }
 
+/* The terms of `count` pixels of a row of the gradient; where they end. */
+static inline mote_pair_term_t *mote_conv_step_terms(const int8_t *gradient, int32_t all, int32_t count, int32_t at,
+                                                     int32_t next, mote_pair_term_t *t) {
+    for (; count > 0; count--, gradient += all, at += next) {
+        const int32_t by = *gradient;
+        if (by != 0) {
+            t->at = at;
+            t->by = mote_pair_factor(by);
+            t++;
+        }
+    }
+    return t;
+}
+
 /* The sums of all taps of one output channel. */
 MOTE_NOINLINE MOTE_HOT void mote_conv_step_channel(const mote_conv_step_pairs_s8_t *p, const mote_conv_step_room_t *r,
                                                    const int8_t *gradient, int32_t *words) {
     const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
-    const int32_t next = MOTE_PAIR_BYTES * cols->stride, all = p->of.step.all;
+    const int32_t next = MOTE_PAIR_BYTES * cols->stride, all = p->of.step.all, line = rows->stride * r->cols;
     mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms), *t = terms;
-    const mote_pair_term_t *const end = terms + mote_min(p->of.step.positions, MOTE_CONV_STEP_TERMS);
     mote_clear((int8_t *)words, 4 * r->terms);
     for (int32_t y = 0; y < rows->out; y++) {
-        int32_t at = MOTE_PAIR_BYTES * y * rows->stride * r->cols;
-        for (int32_t x = cols->out; x > 0; x--, gradient += all, at += next) {
-            const int32_t by = *gradient;
-            if (by != 0) {
-                t->at = at;
-                t->by = mote_pair_factor(by);
-                if (++t == end) {
-                    mote_conv_step_flush(p, r, (int32_t)(t - terms), words);
-                    t = terms;
-                }
+        for (int32_t x = 0, some; x < cols->out; x += some, gradient += some * all) {
+            some = mote_min(cols->out - x, MOTE_CONV_STEP_TERMS);
+            if (t - terms + some > MOTE_CONV_STEP_TERMS) {
+                mote_conv_step_flush(p, r, (int32_t)(t - terms), words);
+                t = terms;
             }
+            t = mote_conv_step_terms(gradient, all, some, MOTE_PAIR_BYTES * y * line + x * next, next, t);
         }
     }
     mote_conv_step_flush(p, r, (int32_t)(t - terms), words);

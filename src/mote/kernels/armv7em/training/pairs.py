@@ -23,7 +23,7 @@ BLOCKS = (64, 32, 16, 8)
 """Channels of the image at once: more of them go over the gradient less often."""
 SUMS = 32
 """Bytes of the sums of eight channels."""
-ROOMY = 18432
+ROOMY = 21504
 """Bytes of working memory that more channels at once may take."""
 
 
