@@ -107,9 +107,9 @@ MOTE_NOINLINE MOTE_HOT void mote_input_gradient_pixel(const mote_conv_input_grad
 }
 
 #if MOTE_DSP
-/* A sum as int8, where it is shifted to the right. */
+/* A sum as int8, where it is shifted to the right and the multiplier is normalized. */
 static inline uint32_t mote_input_gradient_byte(int32_t sum, int32_t mult, int32_t shift) {
-    const int32_t high = mote_high_mul(sum, mult);
+    const int32_t high = mote_high_mul_normal(sum, mult);
     uint32_t found;
     __asm__("ssat %0, #8, %1, asr #1" : "=r"(found) : "r"(((high + (high >> 31)) >> shift) + 1));
     return found;

@@ -61,14 +61,16 @@ static inline void mote_learned_widen(const mote_learned_conv4x2_s8_t *p, const 
 /* Weights of four channels: of each four inputs first 0 and 2 of all channels, then 1 and 3. */
 static inline void mote_learned_widen_weights(const int8_t *from, int32_t depth, int32_t channel, int16_t *to) {
     uint32_t *words = (uint32_t *)(void *)to + channel;
-    for (const int8_t *const end = from + depth; from < end; from += 4, words += 8) {
-        const uint32_t x = mote_load4(from);
+    for (const int8_t *const end = from + depth; from < end; from += 8, words += 16) {
+        const uint32_t x = mote_load4(from), y = mote_load4(from + 4);
         words[0] = mote_sxtb16(x);
         words[4] = mote_sxtb16_ror8(x);
+        words[8] = mote_sxtb16(y);
+        words[12] = mote_sxtb16_ror8(y);
     }
 }
 
-#define MOTE_LEARNED_TWO \
+#define MOTE_LEARNED_HALF \
     "ldrd r2, r3, [r0], #8\n\t" \
     "ldrd r12, lr, [r1], #8\n\t" \
     "smlad r4, r2, r12, r4\n\t" \
@@ -81,28 +83,35 @@ static inline void mote_learned_widen_weights(const int8_t *from, int32_t depth,
     "smlad r7, r2, lr, r7\n\t" \
     "smlad r11, r3, lr, r11\n\t"
 
-/* Adds a window's products to sums of four channels of one pixel, and of the other. 47 instructions for eight inputs. */
+#define MOTE_LEARNED_EIGHT MOTE_LEARNED_HALF MOTE_LEARNED_HALF MOTE_LEARNED_HALF MOTE_LEARNED_HALF
+
+/* Adds a window's products to sums of four channels of one pixel, and of the other. 91 instructions for 16 inputs; where
+ * a line has an odd number of eights, it begins in the middle. */
 __attribute__((naked, noinline, unused)) static void mote_learned_dot_4x2(
     const int16_t *x __attribute__((unused)), const int16_t *weights __attribute__((unused)),
     int32_t *sums __attribute__((unused)), const mote_learned_window_t *window __attribute__((unused))) {
     __asm__ volatile("push {r2-r11, lr}\n\t"
                      "ldm r2, {r4-r11}\n\t"
                      "ldr r2, [r3]\n\t"
-                     "ldr r3, [r3, #8]\n\t"
-                     "add r2, r2, r0\n\t"
-                     "push {r2, r3}\n"
-                     "1:\n\t" MOTE_LEARNED_TWO MOTE_LEARNED_TWO MOTE_LEARNED_TWO MOTE_LEARNED_TWO
+                     "ldr r12, [r3, #8]\n\t"
+                     "add r3, r2, r0\n\t"
+                     "push {r3, r12}\n"
+                     "1:\n\t"
+                     "tst r2, #32\n\t"
+                     "bne 3f\n"
+                     "2:\n\t" MOTE_LEARNED_EIGHT
+                     "3:\n\t" MOTE_LEARNED_EIGHT
                      "ldr r2, [sp]\n\t"
                      "cmp r0, r2\n\t"
-                     "bne 1b\n\t"
-                     "ldr r3, [sp, #4]\n\t"
+                     "bne 2b\n\t"
+                     "ldr r12, [sp, #4]\n\t"
                      "ldr r2, [sp, #12]\n\t"
-                     "subs r3, r3, #1\n\t"
-                     "str r3, [sp, #4]\n\t"
+                     "subs r12, r12, #1\n\t"
+                     "str r12, [sp, #4]\n\t"
                      "ldrd r2, r3, [r2]\n\t"
                      "add r0, r0, r3\n\t"
-                     "add r2, r2, r0\n\t"
-                     "str r2, [sp]\n\t"
+                     "add r3, r2, r0\n\t"
+                     "str r3, [sp]\n\t"
                      "bne 1b\n\t"
                      "ldr r2, [sp, #8]\n\t"
                      "stm r2, {r4-r11}\n\t"
