@@ -38,12 +38,12 @@ static inline mote_input_gradient_room_t mote_input_gradient_room(const mote_inp
     return r;
 }
 
-static inline void mote_input_gradient_vectors(const mote_input_gradient_t *of, const int8_t *weights, int32_t channels,
-                                               uint32_t *to) {
-    const int32_t taps = of->rows.taps * of->cols.taps;
+MOTE_NOINLINE MOTE_HOT void mote_input_gradient_vectors(const mote_input_gradient_t *of, const int8_t *weights,
+                                                        int32_t channels, uint32_t *to) {
+    const int32_t taps = of->rows.taps * of->cols.taps, next = taps * of->channels;
     for (int32_t tap = 0; tap < taps; tap++, weights += of->channels) {
         const int8_t *from = weights;
-        for (int32_t o = 0; o < of->outputs; o++, from += taps * of->channels, to += MOTE_PAIR_BYTES / 4) {
+        for (int32_t o = of->outputs; o > 0; o--, from += next, to += MOTE_PAIR_BYTES / 4) {
             mote_pair_vector(from, channels, 0, to);
         }
     }

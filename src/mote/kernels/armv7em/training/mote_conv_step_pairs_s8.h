@@ -45,16 +45,19 @@ static inline mote_conv_step_room_t mote_conv_step_room(const mote_conv_step_pai
 }
 
 /* Up to eight channels of the image, with zeros around it. */
-static inline void mote_conv_step_vectors(const mote_conv_step_t *p, const mote_conv_step_room_t *r, const int8_t *in,
-                                          int32_t channels, uint32_t *to) {
+MOTE_NOINLINE MOTE_HOT void mote_conv_step_vectors(const mote_conv_step_t *p, const mote_conv_step_room_t *r,
+                                                   const int8_t *in, int32_t channels, uint32_t *to) {
+    const int32_t depth = p->depth, zero = p->zero, pad = p->cols.pad, end = r->cols - pad;
     for (int32_t y = 0; y < r->rows; y++) {
         const int32_t row = y - p->rows.pad;
-        for (int32_t x = 0; x < r->cols; x++, to += MOTE_PAIR_BYTES / 4) {
-            const int32_t column = x - p->cols.pad;
-            if (row < 0 || row >= p->rows.in || column < 0 || column >= p->cols.in) {
+        const int32_t columns = row < 0 || row >= p->rows.in ? 0 : p->cols.in;
+        const int8_t *from = in + (columns > 0 ? row * p->cols.in * depth : 0);
+        for (int32_t x = -pad; x < end; x++, to += MOTE_PAIR_BYTES / 4) {
+            if (x < 0 || x >= columns) {
                 mote_pair_vector(in, 0, 0, to);
             } else {
-                mote_pair_vector(in + (row * p->cols.in + column) * p->depth, channels, p->zero, to);
+                mote_pair_vector(from, channels, zero, to);
+                from += depth;
             }
         }
     }
@@ -62,7 +65,7 @@ static inline void mote_conv_step_vectors(const mote_conv_step_t *p, const mote_
 
 /* Adds the terms to the sums of all taps. */
 MOTE_NOINLINE MOTE_HOT void mote_conv_step_flush(const mote_conv_step_pairs_s8_t *p, const mote_conv_step_room_t *r,
-                                        int32_t count, int32_t *words) {
+                                                 int32_t count, int32_t *words) {
     const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
     mote_pair_term_t *const terms = (mote_pair_term_t *)(words + r->terms);
     const mote_pair_term_t *const end = terms + mote_pair_fours(terms, count);

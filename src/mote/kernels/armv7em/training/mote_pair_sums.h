@@ -28,10 +28,11 @@ static inline uint32_t mote_pair(int32_t a, int32_t b) { return (uint32_t)a + ((
 /* A vector of eight channels less `zero`, or of fewer and zeros. */
 static inline void mote_pair_vector(const int8_t *from, int32_t channels, int32_t zero, uint32_t *to) {
     if (channels >= 8) {
-        to[0] = mote_pair(from[0] - zero, from[1] - zero);
-        to[1] = mote_pair(from[2] - zero, from[3] - zero);
-        to[2] = mote_pair(from[4] - zero, from[5] - zero);
-        to[3] = mote_pair(from[6] - zero, from[7] - zero);
+        const uint32_t zeros = mote_pair(zero, zero);
+        to[0] = mote_pair(from[0], from[1]) - zeros;
+        to[1] = mote_pair(from[2], from[3]) - zeros;
+        to[2] = mote_pair(from[4], from[5]) - zeros;
+        to[3] = mote_pair(from[6], from[7]) - zeros;
         return;
     }
     for (int32_t i = 0; i < 8; i += 2) {
@@ -68,35 +69,34 @@ static inline int32_t mote_pair_fours(mote_pair_term_t *terms, int32_t count) {
     "strd r12, lr, [r3], #8\n\t"
 
 /* Adds `terms` up to `end`, one or more fours of them, of vectors from `base` on to eight sums, and so on for one or more
- * runs. 35 instructions for four terms, and 33. */
+ * runs. 35 instructions for four terms, and 29. */
 __attribute__((naked, noinline, unused)) static void mote_pair_sums(
     const mote_pair_term_t *terms __attribute__((unused)), const mote_pair_term_t *end __attribute__((unused)),
     const uint32_t *base __attribute__((unused)), int32_t *sums __attribute__((unused)),
     const mote_pair_runs_t *runs __attribute__((unused))) {
-    __asm__ volatile("push {r0, r1, r3-r11, lr}\n\t"
-                     "ldr r12, [sp, #48]\n\t"
-                     "ldr r12, [r12]\n\t"
-                     "push {r12}\n"
+    __asm__ volatile("push {r3-r11, lr}\n\t"
+                     "ldr r12, [sp, #40]\n\t"
+                     "ldm r12, {r4-r6}\n\t"
+                     "sub r6, r6, #32\n\t"
+                     "push {r1, r4}\n\t"
+                     "push {r0, r5, r6}\n"
                      "1:\n\t" MOTE_PAIR_STEP("smull")
                      "b 3f\n"
                      "2:\n\t" MOTE_PAIR_STEP("smlal")
                      "3:\n\t" MOTE_PAIR_STEP("smlal") MOTE_PAIR_STEP("smlal") MOTE_PAIR_STEP("smlal")
-                     "ldr r12, [sp, #8]\n\t"
+                     "ldr r12, [sp, #12]\n\t"
                      "cmp r0, r12\n\t"
                      "bne 2b\n\t"
-                     "ldr r3, [sp, #12]\n\t" MOTE_PAIR_ADD("r4", "r5") MOTE_PAIR_ADD("r6", "r7")
+                     "ldr r3, [sp, #20]\n\t" MOTE_PAIR_ADD("r4", "r5") MOTE_PAIR_ADD("r6", "r7")
                      MOTE_PAIR_ADD("r8", "r9") MOTE_PAIR_ADD("r10", "r11")
-                     "ldr r1, [sp, #52]\n\t"
-                     "ldrd r0, r1, [r1, #4]\n\t"
-                     "add r2, r2, r0\n\t"
-                     "sub r3, r3, #32\n\t"
-                     "add r3, r3, r1\n\t"
-                     "str r3, [sp, #12]\n\t"
-                     "ldrd r12, r0, [sp]\n\t"
-                     "subs r12, r12, #1\n\t"
-                     "str r12, [sp]\n\t"
+                     "ldm sp, {r0, r1, r12}\n\t"
+                     "add r2, r2, r1\n\t"
+                     "ldr r1, [sp, #16]\n\t"
+                     "add r3, r3, r12\n\t"
+                     "subs r1, r1, #1\n\t"
+                     "strd r1, r3, [sp, #16]\n\t"
                      "bne 1b\n\t"
-                     "add sp, sp, #16\n\t"
+                     "add sp, sp, #24\n\t"
                      "pop {r4-r11, pc}\n\t");
 }
 #else

@@ -80,7 +80,7 @@ def _gradient_terms(view: View) -> int:
     return view.the(IntegerConvInputGradient).given_channels(view.graph)
 
 
-PRODUCT, SUM = 0.8, 120
+PRODUCT, SUM = 0.8, 100
 """Cycles."""
 STEP = "conv_step_pairs_s8"
 KERNELS = (
