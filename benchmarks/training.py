@@ -27,6 +27,7 @@ from tests.passes.training.in_torch import computed
 import mote
 from mote import frontends
 from mote.data.dataset_type import Dataset
+from mote.evaluation.learning.program import TrainingProgram
 from mote.graph.tensor import Array
 from mote.ops.elementwise.quantize import dequantized
 from mote.passes.training.backward import Loss
@@ -129,11 +130,17 @@ class Scores:
 
 
 def _on_device(model: Path, train: str, rate: float, pictures: Pictures) -> Scores:
-    learning = mote.evaluate(
-        model, pictures.tested, keep=pictures.chosen, train=f"{train}:rate={rate:g}", train_data=pictures.learned
-    ).learning
-    assert learning is not None and learning.kept is not None and learning.test.before is not None and learning.passed
-    return Scores(learning.kept.after.value, learning.test.before.value, learning.test.after.value)
+    """In the generated C on this computer, whose bits are those of a device."""
+    program = TrainingProgram.of(mote.compile(model, train=f"{train}:rate={rate:g}", train_data=pictures.learned))
+    run = program.on_host()
+
+    def top1(data: Dataset) -> float:
+        answers = run.infer([{**case, **program.idle} for case in program.cases(data)])[0]
+        return float(np.mean(answers.reshape(len(data), -1).argmax(axis=1) == np.asarray(data.labels)))
+
+    before = top1(pictures.tested)
+    run.infer(program.cases(pictures.learned))
+    return Scores(top1(pictures.chosen), before, top1(pictures.tested))
 
 
 def _in_torch(model: Path, train: str, rate: float, pictures: Pictures, rounds: bool = False) -> Scores:
