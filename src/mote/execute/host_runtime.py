@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
+from mote.deploy.update.sources import mac_files
 from mote.emit.image.entries import Limits, entry_files, entry_name
 from mote.emit.image.kernels import KernelRecord, merged
 from mote.emit.image.sources import runtime_files
@@ -16,10 +17,29 @@ from mote.toolchain import host
 LIMITS = Limits(taps=4096, pointers=8192, words=512)
 """Limits for the host, whose stack fits the tallest windows."""
 _SHIM = """\
-#include "mote_runtime.h"
+#include "mote_hmac.h"
+#include "mote_train.h"
 
 size_t mote_host_bytes(void);
 size_t mote_host_bytes(void) { return sizeof(mote_interpreter_t); }
+
+mote_status mote_host_export(const mote_interpreter_t *it, void *record, size_t bytes, const uint8_t *key,
+                             uint32_t key_bytes);
+mote_status mote_host_export(const mote_interpreter_t *it, void *record, size_t bytes, const uint8_t *key,
+                             uint32_t key_bytes) {
+    mote_hmac_t hmac;
+    const mote_mac_t mac = mote_hmac(&hmac, key, key_bytes);
+    return mote_export_weights(it, record, bytes, &mac);
+}
+
+mote_status mote_host_import(mote_interpreter_t *it, const void *record, size_t bytes, const uint8_t *key,
+                             uint32_t key_bytes);
+mote_status mote_host_import(mote_interpreter_t *it, const void *record, size_t bytes, const uint8_t *key,
+                             uint32_t key_bytes) {
+    mote_hmac_t hmac;
+    const mote_mac_t mac = mote_hmac(&hmac, key, key_bytes);
+    return mote_import_weights(it, record, bytes, &mac);
+}
 """
 MEMORIES = 4
 
@@ -70,6 +90,7 @@ class Kernels(ctypes.Structure):
 
 
 _P, _SIZE, _STATUS = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+_RECORD_AND_KEY = (_P, _P, _SIZE, _P, ctypes.c_uint32)
 _FUNCTIONS = {
     "mote_host_bytes": (_SIZE,),
     "mote_needs": (_STATUS, _P, _SIZE, ctypes.POINTER(ArenaNeeds)),
@@ -93,14 +114,23 @@ _FUNCTIONS = {
     "mote_save": (_STATUS, _P, _P, _SIZE),
     "mote_restore": (_STATUS, _P, _P, _SIZE),
     "mote_status_text": (ctypes.c_char_p, _STATUS),
+    "mote_train_begin": (_STATUS, _P, ctypes.c_float),
+    "mote_set_labels": (_STATUS, _P, _P, _SIZE),
+    "mote_set_target": (_STATUS, _P, _P, _SIZE),
+    "mote_train_end": (_STATUS, _P),
+    "mote_loss": (ctypes.c_float, _P),
+    "mote_learned_samples": (ctypes.c_int32, _P),
+    "mote_weights_bytes": (ctypes.c_uint32, _P),
+    "mote_host_export": (_STATUS, *_RECORD_AND_KEY),
+    "mote_host_import": (_STATUS, *_RECORD_AND_KEY),
 }
-"""Return and argument types of the functions in `mote_runtime.h`."""
+"""Return and argument types of the functions in `mote_runtime.h`, `mote_train.h` and `_SHIM`."""
 
 
 @cache
 def runtime() -> ctypes.CDLL:
     """The runtime library."""
-    files = {**entry_files([], LIMITS), **runtime_files(), "mote_host.c": _SHIM}
+    files = {**entry_files([], LIMITS), **runtime_files(), **mac_files(), "mote_host.c": _SHIM}
     sources = [name for name in files if name.endswith(".c") and name != "mote_kernels.c"]
     library = host.load(files, sources)
     for name, (returns, *takes) in _FUNCTIONS.items():

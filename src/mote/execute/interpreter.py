@@ -23,6 +23,7 @@ from mote.emit.image.reader import ImageContents, is_image, read
 from mote.emit.image.stock_kernels import stock
 from mote.errors import MoteError, naming
 from mote.execute import host_runtime
+from mote.execute.interpreter_training import InterpreterTraining
 from mote.files import read_file
 from mote.frontends import Format, Source
 from mote.frontends.tflite.file.details import FileSignature, FileTensor, signatures, tensors
@@ -62,8 +63,9 @@ class InterpreterError(MoteError, ValueError, RuntimeError):
 
 class Interpreter:
     """Runs a model with the calls of LiteRT's interpreter: details, indices, signatures and outputs are those of LiteRT
-    on the same file. Beyond them it can step models, push rows, save and restore states; tensors other than inputs and
-    outputs are described, but cannot be read. An interpreter is not thread-safe; several can run in parallel."""
+    on the same file. Beyond them it can step models, push rows, save and restore states, and train; tensors other than
+    inputs and outputs are described, but cannot be read. An interpreter is not thread-safe; several can run in
+    parallel."""
 
     def __init__(
         self,
@@ -351,6 +353,11 @@ class Interpreter:
         """Restores states from `save`."""
         kept = _words(state)
         self._check(self._c.mote_restore(self._it, kept.ctypes.data, len(state)))
+
+    @property
+    def training(self) -> InterpreterTraining:
+        """Training of a model that was packed with it (`mote pack --train`, or the option `train`)."""
+        return InterpreterTraining(self._c, self._it, self._contents, self._where, self.invoke)
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
         """The names of inputs and outputs of each signature of a `.tflite` file, which may have none; of images and

@@ -1,0 +1,112 @@
+"""Training of an image on this computer, with the functions of `mote_train.h`."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mote.emit.image.format import TrainingRole
+from mote.emit.image.reader import ImageContents
+from mote.errors import MoteError
+from mote.graph.tensor import Array
+
+OK, BAD_STATE = 0, 7
+"""Statuses of `mote_runtime.h`."""
+
+
+class InterpreterTraining:
+    """Sessions of training of a model that an interpreter runs: integers learn the bits that devices learn."""
+
+    def __init__(self, c: ctypes.CDLL, it: Any, image: ImageContents, where: str, invoke: Callable[[], None]) -> None:
+        """The training of `it`, an interpreter of the runtime `c` that has loaded the image; `invoke` runs an inference
+        with it."""
+        self._c, self._it, self._where, self._invoke = c, it, where, invoke
+        self._states: Mapping[int, Mapping[str, int]] = {
+            state["role"]: state for state in image.initial if "role" in state
+        }
+        self._shape = image.outputs[0].shape
+        if TrainingRole.LEARNED not in self._states:
+            remedy = "pack the model with training: --train, or the option train"
+            raise MoteError("the image does not learn", where=where, remedy=remedy)
+
+    def begin(self, rate: float) -> None:
+        """Begin a session with a learning rate, which models without one ignore: what the optimizer remembers is
+        forgotten, what was learned stays."""
+        self._check(self._c.mote_train_begin(self._it, rate), f"the learning rate {rate} is not above 0, or too large")
+
+    def learn(self, right: ArrayLike) -> None:
+        """Learn the sample that is in the inputs: an inference, whose outputs are those before it was learned, and a
+        step. `right` is its class, or the classes of positions, -1 where one is not known; of a model with targets it
+        is what the first output should be, quantized where the model learns in int8."""
+        targets = TrainingRole.TARGET in self._states
+        told = self._target(np.asarray(right)) if targets else self._labels(np.asarray(right))
+        tell, count = (self._c.mote_set_target, told.nbytes) if targets else (self._c.mote_set_labels, told.size)
+        self._check(tell(self._it, told.ctypes.data, count))
+        self._invoke()
+
+    def end(self) -> None:
+        """End a session, and refuse what was learned where that is not finite; it changes nothing."""
+        remedy = "take what was learned before, by import_weights or reset_all_variables, and a lower learning rate"
+        self._check(self._c.mote_train_end(self._it), "what was learned is infinite or no number", remedy)
+
+    @property
+    def loss(self) -> float | None:
+        """The loss of the last sample, before it was learned; None for models that do not compute it."""
+        return float(self._c.mote_loss(self._it)) if TrainingRole.LOSS in self._states else None
+
+    @property
+    def learned_samples(self) -> int | None:
+        """Samples that were learned of the class of the last one, 0 where nothing could be learned of it; None for
+        models that do not count them."""
+        return int(self._c.mote_learned_samples(self._it)) if TrainingRole.COUNT in self._states else None
+
+    def export_weights(self, key: bytes) -> bytes:
+        """The record of what was learned, as devices save it, with a MAC by this key of the device."""
+        record = ctypes.create_string_buffer(self._c.mote_weights_bytes(self._it))
+        status = self._c.mote_host_export(self._it, record, len(record), key, len(key))
+        self._check(status, "what was learned is infinite or no number, which is not saved")
+        return record.raw
+
+    def import_weights(self, record: bytes, key: bytes) -> None:
+        """Take what was learned from a record of the same image and key."""
+        status = self._c.mote_host_import(self._it, record, len(record), key, len(key))
+        self._check(status, "the record is damaged, of another image, or was made with another key")
+
+    def _labels(self, given: Array) -> Array:
+        label = self._states[TrainingRole.LABEL]
+        count, most = label["bytes"] // 4, label["high"]
+        if given.dtype.kind not in "iu" or given.size != count:
+            wanted = "one class" if count == 1 else f"the classes of {count} positions"
+            raise self._wrong(f"the label is {_shown(given)}, the model learns from {wanted}", "give whole numbers")
+        least = -1 if count > 1 and given.max() >= 0 else 0
+        wrong = given[(given < least) | (given > most)]
+        if wrong.size:
+            remedy = f"give numbers from 0 to {most}" + (", and -1 where a class is not known" if count > 1 else "")
+            raise self._wrong(f"label {wrong.flat[0]} is no class", remedy)
+        return np.ascontiguousarray(given, np.int32)
+
+    def _target(self, given: Array) -> Array:
+        size = int(np.prod(self._shape))
+        wanted = np.dtype(np.float32 if self._states[TrainingRole.TARGET]["bytes"] == 4 * size else np.int8)
+        if given.dtype != wanted or given.shape != self._shape:
+            shape = "x".join(map(str, self._shape))
+            raise self._wrong(f"the target is {_shown(given)}, the model learns from {wanted} {shape}")
+        return np.ascontiguousarray(given)
+
+    def _check(self, status: int, bad: str = "", remedy: str = "") -> None:
+        """Refuse a status: BAD_STATE as what that means here."""
+        if status == BAD_STATE and bad:
+            raise self._wrong(bad, remedy)
+        if status != OK:
+            raise self._wrong(self._c.mote_status_text(status).decode())
+
+    def _wrong(self, reason: str, remedy: str = "") -> MoteError:
+        return MoteError(reason, where=self._where, remedy=remedy)
+
+
+def _shown(given: Array) -> str:
+    return f"{given.dtype} {'x'.join(map(str, given.shape)) or 'scalar'}"

@@ -1,0 +1,175 @@
+"""An interpreter trains images with the bits that devices learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mote
+from mote import Interpreter, MoteError
+from mote.compiler.packer import pack
+from mote.compiler.settings import make_settings
+from mote.emit.image.kernels import ANY
+from mote.graph import Graph
+from mote.graph.tensor import Array
+from mote.graph.types import StateRole
+from mote.passes.training.backward import Loss, training_graph
+from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
+from mote.passes.training.labelled import told
+from mote.passes.training.optimizers import Sgd
+from tests.emit.image.image_models import DIGITS
+from tests.emit.image.trainer import Trainer
+from tests.passes.training.test_backward import cases, constants, network
+from tests.passes.training.test_integer_backward import REGRESSION
+
+ROOT = Path(__file__).parents[2]
+KEY, OTHER = b"a key of this device", b"a key of another one"
+RNG = np.random.default_rng(5)
+SAMPLES = [RNG.integers(-128, 128, (1, 8, 8, 1)).astype(np.int8) for _ in range(7)]
+
+
+def learned(interpreter: Interpreter, images: list[Array]) -> list[Array]:
+    """Images are learned, of class 0, 1 and so on: the outputs before each of them was."""
+    (x,), (y,) = interpreter.get_input_details(), interpreter.get_output_details()
+    outputs = []
+    for label, image in enumerate(images):
+        interpreter.set_tensor(x["index"], image)
+        interpreter.training.learn(label)
+        outputs.append(interpreter.get_tensor(y["index"]))
+    return outputs
+
+
+@pytest.mark.parametrize("options", [{}, {"input": "rows"}])
+def test_digits_learn_what_the_reference_does(options: dict[str, Any]) -> None:
+    made = pack(DIGITS, replace(make_settings("host", train="last:rate=0.05", **options), fixed=ANY))
+    interpreter, graph = Interpreter.of(made.data, made.records, "digits"), made.plan.graph
+    interpreter.training.begin(0.05)
+    states: dict[int, Array] = {}
+    for label, (image, got) in enumerate(zip(SAMPLES, learned(interpreter, SAMPLES), strict=True)):
+        right = told(graph, np.array([label], np.int32))
+        known = graph.evaluate({**states, graph.inputs[0]: image, **right})
+        states = graph.carried(known)
+        np.testing.assert_array_equal(got, known[graph.outputs[0]].reshape(got.shape))
+    interpreter.training.end()
+    saved = interpreter.save()[16:]
+    weights = [(s, at) for s, at in zip(graph.states, made.program.states, strict=True) if s.role is StateRole.LEARNED]
+    assert len(weights) == 2
+    for state, at in weights:
+        assert saved[at.at : at.at + at.data.nbytes] == states[state.before].tobytes() != state.initial.tobytes()
+
+
+def test_records_hold_what_was_learned() -> None:
+    """After a reset the record gives it back; to other keys and models it says nothing."""
+    interpreter, other = Interpreter(DIGITS, train="last"), Interpreter(DIGITS, train="last:seed=3")
+    before = learned(interpreter, SAMPLES[:1])
+    interpreter.reset_all_variables()
+    interpreter.training.begin(0.2)
+    learned(interpreter, SAMPLES)
+    record, after = interpreter.training.export_weights(KEY), learned(interpreter, SAMPLES[:1])
+    assert len(record) == 396 and after[0].tobytes() != before[0].tobytes()
+    interpreter.reset_all_variables()
+    assert learned(interpreter, SAMPLES[:1])[0].tobytes() == before[0].tobytes()
+    for refuses, given, key in ((interpreter, record, OTHER), (interpreter, record[:-1], KEY), (other, record, KEY)):
+        with pytest.raises(MoteError, match="damaged, of another image, or was made with another key"):
+            refuses.training.import_weights(given, key)
+    interpreter.training.import_weights(record, KEY)
+    assert learned(interpreter, SAMPLES[:1])[0].tobytes() == after[0].tobytes()
+
+
+def test_learners_count_samples() -> None:
+    interpreter = Interpreter(DIGITS, train="prototype:classes=4")
+    assert interpreter.training.loss is None
+    learned(interpreter, SAMPLES[:3])
+    learned(interpreter, SAMPLES[:3])
+    assert interpreter.training.learned_samples == 2
+
+
+def trained(graph: Graph) -> Interpreter:
+    return Trainer.of(graph).interpreter
+
+
+def test_positions_with_labels_of_their_own() -> None:
+    """A float32 model of three positions: its loss, and a rate that is too high."""
+    model = network()
+    interpreter = trained(training_graph(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, Sgd(learning_rate=0.02)))
+    training, ((x, right),) = interpreter.training, cases(model, True, 1)
+    assert training.learned_samples is None
+    for details, t in zip(interpreter.get_input_details(), model.inputs, strict=True):
+        interpreter.set_tensor(details["index"], x[t])
+    training.begin(0.02)
+    training.learn(right)
+    loss = training.loss
+    training.learn(right)
+    assert loss is not None and 0 < (training.loss or 0) < loss
+    for wrong, reason in ((1, "the classes of 3 positions"), ([0, 9, -1], "label 9"), ([-1, -1, -1], "label -1")):
+        with pytest.raises(MoteError, match=reason):
+            training.learn(wrong)
+    training.begin(1e30)
+    for _ in range(3):
+        training.learn(right)
+    for refused in (training.end, lambda: training.export_weights(KEY)):
+        with pytest.raises(MoteError, match="infinite or no number"):
+            refused()
+
+
+def test_targets_are_as_the_first_output() -> None:
+    model = REGRESSION.model()
+    given = REGRESSION.samples(model, 2)
+    every = {i for op in model.ops for i in op.inputs[1:]}
+    graph = integer_training_graph(model, every, REGRESSION.loss, IntegerSgd(0.02), given)
+    interpreter = trained(graph)
+    (x,), target = interpreter.get_input_details(), given.labels[0].reshape(graph.tensors[graph.outputs[0]].shape)
+    interpreter.set_tensor(x["index"], given.inputs[0][model.inputs[0]])
+    interpreter.training.learn(target)
+    known = graph.evaluate({**given.inputs[0], **told(graph, given.labels[0])})
+    np.testing.assert_array_equal(interpreter.get_tensor(1), known[graph.outputs[0]])
+    for wrong in (3, target.astype(np.float32), target[..., :-1]):
+        with pytest.raises(MoteError, match=r"the target is .*, the model learns from int8"):
+            interpreter.training.learn(wrong)
+
+
+def test_calls_that_are_refused() -> None:
+    with pytest.raises(MoteError, match="the image does not learn") as caught:
+        assert Interpreter(DIGITS).training
+    assert "--train" in caught.value.remedy
+    training = mote.Interpreter(DIGITS, train="last").training
+    for rate in (0.0, float("nan")):
+        with pytest.raises(MoteError, match="is not above 0"):
+            training.begin(rate)
+    for label, reason in ((10, "label 10 is no class"), (-1, "label -1"), (0.5, "float64"), ([1, 2], "one class")):
+        with pytest.raises(MoteError, match=reason):
+            training.learn(label)
+
+
+def test_the_docs_example_learns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """More faded pictures are right after it: about as many as `mote.evaluate` counts, which rounds ties otherwise."""
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "improve" / "on-device-training.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[2].split("```")[0]
+    train, test = (np.load(f"models/digits_{part}.npz") for part in ("train", "test"))
+    names: dict[str, Any] = {"mote": mote, "np": np, "faded": lambda x: x * 2 / 3 + 1 / 6, "train": train}
+    exec(code, names)
+    assert f"# {capsys.readouterr().out.strip()}\n" in code
+    faded, interpreter = names["faded"], names["interpreter"]
+    found = mote.evaluate(
+        DIGITS, (faded(test["x"]), test["y"]), train="last:rate=0.02", train_data=(faded(train["x"]), train["y"])
+    ).learning
+    assert found is not None and found.test.before is not None
+    right = [answer(interpreter, faded(x)) == label for x, label in zip(test["x"], test["y"], strict=True)]
+    assert (
+        np.mean(right) == pytest.approx(found.test.after.value, abs=0.02)
+        and np.mean(right) > found.test.before.value + 0.2
+    )
+
+
+def answer(interpreter: Interpreter, picture: Array) -> int:
+    (x,), (y,) = interpreter.get_input_details(), interpreter.get_output_details()
+    scale, zero_point = x["quantization"]
+    codes = np.rint(picture / scale + zero_point).clip(-128, 127).astype(np.int8)
+    interpreter.set_tensor(x["index"], codes.reshape(x["shape"]))
+    interpreter.invoke()
+    return int(interpreter.get_tensor(y["index"]).argmax())
