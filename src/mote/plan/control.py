@@ -78,11 +78,22 @@ class Bodies(Offers):
         return self._bodied[ops, how]
 
     def _faster(self, op: Control, how: Lowering, least: int) -> list[Packed]:
-        """The usual plans, and, for a budget of RAM, plans between these and that with the least RAM."""
+        """The usual plans, and, for a budget of RAM, plans between these and that with the least RAM; none where not
+        even that one is within the budget."""
+        if self.goal.ram is not None and least + self._live(op) > self.goal.ram:
+            return []
         usual = self._kernel(op, how)
         more = (usual.needs.scratch or 0) - least
         between = BETWEEN if self.goal.ram is not None and more > least * WORTH else ()
         return [*(self._kernel(op, how, ram=least + int(more * share)) for share in between), usual]
+
+    def _live(self, op: Control) -> int:
+        """Bytes of RAM that the tensors take which bodies read, at least."""
+        root, read = roots(self.graph), dict[int, int]()
+        for t in (self.graph.tensors[i] for i in op.inputs):
+            if t.data is None and t.id not in self.goal.lent:
+                read[root[t.id]] = max(t.nbytes, read.get(root[t.id], 0))
+        return sum(read.values())
 
     def _kernel(self, op: Control, how: Lowering, least: bool = False, ram: int | None = None) -> Packed:
         """The plans of all bodies, made for speed, also within a budget of RAM, or for the least RAM."""
