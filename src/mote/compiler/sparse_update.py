@@ -4,19 +4,21 @@ Gradients cost RAM and cycles back to the first layer that learns, whatever it i
 more than that. So the biases of as many of the last layers learn as budgets allow, and with them the weights of these
 layers, whole or some output channels, that gain most on training data for each byte that they take: as many as the
 plans allow. The same with half as many layers, which leaves more to weights; the one that gains more is taken.
+
+Plans within a tight budget of RAM can be slow. Where cycles have no budget, it is that of three inferences: about what
+an inference and the gradients of all its activations and weights take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 
 import numpy as np
 
 from mote.compiler.settings import Settings
 from mote.compiler.training import samples_of
-from mote.errors import BudgetError, MoteError
+from mote.errors import BudgetError, MoteError, RamError
 from mote.graph import Graph, Op
 from mote.graph.types import DType, StateRole
 from mote.ops.common import BIAS, WEIGHTS
@@ -34,6 +36,10 @@ SHARES = (8, 4, 2)
 BIAS_ITEM = "[bias]"
 LEAST_CHANNELS = 16
 """The fewest channels of a layer that is divided."""
+MOST_TRIES = 8
+"""The limits of bytes that are tried to find how many weights fit beside the first of layers."""
+SLOWEST = 3.0
+"""How many inferences a step with its inference may take where no budget of cycles is given."""
 Planned = Callable[[Settings], Plan]
 
 
@@ -68,8 +74,10 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
         remedy = "give samples with labels: --train-data"
         raise MoteError("what gains most is not known without training data", where=WHERE, remedy=remedy)
     alone = planned(replace(settings, train="", train_data=""))
-    search = SparseUpdateSearch(_limited(settings, spec, alone), spec, alone.ram, planned, say)
-    best = search.best(list(_candidates(graph, spec, settings)))
+    candidates = list(_candidates(graph, spec, settings))
+    cycles = SLOWEST * estimate(settings.costs, alone) if spec.cycles is None else spec.cycles
+    search = SparseUpdateSearch(_limited(settings, spec, alone), spec, alone.ram, cycles, planned, say)
+    best = search.best(candidates)
     if best is None:
         raise BudgetError(
             "nothing that gains from training can learn within the budgets",
@@ -80,6 +88,17 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
 
 
 @dataclass(frozen=True)
+class TriedUpdate:
+    """Something that could learn, by its plan."""
+
+    settings: Settings
+    fits: bool
+    """Whether all budgets are kept."""
+    lacking: int = 0
+    """Bytes of RAM or flash that it takes above the budgets, if these are known."""
+
+
+@dataclass(frozen=True)
 class SparseUpdateSearch:
     """The search for what learns."""
 
@@ -87,47 +106,60 @@ class SparseUpdateSearch:
     spec: Auto
     ram: int
     """The RAM of an inference that learns nothing."""
+    cycles: float
+    """The most that a step may take."""
     planned: Planned
     say: Say
-    known: dict[str, Settings | None] = field(default_factory=dict)
-    """The settings that were tried, by what learns; None where it does not fit."""
+    known: dict[str, TriedUpdate] = field(default_factory=dict)
+    """What was tried, by what learns."""
 
     def best(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
         """The settings of the best that learns; None where nothing can."""
         layers = sorted({c.layer for c in candidates}, reverse=True)
-        deepest = _most(len(layers), lambda count: self._tried(_first(candidates, layers[:count])) is not None)
+        deepest = _most(len(layers), lambda count: self._tried(_first(candidates, layers[:count])).fits)
         choices = [self._with_weights(candidates, layers[:count]) for count in {deepest, deepest // 2} if count]
-        return max(choices, key=lambda one: one[0], default=(0.0, None))[1]
+        best = max((choice for choice in choices if self._tried(choice).fits), key=_gain, default=None)
+        return None if best is None else self._tried(best).settings
 
-    def _with_weights(self, candidates: Sequence[CandidateToLearn], layers: Collection[int]) -> tuple[float, Settings]:
-        """The first of layers, and as many of their weights as can learn with them: the gain, and the settings."""
-        first = _first(candidates, layers)
-        more = _affordable([c for c in candidates if c.layer in layers and c.gain > 0], first, self.spec)
-        count = _most(len(more), lambda count: self._tried([*first, *more[:count]]) is not None)
-        chosen = [*first, *more[:count]]
-        tried = self._tried(chosen)
-        assert tried is not None
-        return sum(c.gain for c in _largest(chosen)), tried
+    def _with_weights(
+        self, candidates: Sequence[CandidateToLearn], layers: Collection[int]
+    ) -> Sequence[CandidateToLearn]:
+        """The first of layers, and as many of their weights as can learn with them. What a plan lacks says how many
+        bytes fewer the next one should have to hold."""
+        best = first = _first(candidates, layers)
+        weights = [c for c in candidates if c.layer in layers and c.gain > 0]
+        low, high = float(_held(first)), float(_held([*first, *weights]))
+        limit = high if self.spec.ram is None else min(high, self.ram + self.spec.ram)
+        for _ in range(MOST_TRIES):
+            chosen = [*first, *_affordable(weights, first, limit, self.spec.flash)]
+            held, tried = _held(chosen), self._tried(chosen)
+            if tried.fits:
+                best, low = max(best, chosen, key=_gain), limit
+            else:
+                high = held
+            limit = held - tried.lacking
+            limit = limit if low < limit < high else (low + high) / 2
+        return best
 
-    def _tried(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
-        """The settings by which these learn; None where that is more than budgets allow."""
-        items = [f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))]
-        train = stated(items, self.spec)
+    def _tried(self, candidates: Sequence[CandidateToLearn]) -> TriedUpdate:
+        train = _train(candidates, self.spec)
         if train not in self.known:
-            self.say(f"training: the plan of {len(items)} weights and biases")
-            settings = replace(self.settings, train=train)
-            self.known[train] = settings if self._fits(settings) else None
+            self.say(f"training: the plan of {len(_largest(candidates))} weights and biases")
+            self.known[train] = self._judged(replace(self.settings, train=train))
         return self.known[train]
 
-    def _fits(self, settings: Settings) -> bool:
+    def _judged(self, settings: Settings) -> TriedUpdate:
         try:
             plan = self.planned(settings)
+        except RamError as error:
+            return TriedUpdate(settings, fits=False, lacking=error.missing)
         except BudgetError:
-            return False
+            return TriedUpdate(settings, fits=False)
         saved = sum(s.initial.nbytes for s in plan.graph.states if s.role is StateRole.LEARNED)
-        needs = plan.ram - self.ram, saved, estimate(settings.costs, plan)
-        limits = self.spec.ram, self.spec.flash, self.spec.cycles
-        return all(limit is None or need <= limit for need, limit in zip(needs, limits, strict=True))
+        needs = (self.spec.ram, plan.ram - self.ram), (self.spec.flash, saved)
+        lacking = max([0, *(need - limit for limit, need in needs if limit is not None)])
+        fast = estimate(settings.costs, plan) <= self.cycles
+        return TriedUpdate(settings, fits=fast and not lacking, lacking=lacking)
 
 
 def _most(count: int, fits: Callable[[int], bool]) -> int:
@@ -142,6 +174,15 @@ def _most(count: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
+def _gain(candidates: Iterable[CandidateToLearn]) -> float:
+    return sum(c.gain for c in _largest(candidates))
+
+
+def _held(candidates: Iterable[CandidateToLearn]) -> int:
+    """Bytes that a step has to hold at its begin: the states of what learns, and the activations that it reads."""
+    return sum(c.state + c.read for c in _largest(candidates))
+
+
 def _first(candidates: Iterable[CandidateToLearn], layers: Collection[int]) -> list[CandidateToLearn]:
     """The biases of layers; of a layer without one the fewest of its weights."""
     first: dict[int, CandidateToLearn] = {}
@@ -152,15 +193,14 @@ def _first(candidates: Iterable[CandidateToLearn], layers: Collection[int]) -> l
 
 
 def _affordable(
-    candidates: Iterable[CandidateToLearn], first: Sequence[CandidateToLearn], spec: Auto
+    candidates: Iterable[CandidateToLearn], first: Sequence[CandidateToLearn], ram: float, flash: int | None
 ) -> list[CandidateToLearn]:
-    """Weights by what they are worth, without those whose states RAM or flash cannot hold beside all before them."""
-    limit = min((limit for limit in (spec.ram, spec.flash) if limit is not None), default=inf)
+    """Weights by what they are worth, without those that RAM or flash cannot hold beside all before them."""
     chosen: list[CandidateToLearn] = []
     for candidate in sorted((c for c in candidates if not c.is_bias), key=lambda c: -c.worth):
         before, after = (_largest([*first, *chosen, *more]) for more in ((), (candidate,)))
-        if len(after) > len(before) or sum(c.state for c in after) > sum(c.state for c in before):
-            chosen += [candidate] if sum(c.state for c in after) <= limit else []
+        if _held(before) < _held(after) <= ram and (flash is None or sum(c.state for c in after) <= flash):
+            chosen.append(candidate)
     return chosen
 
 
@@ -179,6 +219,13 @@ def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
         return settings
     limit = alone.ram + spec.ram
     return replace(settings, ram=limit if settings.ram is None else min(settings.ram, limit))
+
+
+def _train(candidates: Iterable[CandidateToLearn], spec: Auto) -> str:
+    """What learns, in the words of `--train`."""
+    return stated(
+        [f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))], spec
+    )
 
 
 def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[CandidateToLearn]:
