@@ -111,7 +111,7 @@ class SparseUpdateSearch:
     planned: Planned
     say: Say
     known: dict[str, TriedUpdate] = field(default_factory=dict)
-    """What was tried, by what learns."""
+    """The updates that were tried, by what learns."""
 
     def best(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
         """The settings of the best that learns; None where nothing can."""
@@ -222,7 +222,7 @@ def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
 
 
 def _train(candidates: Iterable[CandidateToLearn], spec: Auto) -> str:
-    """What learns, in the words of `--train`."""
+    """The weights and biases that learn, in the words of `--train`."""
     return stated(
         [f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))], spec
     )
