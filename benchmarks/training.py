@@ -35,12 +35,13 @@ from mote.passes.training.choice import chosen
 from mote.passes.training.gradient_ranges import in_floats
 from mote.passes.training.integer_losses import integer_loss
 
-RESNET, MCUNET = "pretrainedResnet_quant.tflite", "mcunet_vww1.tflite"
+RESNET, MCUNET, VWW = "pretrainedResnet_quant.tflite", "mcunet_vww1.tflite", "vww_96_int8.tflite"
 BIASES, BLOCK = "biases", "biases,8,9,10"
 COSTS = (
     (RESNET, BIASES),
     (RESNET, BLOCK),
     (RESNET, "auto:RAM=24K,CYCLES=24000000"),
+    (VWW, BIASES),
     (MCUNET, "auto:RAM=48K"),
 )
 """Models, and what learns in them."""
@@ -49,8 +50,8 @@ LEARNED, CHOSEN, DRAWS = 2000, 500, 4
 """Pictures that are learned, and that learning rates are chosen by; draws of these."""
 GAIN, CAST, OFFSET = 0.45, (1.0, 0.8, 0.55), 0.05
 """The other camera: how much darker it is, its color cast, and the light that its black has."""
-SIZE = 80
-"""The side of MCUNet's pictures."""
+LARGE = {MCUNET: (80, -1.0), VWW: (96, 0.0)}
+"""The sides of the pictures of other models, and what black is; white is 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def costs(models: Path, pictures: Pictures) -> Iterator[str]:
     yield "| model | learns | RAM above an inference | of that learned | instructions of a step | of an inference |"
     yield "|---|---|--:|--:|--:|--:|"
     for model, train in COSTS:
-        data = pictures.learned if model == RESNET else _for_mcunet(pictures.learned)
+        data = _enlarged(pictures.learned, *LARGE[model]) if model in LARGE else pictures.learned
         frozen = mote.compile(models / model, target="cortex-m4", io="int8")
         plain = mote.run(frozen)
         learning = mote.compile(models / model, target="cortex-m4", io="int8", train=train, train_data=data)
@@ -97,13 +98,15 @@ def costs(models: Path, pictures: Pictures) -> Iterator[str]:
         )
 
 
-def _for_mcunet(data: Dataset) -> Dataset:
-    """A few pictures, enlarged, with animals or without."""
+def _enlarged(data: Dataset, side: int, black: float) -> Dataset:
+    """A few pictures with animals or without, enlarged, in floats from black to 1."""
     ((name, x),) = data.take(np.arange(128)).inputs.items()
-    large = [np.asarray(Image.fromarray((y.astype(np.int16) + 128).astype(np.uint8)).resize((SIZE, SIZE))) for y in x]
+    large = [np.asarray(Image.fromarray((y.astype(np.int16) + 128).astype(np.uint8)).resize((side, side))) for y in x]
     labels = np.asarray(data.labels)[:128]
     animals = np.isin(labels, [2, 3, 4, 5, 6, 7]).astype(np.int64)
-    return replace(data, inputs={name: np.array(large, np.float32) / 127.5 - 1}, labels=animals, classes=())
+    return replace(
+        data, inputs={name: black + np.array(large, np.float32) / 255 * (1 - black)}, labels=animals, classes=()
+    )
 
 
 def accuracy(model: Path, data: Path) -> Iterator[str]:
