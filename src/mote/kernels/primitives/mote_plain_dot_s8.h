@@ -27,10 +27,10 @@ static inline void mote_plain_dot_2x2(const int16_t *x, const int8_t *w0, const 
     for (int32_t k = 0; k < depth; k += 4, x += 8) {
         const int32_t left = mote_min(depth - k, 4);
         for (int32_t i = 0; i < left; i++) {
-            sum[0] = MOTE_PLUS(sum[0], x[i] * w0[k + i]);
-            sum[1] = MOTE_PLUS(sum[1], x[i] * w1[k + i]);
-            sum[2] = MOTE_PLUS(sum[2], x[i + 4] * w0[k + i]);
-            sum[3] = MOTE_PLUS(sum[3], x[i + 4] * w1[k + i]);
+            sum[0] = MOTE_PLUS(sum[0], (int32_t)x[i] * w0[k + i]);
+            sum[1] = MOTE_PLUS(sum[1], (int32_t)x[i] * w1[k + i]);
+            sum[2] = MOTE_PLUS(sum[2], (int32_t)x[i + 4] * w0[k + i]);
+            sum[3] = MOTE_PLUS(sum[3], (int32_t)x[i + 4] * w1[k + i]);
         }
     }
 }

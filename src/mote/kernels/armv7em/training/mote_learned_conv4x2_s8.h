@@ -130,7 +130,7 @@ static inline void mote_learned_dot_4x2(const int16_t *x, const int16_t *weights
     for (int32_t y = 0; y < window->lines; y++, x += window->skip / 2) {
         for (const int16_t *const end = x + window->bytes / 2; x < end; x += 8, weights += 16) {
             for (int32_t i = 0; i < 32; i++) {
-                sums[i / 4] = MOTE_PLUS(sums[i / 4], x[i / 16 * 4 + i % 4] * weights[i % 16]);
+                sums[i / 4] = MOTE_PLUS(sums[i / 4], (int32_t)x[i / 16 * 4 + i % 4] * weights[i % 16]);
             }
         }
     }

@@ -52,7 +52,7 @@ static inline void mote_cross_entropy_gradient_s8(const mote_cross_entropy_t *p,
 }
 
 /* The logarithm of a positive number to base 2, rounded down to steps of 2^-16. */
-static inline int32_t mote_log2(uint32_t x) {
+static inline int32_t mote_cross_entropy_log2(uint32_t x) {
     int32_t log = 31;
     for (; x >> 31 == 0; x <<= 1) {
         log--;
@@ -76,7 +76,7 @@ static inline void mote_cross_entropy_step_s8(const mote_cross_entropy_step_s8_t
         const int32_t below = most - in[right];
         const uint32_t others = mote_cross_entropy_others(&p->of, in, most, right);
         const uint32_t all = others + ((uint32_t)mote_softmax_exp(&p->of.exp, below) >> p->of.bits);
-        const int32_t bits = mote_log2(all) - (31 - p->of.bits) * (1 << 16);
+        const int32_t bits = mote_cross_entropy_log2(all) - (31 - p->of.bits) * ((int32_t)1 << 16);
         share = ((uint64_t)others << 30) / all;
         *loss = mote_product_f32((float)below, p->unit) + mote_product_f32((float)(bits > 0 ? bits : 0), MOTE_LN2_16);
     }

@@ -40,10 +40,10 @@ static inline int mote_micro_roots_fit(const uint8_t *root, const mote_room_t *r
 }
 
 /* The twiddle factors of all stages but the first. */
-static inline int32_t mote_micro_turns(int32_t half) {
-    int32_t turns = 0;
+static inline uint32_t mote_micro_turns(int32_t half) {
+    uint32_t turns = 0;
     for (int32_t m = (half & 0x5555) == 0 ? 2 : 4; m < half; m *= 4) {
-        turns += 3 * (m - 1);
+        turns += 3 * ((uint32_t)m - 1);
     }
     return turns;
 }
