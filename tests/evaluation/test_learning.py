@@ -12,7 +12,7 @@ import pytest
 
 import mote
 from mote import frontends
-from mote.compiler.training import with_training
+from mote.compiler.training.with_training import with_training
 from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
 from mote.evaluation.evaluator import evaluate

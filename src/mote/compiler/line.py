@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from mote import frontends
-from mote.compiler.checkpointing import within_ram
 from mote.compiler.checks.advice import advice
 from mote.compiler.checks.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, within_flash
@@ -28,8 +27,9 @@ from mote.compiler.settings import (
     chosen_settings,
     settings_and_examples,
 )
-from mote.compiler.sparse_update import settled
-from mote.compiler.training import with_training
+from mote.compiler.training.checkpointing import within_ram
+from mote.compiler.training.sparse_update import settled
+from mote.compiler.training.with_training import with_training
 from mote.emit.c.encryption import read_key
 from mote.emit.c.names import c_prefix
 from mote.emit.c.options import CONSTANTS, ProjectOptions

@@ -18,7 +18,7 @@ from mote.compiler.firmware import Bench, Firmware, bench, firmware
 from mote.compiler.line import back_end, front_end
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings
-from mote.compiler.training import with_training
+from mote.compiler.training.with_training import with_training
 from mote.data.dataset import dataset
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation import external

@@ -10,7 +10,7 @@ from mote.boards.boards_file import BoardEntry
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import bench
 from mote.compiler.line import compile_graph
-from mote.compiler.training import with_training
+from mote.compiler.training.with_training import with_training
 from mote.emit.c.programs.golden import FULL
 from mote.files import temporary_folder
 from mote.graph.types import StateRole

@@ -12,7 +12,7 @@ import pytest
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile, compile_graph
 from mote.compiler.settings import make_settings
-from mote.compiler.training import with_training
+from mote.compiler.training.with_training import with_training
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array

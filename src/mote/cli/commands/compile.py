@@ -17,7 +17,7 @@ from mote.compiler.code_size import CodeSize
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
-from mote.compiler.training import recomputing, with_training
+from mote.compiler.training.with_training import recomputing, with_training
 from mote.emit.c.model.weights import learned
 from mote.emit.c.options import CONSTANTS
 from mote.ops.common import BIAS

@@ -13,7 +13,7 @@ import mote.targets as targets
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile_graph
 from mote.compiler.settings import Settings
-from mote.compiler.training import samples, with_training
+from mote.compiler.training.with_training import samples, with_training
 from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
 from mote.evaluation.score import real

@@ -12,7 +12,7 @@ from mote.compiler.settings import make_settings
 from mote.errors import RamError
 from mote.plan.plan import Plan
 
-TRAIN, MODEL = "0:rate=0.02", frontends.load(Path(__file__).parents[2] / "models" / "digits_float.tflite")
+TRAIN, MODEL = "0:rate=0.02", frontends.load(Path(__file__).parents[3] / "models" / "digits_float.tflite")
 
 
 def least(count: int) -> int:

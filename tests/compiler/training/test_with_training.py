@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote import frontends
-from mote.compiler.training import samples
+from mote.compiler.training.with_training import samples
 from mote.data.dataset import dataset
 from mote.errors import MoteError
 from mote.graph import Graph

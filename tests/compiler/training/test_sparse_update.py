@@ -9,7 +9,7 @@ import pytest
 
 from mote.compiler import line
 from mote.compiler.settings import Settings, make_settings
-from mote.compiler.sparse_update import settled
+from mote.compiler.training.sparse_update import settled
 from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError, MoteError
 from mote.frontends import tflite

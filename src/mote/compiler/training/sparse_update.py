@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mote.compiler.settings import Settings
-from mote.compiler.training import samples_of
+from mote.compiler.training.with_training import samples_of
 from mote.errors import BudgetError, MoteError, RamError
 from mote.graph import Graph, Op
 from mote.graph.types import DType, StateRole

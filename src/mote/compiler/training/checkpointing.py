@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from mote.compiler.settings import Settings
-from mote.compiler.training import recomputing, with_training
+from mote.compiler.training.with_training import recomputing, with_training
 from mote.errors import RamError
 from mote.graph import Graph
 from mote.passes.training.recompute import recomputable
@@ -20,8 +20,8 @@ Made = TypeVar("Made")
 
 
 def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], Made], say: Say = silent) -> Made:
-    """What an attempt makes of the settings; where that does not fit in RAM, of those by which the fewest activations
-    are computed again. A number of them that is stated is not changed."""
+    """The result of an attempt with the settings; where RAM does not hold that, with those by which the fewest
+    activations are computed again. A number of them that is stated is not changed."""
     try:
         return attempt(settings)
     except RamError as error:
