@@ -332,14 +332,16 @@ class Biases:
 
     path: str
     """The parameter: an array of structs or of 32-bit integers. Empty: it finds them behind its own working memory."""
-    step: int
-    """32-bit words from a channel's bias to that of the next one."""
+    step: int = 0
+    """32-bit words from a channel's bias to that of the next one; 0: `owners` says where they are."""
     scale: NDArray[np.int64] | None = None
     """The factor that each channel's sums come with: 0 where its result is always the same; None: 1 for all."""
     starts: Array | None = None
     """Where sums begin without learned biases, if that is no parameter."""
     paired: bool = False
     """Of these the sum of every second channel also has that of the channel before it."""
+    owners: NDArray[np.int64] | None = None
+    """For each word of the array the channel whose bias it has, counted from 1; 0: it has none."""
 
 
 @dataclass(frozen=True, eq=False)

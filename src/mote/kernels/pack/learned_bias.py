@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mote.graph.tensor import Array
 from mote.kernels.contract import (
@@ -55,11 +56,13 @@ def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed:
     entry, placed = inner.entry, biases.starts is not None
     array = _array(inner.params, biases.path) if biases.starts is None else biases.starts
     words, own = _words(array), aligned(inner.needs.scratch or 0)
-    scale = biases.scale
+    scale, places = biases.scale, _places(biases.owners)
     given: Params = {
         "channels": view.output.channels,
         "words": words,
         "step": biases.step,
+        "placed": places.size // 2,
+        "places": places if places.size else 0,
         "own": own,
         **_rows_under(view, entry),
         "bits": learned_bias_bits(view.graph, view.op).astype(np.uint8),
@@ -92,6 +95,13 @@ def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed:
         headers=(*inner.headers, HEADER),
         biases=None,
     )
+
+
+def _places(owners: NDArray[np.int64] | None) -> NDArray[np.uint16]:
+    """The channel and the word of each bias, of words that do not lie in steps."""
+    words = np.flatnonzero(owners) if owners is not None else np.zeros(0, np.int64)
+    channels = words if owners is None else owners[words] - 1
+    return np.stack([channels, words], axis=1).astype(np.uint16).reshape(-1)
 
 
 def _rows_under(view: View, entry: Entry) -> Params:

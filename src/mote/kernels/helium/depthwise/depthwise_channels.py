@@ -7,6 +7,7 @@ import numpy as np
 from mote.graph.numeric.fixedpoint import Ints
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Instance,
@@ -23,6 +24,7 @@ from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.depthwise.channels_assembly import BLOCK, Channels, Tap, code
 from mote.kernels.helium.padded_rows import padded_params, padded_rows
 from mote.kernels.helium.requantize import Requantize
+from mote.kernels.pack.learned_bias import learning
 from mote.kernels.pack.requantize.vector import COUNT, lanes, lanes_params
 from mote.ops.common import bias_values, int8_range
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -99,6 +101,7 @@ def _pack(view: View) -> Packed | Refusal:
         Needs(scratch=padded.size if padded else padding + window * y[3]),
         Price(whole_windows=True, density=_cycles(view, channels.cycles(requantize)) / (int(np.prod(y)) * window)),
         instances=(function, Instance("MOTE_CHANNELS", (name,))),
+        biases=Biases("constants", scale=requantization.bias_factors, owners=_constants(requantization.owners, first)),
     )
 
 
@@ -142,4 +145,6 @@ def _constants(each: np.ndarray, first: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(blocks.reshape(len(first), 2, 4, 2, -1).transpose(0, 1, 3, 4, 2)).reshape(-1)
 
 
-KERNELS = (Kernel("depthwise_channels", (DepthwiseConv2D,), INT8, _pack, header="depthwise_channels_s8", isa=HELIUM),)
+KERNELS = (
+    learning(Kernel("depthwise_channels", (DepthwiseConv2D,), INT8, _pack, header="depthwise_channels_s8", isa=HELIUM)),
+)

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.tensor import Array
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Instance,
@@ -26,6 +28,7 @@ from mote.kernels.contract import (
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.depthwise.depthwise_assembly import VECTOR, WORD, Taps, Window, code, columns_code, ways
 from mote.kernels.helium.requantize import Requantize
+from mote.kernels.pack.learned_bias import learning
 from mote.kernels.pack.params import window_params
 from mote.kernels.pack.requantize.vector import COUNT, lanes, lanes_params
 from mote.ops.common import Axis, bias_values, int8_range
@@ -113,6 +116,7 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
         Needs(scratch=taps.scratch),
         _price(taps),
         instances=instances,
+        biases=Biases("constants", scale=requantization.bias_factors, owners=constants(taps, requantization.owners)),
     )
 
 
@@ -157,7 +161,7 @@ def filters(taps: Taps, values: Ints, ahead: int) -> NDArray[np.int8]:
     return np.concatenate([np.zeros(ahead, np.int8), columns.reshape(-1)])
 
 
-def constants(taps: Taps, each: NDArray[np.int32]) -> NDArray[np.int32]:
+def constants(taps: Taps, each: Array) -> Array:
     """[channels, constants], for a single output those of four channels in turn."""
     if not taps.single:
         return each.reshape(-1)
@@ -198,6 +202,6 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
 
 
 KERNELS = tuple(
-    Kernel(name, (DepthwiseConv2D,), INT8, partial(_pack, room=room), header="depthwise_taps_s8", isa=HELIUM)
+    learning(Kernel(name, (DepthwiseConv2D,), INT8, partial(_pack, room=room), header="depthwise_taps_s8", isa=HELIUM))
     for name, room in (("depthwise_taps", ROOMY), ("depthwise_taps_row", LEAN))
 )

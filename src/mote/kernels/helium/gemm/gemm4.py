@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
+from mote.graph.tensor import Array
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Instance,
@@ -31,6 +33,7 @@ from mote.kernels.helium.gemm.gemm_assembly import CHANNELS, PAIR, Columns, Outp
 from mote.kernels.helium.gemm.windows_assembly import Windows
 from mote.kernels.helium.padded_rows import padded_params, padded_rows
 from mote.kernels.helium.requantize import Requantize
+from mote.kernels.pack.learned_bias import learning
 from mote.kernels.pack.params import pad_to
 from mote.kernels.pack.requantize.vector import COUNT, Lanes, lanes, lanes_params
 from mote.kernels.portable.windows.conv import sums_of
@@ -79,12 +82,20 @@ class Layer:
         fours = pad_to(weights, 1, VECTOR)[self.fours].reshape(len(self.fours), CHANNELS, -1, VECTOR)
         return {
             "weights": np.ascontiguousarray(fours.transpose(0, 2, 1, 3)).reshape(-1),
-            "constants": np.ascontiguousarray(self.constants[self.fours].transpose(0, 2, 1)).reshape(-1),
+            "constants": self._in_fours(self.constants),
             "fours": len(self.fours),
             "last": self.channels - CHANNELS,
             "lanes": lanes_params(self.lanes),
             "channels": self.channels,
         }
+
+    def _in_fours(self, constants: Array) -> Array:
+        """[channels, constants] -> [fours][constants][four]."""
+        return np.ascontiguousarray(constants[self.fours].transpose(0, 2, 1)).reshape(-1)
+
+    @property
+    def biases(self) -> Biases:
+        return Biases("gemm.constants", scale=self.lanes.bias_factors, owners=self._in_fours(self.lanes.owners))
 
     @property
     def outputs(self) -> Outputs:
@@ -160,6 +171,7 @@ def _pointwise(view: View) -> Packed | Refusal:
         Needs(scratch=scratch),
         Price(tile=TILE, whole_tiles=True, density=VECTOR * pixels.steps / depth),
         instances,
+        biases=conv.biases,
     )
 
 
@@ -200,6 +212,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
         Needs(scratch=(padded.size if padded else v.kernel * columns.span * x.shape[3]) + spare),
         Price(tile=TILE, whole_tiles=True),
         instances=(function, Instance("MOTE_SLIDE4", (name,))),
+        biases=conv.biases,
     )
 
 
@@ -248,11 +261,12 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
         Needs(scratch=packed + aligned(PAIR * conv.channels) + (padded.size if padded else padding)),
         Price(tile=TILE, whole_tiles=True, density=VECTOR * steps / op.depth(view.graph)),
         instances=tuple(instances),
+        biases=conv.biases,
     )
 
 
 def _kernel(name: str, pack: Callable[[View], Packed | Refusal]) -> Kernel:
-    return Kernel(name, (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4)
+    return learning(Kernel(name, (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4))
 
 
 KERNELS = (

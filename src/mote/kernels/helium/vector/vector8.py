@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints, wrap32
+from mote.graph.tensor import Array
 from mote.kernels.contract import (
     INT8,
+    Biases,
     Call,
     Entry,
     Instance,
@@ -26,6 +28,7 @@ from mote.kernels.contract import (
 from mote.kernels.helium.common import HELIUM, NO_CONSTANTS
 from mote.kernels.helium.requantize import Requantize
 from mote.kernels.helium.vector.vector_assembly import fully_connected
+from mote.kernels.pack.learned_bias import learning
 from mote.kernels.pack.params import pad_to, window_params
 from mote.kernels.pack.requantize.vector import Lanes, Limits, lanes, lanes_params
 from mote.kernels.portable.matrix.fully_connected import sums_of as vector_sums
@@ -51,6 +54,8 @@ class Matrix:
     weights: NDArray[np.int8]
     lanes: Lanes
     constants: NDArray[np.int32]
+    owners: NDArray[np.int64]
+    """As `constants`: the output, counted from 1, where its bias is added; 0 elsewhere."""
     same: int | None = None
     """The multiplier of all outputs, if they have the same scale: constants are then only added."""
 
@@ -79,6 +84,11 @@ class Matrix:
             "channels": len(self.weights),
         }
 
+    def biases(self, path: str) -> Biases:
+        """The path of its constants."""
+        factors = self.lanes.bias_factors
+        return Biases(path, scale=np.broadcast_to(factors, len(self.weights)), owners=self.owners)
+
     def instances(self) -> tuple[str, tuple[Instance, ...]]:
         """The name of the code, and what defines it."""
         requantize, rest = Requantize.of(self.lanes), len(self.weights) % OUTPUTS
@@ -97,15 +107,21 @@ def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Li
     requantization = lanes(one, limits) if one is not None else None
     if requantization is not None and requantization.form == "line" and not requantization.constant[0]:
         added = wrap32((bias << requantization.scale) + requantization.offset[0])
-        eights = pad_to(added, 0, OUTPUTS).reshape(-1, OUTPUTS)[:, ORDER].reshape(-1).astype(np.int32)
-        return Matrix(weights, requantization, eights, int(requantization.mult[0]))
+        eights, owners = (_in_eights(values[:, None]) for values in (added.astype(np.int32), np.arange(len(bias)) + 1))
+        return Matrix(weights, requantization, eights, owners, int(requantization.mult[0]))
     requantization = lanes(sums, limits)
     if requantization is None:
         return None
-    rows = pad_to(requantization.constants(bias), 0, OUTPUTS)
-    fours = rows.reshape(-1, OUTPUTS, rows.shape[1])[:, ORDER].reshape(-1, 4, rows.shape[1])
-    constants = np.ascontiguousarray(fours.transpose(0, 2, 1)).reshape(-1)
-    return Matrix(requantization.weights(weights.astype(np.int64)).astype(np.int8), requantization, constants)
+    kept = requantization.weights(weights.astype(np.int64)).astype(np.int8)
+    constants, owners = (_in_eights(rows) for rows in (requantization.constants(bias), requantization.owners))
+    return Matrix(kept, requantization, constants, owners)
+
+
+def _in_eights(rows: Array) -> Array:
+    """[outputs, constants] -> [eights][halves][constants][four], zeros for outputs that there are not."""
+    eights = pad_to(rows, 0, OUTPUTS).reshape(-1, OUTPUTS, rows.shape[1])
+    fours = eights[:, ORDER].reshape(-1, 4, rows.shape[1])
+    return np.ascontiguousarray(fours.transpose(0, 2, 1)).reshape(-1)
 
 
 def _one(sums: Accumulators) -> Accumulators | None:
@@ -151,7 +167,13 @@ def _packed(matrix: Matrix, count: int) -> Packed:
     density = VECTOR * matrix.steps / depth
     name = f"fully_connected8_{name}"
     return Packed(
-        name, params, Entry(Call.FLAT, count), Needs(scratch=scratch), Price(density=density), instances=instances
+        name,
+        params,
+        Entry(Call.FLAT, count),
+        Needs(scratch=scratch),
+        Price(density=density),
+        instances=instances,
+        biases=matrix.biases("constants"),
     )
 
 
@@ -184,12 +206,13 @@ def _conv(view: View) -> Packed | Refusal:
         Needs(scratch=VECTOR * matrix.steps),
         Price(density=VECTOR * matrix.steps / matrix.weights.shape[1]),
         instances=instances,
+        biases=matrix.biases("vector.constants"),
     )
 
 
 def _kernel(kind: type[FullyConnected] | type[Conv2D]) -> Kernel:
     pack, header = _fully_connected if kind is FullyConnected else _conv, "fully_connected8_s8"
-    return Kernel("fully_connected8", (kind,), INT8, pack, header=header, isa=HELIUM, lanes=OUTPUTS)
+    return learning(Kernel("fully_connected8", (kind,), INT8, pack, header=header, isa=HELIUM, lanes=OUTPUTS))
 
 
 KERNELS = (_kernel(FullyConnected), _kernel(Conv2D))

@@ -64,9 +64,21 @@ class Lanes:
     def constants(self, bias: Ints) -> NDArray[np.int32]:
         """[channels, 2]: what is added and the multiplier; for `twice` [channels, 3], with the shift as a left one.
         `bias` is in the reference's sums and not in those that arrive."""
-        added = np.where(self.constant, 0, bias << self.scale) + self.offset
+        added = bias * self.bias_factors + self.offset
         columns = [wrap32(added), self.mult, *([-self.right] if self.form == "twice" else [])]
         return np.stack(columns, axis=1).astype(np.int32)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """As `constants`: the channel, counted from 1, where its bias is added, and 0 at its other constants."""
+        owners = np.zeros((len(self.constant), COUNT[self.form]), np.int64)
+        owners[:, 0] = np.arange(1, len(owners) + 1)
+        return owners
+
+    @property
+    def bias_factors(self) -> Ints:
+        """What biases are multiplied by where sums are."""
+        return np.where(self.constant, 0, 1 << self.scale)
 
     def weights(self, values: Ints) -> Ints:
         """[channels, ..] without those of constant channels."""

@@ -12,28 +12,36 @@
 typedef struct {
     int32_t channels;
     int32_t words, step;  /* of the array, and from a channel's bias to the next one's */
+    int32_t placed;       /* biases in the array, where a channel may have several */
     int32_t own;          /* bytes of the kernel's own working memory, before the array */
     int32_t under_row, under_rows; /* where among pointers to rows that to the biases is: for one row, for several */
     const uint8_t *bits;  /* biases count in -2^bits..2^bits */
     const int32_t *starts; /* the array, where it is no parameter of the kernel */
     const int32_t *scale; /* what sums come times; NULL: as they are */
+    const uint16_t *places; /* of these the channel and the word of each; NULL: one of each channel, by steps */
 } mote_learned_bias_t;
+
+/* What the learned bias of a channel adds to its sum. */
+static inline uint32_t mote_learned_part(const mote_learned_bias_t *p, const int32_t *bias, int32_t channel) {
+    const uint32_t most = (uint32_t)1 << p->bits[channel];
+    uint32_t value = (uint32_t)bias[channel];
+    if (value + most > 2 * most) {
+        value = bias[channel] < 0 ? 0u - most : most;
+    }
+    return value * (p->scale != NULL ? (uint32_t)p->scale[channel] : 1u);
+}
 
 MOTE_NOINLINE mote_any_const_t mote_learned_bias(const mote_learned_bias_t *p, const void *from, const int32_t *bias,
                                                 void *scratch) {
-    int32_t *const to = (int32_t *)(void *)((int8_t *)scratch + p->own);
-    const int32_t *const end = bias + p->channels, *scale = p->scale;
-    const uint8_t *bits = p->bits;
+    int32_t *const to = (int32_t *)(void *)((int8_t *)scratch + p->own), *at = to;
+    const uint16_t *place = p->places;
     const int32_t step = p->step;
-    int32_t *at = to;
     memcpy(to, from, (size_t)p->words * sizeof *to);
-    for (; bias < end; bias++, at += step) {
-        const uint32_t most = (uint32_t)1 << *bits++;
-        uint32_t value = (uint32_t)*bias;
-        if (value + most > 2 * most) {
-            value = *bias < 0 ? 0u - most : most;
-        }
-        *at = (int32_t)((uint32_t)*at + value * (scale != NULL ? (uint32_t)*scale++ : 1u));
+    for (int32_t i = 0; i < p->placed; i++, place += 2) {
+        to[place[1]] = (int32_t)((uint32_t)to[place[1]] + mote_learned_part(p, bias, place[0]));
+    }
+    for (int32_t c = 0; place == NULL && c < p->channels; c++, at += step) {
+        *at = (int32_t)((uint32_t)*at + mote_learned_part(p, bias, c));
     }
     return to;
 }
