@@ -44,6 +44,7 @@ ELSEWHERE = frozenset(
         *("lines4", "lstm_pairs", "lstm_norm_pairs", "lstm_stateless_pairs"),
         *("svdf_pairs", "svdf_state8_pairs", "add_helium"),
         *("learned_conv4x2", "planar_mask"),
+        *(f"learned_{name}" for name in ("pointwise4", "conv4", "conv4_lean", "conv4_packed", "conv4_packed_lean")),
     }
 )
 """Kernels of headers that others share with them, whose checks are tried there, and those that are tried with the

@@ -6,24 +6,28 @@ from dataclasses import replace
 from pathlib import Path
 
 from mote import targets
+from mote.kernels import helium
 from mote.kernels.catalogue import candidates, wanted_layouts
-from mote.kernels.contract import View
+from mote.kernels.contract import Packed, View
 from mote.lower.program import Form
 from mote.passes.training.backward import Loss, training_graph
 from mote.passes.training.optimizers import Sgd
 from tests.helpers.support import examples
 from tests.kernels.learned_layers import Learners
 from tests.kernels.rooms import Case, Collection, Rooms
-from tests.kernels.test_learned_operands import BIASES, PLANAR, TO_EVEN, WHOLE, with_masks
+from tests.kernels.test_learned_operands import BIASES, IN_VECTORS, PLANAR, TO_EVEN, WHOLE, with_masks
 from tests.passes.training.test_backward import constants, network
 
 MUTANTS = examples(400, 130)
+LEARNED = ("learned", "weights", "mask")
+"""Parts of the names of kernels that are tried here."""
 
 
 def cases() -> list[Case]:
-    """A call in every form of each kernel that has learned operands: portable ones, and those for Cortex-M4 as their
-    portable twins."""
+    """A call in every form of each kernel that has learned operands: portable ones, and those for Cortex-M4 and for
+    Helium as their portable twins."""
     model = network()
+    layers = Learners([layer for _, layer in IN_VECTORS]).graph()
     collection = Collection(each=1, features=(targets.load("cortex-m4").features,))
     collection.add(Learners((*BIASES, *WHOLE, *TO_EVEN)).graph())
     planar = with_masks(Learners([layer for pair in PLANAR for _, layer in pair]).graph())
@@ -35,7 +39,12 @@ def cases() -> list[Case]:
                 collection.note(view, packed)
     optimizer = Sgd(learning_rate=0.1)
     collection.add(training_graph(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, optimizer))
-    return [case for case in collection.cases if any(part in case.kernel.name for part in ("learned", "mask"))]
+    for view in (View(layers, (op,)) for op in layers.ops):
+        for kernel in helium.KERNELS:
+            packed = kernel.bind(view) if kernel.computed(view) else None
+            if isinstance(packed, Packed):
+                collection.note(view, packed)
+    return [case for case in collection.cases if any(part in case.kernel.name for part in LEARNED)]
 
 
 def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:

@@ -116,6 +116,14 @@ IN_VECTORS = (
     ("fully_connected8", Layer("dense", 1, 20, 7, activation=RELU)),
     ("fully_connected8", Layer("dense", 1, 16, 12, rounding=Rounding.ONCE, activation=RELU)),
     ("fully_connected8", Layer("conv", 1, 24, 9, kernel=1)),
+    ("learned_conv4", Layer("conv", 6, 16, 8, activation=RELU, learns=ALL)),
+    ("learned_conv4", Layer("conv", 5, 32, 10, stride=2, learns=ALL)),
+    ("learned_conv4_lean", Layer("conv", 7, 16, 10, stride=2, learns=ALL)),
+    ("learned_conv4_packed", Layer("conv", 6, 4, 6, learns=(WEIGHTS,))),
+    ("learned_conv4_packed_lean", Layer("conv", 7, 3, 5, stride=2, activation=RELU, learns=ALL)),
+    ("learned_pointwise4", Layer("conv", 5, 12, 7, kernel=1, activation=RELU, learns=ALL)),
+    ("learned_pointwise4", Layer("conv", 6, 32, 6, kernel=1, stride=2, learns=ALL)),
+    ("learned_pointwise4", Layer("conv", 1, 8, 5, kernel=1, learns=ALL)),
 )
 """For Helium: channels in fours and sixteens, and some that are left over."""
 

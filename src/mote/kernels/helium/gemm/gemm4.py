@@ -35,9 +35,9 @@ from mote.kernels.helium.padded_rows import padded_params, padded_rows
 from mote.kernels.helium.requantize import Requantize
 from mote.kernels.pack.learned_bias import learning
 from mote.kernels.pack.params import pad_to
-from mote.kernels.pack.requantize.vector import COUNT, Lanes, lanes, lanes_params
+from mote.kernels.pack.requantize.vector import COUNT, Lanes, lanes, lanes_params, rounded_twice
 from mote.kernels.portable.windows.conv import sums_of
-from mote.ops.common import bias_values, int8_range
+from mote.ops.common import BIAS, WEIGHTS, bias_values, int8_range, learned
 from mote.ops.windows.conv import Conv2D
 
 VECTOR = 16
@@ -107,14 +107,15 @@ def layer(view: View) -> Layer | None:
 
 
 def _layer(view: View) -> Layer | None:
-    op, w = view.the(Conv2D), view.constant(1)
-    requantization = lanes(sums_of(view), int8_range(op.activation, view.output))
+    op, shape = view.the(Conv2D), view.op.input(view.graph, WEIGHTS).shape
+    learns, limits = WEIGHTS in learned(view.graph, op), int8_range(op.activation, view.output)
+    requantization = rounded_twice(sums_of(view), limits) if learns else lanes(sums_of(view), limits)
     if requantization is None:
         return None
-    matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
-    bias = bias_values(op.tensor(view.graph, 2), len(w)) - view.input.zero_point * matrix.sum(axis=1)
-    kept = requantization.weights(w.reshape(w.shape[0], w.shape[1], -1).astype(np.int64)).astype(np.int8)
-    return Layer(requantization, kept, requantization.constants(bias))
+    w: Ints = (np.zeros(shape, np.int64) if learns else view.constant(WEIGHTS)).astype(np.int64)
+    bias = bias_values(op.tensor(view.graph, BIAS), len(w)) - view.input.zero_point * w.sum(axis=(1, 2, 3))
+    kept = requantization.weights(w.reshape(*w.shape[:2], -1)).astype(np.int8)
+    return Layer(requantization, kept, requantization.constants(0 * bias if learns else bias))
 
 
 def instance(conv: Layer, pixels: Pixels) -> tuple[str, Instance]:
@@ -175,13 +176,24 @@ def _pointwise(view: View) -> Packed | Refusal:
     )
 
 
+def columns_of(view: View) -> Columns:
+    op = view.the(Conv2D)
+    return Columns(op.vertical.kernel, op.horizontal.kernel, op.horizontal.stride, view.input.shape[3])
+
+
+def vectors_of(columns: Columns) -> NDArray[np.int64]:
+    """The vectors of a window's weights in the order in which they are read."""
+    vectors = np.arange(columns.weights // CHANNELS).reshape(columns.rows, columns.columns, -1)
+    return vectors[:, columns.order].transpose(0, 2, 1).reshape(-1)
+
+
 def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     """Windows over pixels whose channels are whole vectors."""
     op, x, y = view.the(Conv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
     if v.kernel * h.kernel == 1:
         return Refusal("pointwise4 is for windows of one pixel")
-    columns = Columns(v.kernel, h.kernel, h.stride, x.shape[3])
+    columns = columns_of(view)
     if not columns.fits or h.dilation > 1:
         return Refusal("it is for windows of up to three rows over few times sixteen channels")
     if y.shape[3] < CHANNELS:
@@ -195,8 +207,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{conv.channels}_{requantize.name}"
     arguments = (name, COUNT[requantize.form], *shape, conv.channels, requantize.form, requantize.shift)
     function = Instance("MOTE_SLIDE4_CODE", arguments, tuple(code(columns, conv.outputs)))
-    vectors = conv.weights.reshape(conv.channels, v.kernel, h.kernel, -1, VECTOR)[:, :, columns.order]
-    weights = vectors.transpose(0, 1, 3, 2, 4).reshape(conv.channels, -1)
+    weights = conv.weights.reshape(conv.channels, -1, VECTOR)[:, vectors_of(columns)].reshape(conv.channels, -1)
     params: Params = {
         **padded_params(view, padded),
         "depth": x.shape[3],
@@ -266,11 +277,13 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
 
 
 def _kernel(name: str, pack: Callable[[View], Packed | Refusal]) -> Kernel:
-    return learning(Kernel(name, (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4))
+    return Kernel(name, (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4)
 
 
-KERNELS = (
+SLIDING = tuple(_kernel(f"conv4{room.end}", partial(_slide, room=room)) for room in ROOMS)
+LAYERS = (
     _kernel("pointwise4", _pointwise),
-    *(_kernel(f"conv4{room.end}", partial(_slide, room=room)) for room in ROOMS),
+    *SLIDING,
     *(_kernel(f"conv4_packed{room.end}", partial(_windows, room=room)) for room in ROOMS),
 )
+KERNELS = tuple(map(learning, LAYERS))

@@ -120,9 +120,9 @@ MOTE_ALWAYS_INLINE void mote_gemm4_run(const mote_gemm4_t *g, mote_gemm4_code_t 
 /* Bytes of the outputs of a pair, in whole words. */
 static inline int32_t mote_gemm4_both(const mote_gemm4_t *g) { return (2 * g->channels + 3) / 4 * 4; }
 
-/* The outputs of the first pixel of a pair at `both`. */
+/* The outputs of the first pixel of a pair at `both`: those of all channels, or of four. */
 MOTE_ALWAYS_INLINE void mote_gemm4_first(const mote_gemm4_t *g, int8_t *out, const int8_t *both) {
-    mote_bytes_copy(out, both, g->channels);
+    mote_bytes_copy(out, both, mote_min(g->channels, 4 * g->fours));
 }
 
 /* A 1x1 convolution. Pixels are read as they lie, in vectors of sixteen inputs; those of a last pair that would read

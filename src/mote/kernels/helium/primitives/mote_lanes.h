@@ -51,7 +51,8 @@ static inline int8_t mote_lane_line(const mote_lanes_t *p, int32_t sum, const in
 static inline int8_t mote_lane_twice(const mote_lanes_t *p, int32_t sum, const int32_t *q, int32_t shift) {
     const int32_t y = mote_wrapping_add(sum, q[0]);
     const int64_t high = (((int64_t)y * q[1] + ((int32_t)1 << 30)) >> 31) + (y < 0 ? -1 : 0);
-    const int64_t rounded = (high + ((int64_t)1 << (-q[2] - 1))) >> -q[2];
+    const int32_t right = (~q[2] & 31) + 1; /* -q[2], which learned biases may have been added to in hostile images */
+    const int64_t rounded = (high + ((int64_t)1 << (right - 1))) >> right;
     (void)shift;
     return mote_clamp(mote_clamp(mote_saturate16(mote_saturate16(rounded) + p->zero), -128, 127), p->lo, p->hi);
 }

@@ -90,7 +90,7 @@ def lanes(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | None:
     if limits[0] >= limits[1] or not np.all(sums.fits):
         return None
     hidden = sums.once or sums.zero <= limits[0] or not sums.linear
-    return (_line(sums, limits) if hidden else None) or (None if sums.once else _twice(sums, limits))
+    return (_line(sums, limits) if hidden else None) or rounded_twice(sums, limits)
 
 
 def _line(sums: Accumulators, limits: Limits) -> Lanes | None:
@@ -110,7 +110,10 @@ def _line(sums: Accumulators, limits: Limits) -> Lanes | None:
     return None
 
 
-def _twice(sums: Accumulators, limits: Limits) -> Lanes | None:
+def rounded_twice(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | None:
+    """The constants by which sums are rounded twice, as the reference does it: they depend on scales alone."""
+    if sums.once or not np.all(sums.fits):
+        return None
     constant, right = sums.constant, -sums.shift
     if not np.all(constant | ((right >= 1) & (right <= 31))):
         return None

@@ -1,0 +1,1 @@
+"""Layers that learn, their steps and gradients."""
