@@ -5,7 +5,7 @@ from mote.kernels.helium.depthwise import depthwise_channels, depthwise_taps, po
 from mote.kernels.helium.gemm import gemm4
 from mote.kernels.helium.half import layers as half_layers
 from mote.kernels.helium.int16 import blocks, fully_connected8
-from mote.kernels.helium.training import learned_gemm4
+from mote.kernels.helium.training import learned_gemm4, terms
 from mote.kernels.helium.vector import vector8, vector_nibbles
 from mote.kernels.pack.affine_layers import affines
 from mote.kernels.pack.requantize.patch import patched
@@ -21,6 +21,7 @@ KERNELS = (
     *vector_nibbles.KERNELS,
     *half_layers.KERNELS,
     *learned_gemm4.KERNELS,
+    *terms.KERNELS,
     *map(patched, LAYERS),
     *affines(*LAYERS),
 )

@@ -3,6 +3,7 @@
 #define MOTE_BITS_S8_H
 
 #include "mote_common.h"
+#include "mote_bits_s8_helium.h"
 #include "mote_bits_s8_dsp.h"
 
 /* Bits that are 1 where low < element < high. */

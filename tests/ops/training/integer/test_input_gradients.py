@@ -12,7 +12,7 @@ from mote.ops.common import Axis
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient, IntegerDepthwiseInputGradient
 from mote.ops.training.integer.masks import ActivationMask, MaskedGradient, MaxPoolSpread, MaxPoolTaps
 from mote.ops.training.window_gradients import ConvInputGradient, DepthwiseInputGradient, MaxPoolGradient
-from tests.helpers.support import HOST_DSP, emulated
+from tests.helpers.support import HOST_DSP, HOST_HELIUM, emulated
 from tests.ops.training.integer.pieces import agree, any_window, piece, quantized, tensors
 from tests.ops.training.single import evaluate
 
@@ -68,7 +68,7 @@ def layers() -> list[Graph]:
         conv((5, 4), 6, 3, SAME, SAME),
         conv((6, 6), 3, 4, STRIDED, STRIDED),
         conv((7, 5), 2, 5, SPREAD, Axis(3, stride=3, before=2, after=2)),
-        conv((4, 4), 5, 3, Axis(1, stride=2), Axis(1, stride=2)),
+        conv((4, 4), 8, 3, Axis(1, stride=2), Axis(1, stride=2)),
         dense(9, 4),
         depthwise((5, 4), 6, SAME, SAME),
         depthwise((6, 7), 3, STRIDED, Axis(3, stride=2, before=1, after=1)),
@@ -77,7 +77,12 @@ def layers() -> list[Graph]:
 
 def large() -> list[Graph]:
     """More terms than are summed up at once."""
-    return [conv((3, 4), 9, 140, SAME, Axis(3, stride=4, before=1, after=1))]
+    return [
+        conv((3, 4), 9, 140, SAME, Axis(3, stride=4, before=1, after=1)),
+        conv((5, 5), 24, 6, SAME, SAME),
+        conv((6, 6), 12, 5, STRIDED, STRIDED),
+        conv((4, 4), 20, 130, SAME, SPREAD),
+    ]
 
 
 def several() -> list[Graph]:
@@ -92,17 +97,18 @@ def several() -> list[Graph]:
     ]
 
 
-@pytest.mark.parametrize("target", ["host", HOST_DSP])
+@pytest.mark.parametrize("target", ["host", HOST_DSP, HOST_HELIUM])
 def test_c_has_the_bits_of_the_reference(target: str) -> None:
     agree([*several(), *large()], target, 12)
 
 
-def test_a_core_has_the_bits_of_the_reference() -> None:
-    agree([*several(), *large()], emulated("cortex-m4"), 4)
+@pytest.mark.parametrize("target", [emulated("cortex-m4"), emulated("cortex-m55")])
+def test_a_core_has_the_bits_of_the_reference(target: str) -> None:
+    agree([*several(), *large()], target, 4)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("target", ["host", HOST_DSP, emulated("cortex-m4")])
+@pytest.mark.parametrize("target", ["host", HOST_DSP, HOST_HELIUM, emulated("cortex-m4"), emulated("cortex-m55")])
 def test_windows_of_all_kinds(target: str) -> None:
     rng = np.random.default_rng(2)
     pieces = []

@@ -25,7 +25,7 @@ from mote.ops.training.integer.losses import (
 from mote.ops.training.integer.momentum import KEPT_BITS, Momentum
 from mote.ops.training.integer.steps import BIAS_LIMIT, BiasStep, ConvStep, DepthwiseStep
 from mote.ops.training.integer.sums import GradientSums
-from tests.helpers.support import HOST_DSP, emulated, examples
+from tests.helpers.support import HOST_DSP, HOST_HELIUM, emulated, examples
 from tests.ops.training.integer.pieces import agree, any_window, piece, quantized, tensors
 
 STEP = ("size", (2,), "int32", None), ("number", (1,), "int32", None)
@@ -122,7 +122,12 @@ def error(kind: type[MeanSquaredErrorGradient | MeanSquaredErrorStep], shape: tu
 
 def large() -> list[Graph]:
     """More positions and channels than are summed up at once."""
-    return [conv(12, 13, 5, 2, (SAME, SAME)), conv(3, 3, 41, 2, (SAME, STRIDED))]
+    return [
+        conv(12, 13, 5, 2, (SAME, SAME)),
+        conv(3, 3, 41, 2, (SAME, STRIDED)),
+        conv(12, 12, 96, 2, (SAME, SAME)),
+        conv(5, 6, 28, 3, (STRIDED, SAME)),
+    ]
 
 
 def several() -> list[Graph]:
@@ -152,17 +157,18 @@ def several() -> list[Graph]:
     ]
 
 
-@pytest.mark.parametrize("target", ["host", HOST_DSP])
+@pytest.mark.parametrize("target", ["host", HOST_DSP, HOST_HELIUM])
 def test_c_has_the_bits_of_the_reference(target: str) -> None:
     agree([*several(), *large()], target, 24)
 
 
-def test_a_core_has_the_bits_of_the_reference() -> None:
-    agree([*several(), *large()], emulated("cortex-m4"), 8)
+@pytest.mark.parametrize("target", [emulated("cortex-m4"), emulated("cortex-m55")])
+def test_a_core_has_the_bits_of_the_reference(target: str) -> None:
+    agree([*several(), *large()], target, 8)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("target", ["host", HOST_DSP, emulated("cortex-m4")])
+@pytest.mark.parametrize("target", ["host", HOST_DSP, HOST_HELIUM, emulated("cortex-m4"), emulated("cortex-m55")])
 def test_windows_of_all_kinds(target: str) -> None:
     rng = np.random.default_rng(2)
     pieces = []

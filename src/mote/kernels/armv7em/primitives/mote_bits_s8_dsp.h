@@ -4,7 +4,7 @@
 
 #include "mote_dsp.h"
 
-#if MOTE_DSP
+#if MOTE_DSP && !defined(mote_bits_keep)
 /* Bytes of `bits` where the element of x is in least..most, added to `sum`. */
 static inline uint32_t mote_bits_word(uint32_t x, uint32_t least, uint32_t most, uint32_t bits, uint32_t sum) {
     uint32_t found, below;

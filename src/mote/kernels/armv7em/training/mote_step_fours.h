@@ -1,4 +1,4 @@
-/* mote_step_fours.h: steps of four int8 weights at once, for cores with DSP instructions. */
+/* mote_step_fours.h: steps of four int8 weights at once, for cores with DSP instructions or Helium. */
 #ifndef MOTE_STEP_FOURS_H
 #define MOTE_STEP_FOURS_H
 
@@ -24,7 +24,10 @@ static inline mote_step_fours_t mote_step_fours_of(const mote_step_channel_t *c,
     return z;
 }
 
-#if MOTE_DSP
+#include "mote_step_fours_helium.h"
+
+#ifdef mote_step_fours
+#elif MOTE_DSP
 /* A sum's step before its last shift. */
 #define MOTE_STEP_FOURS_ONE(sum) \
     "eor lr, r2, r2, lsr #16\n\t" \
