@@ -42,14 +42,15 @@ SETTLED = RemovalKind(
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
-    readers = {id(layer): _reader(graph, layer, columns) for layer, columns in layers(graph)}
+    readers = {id(layer): reader(graph, layer, columns) for layer, columns in layers(graph)}
     free = removable(graph, readers, {})
     if not any(mask.any() for mask in free.values()):
         return graph, []
     return remove(graph, free, readers), _removals(graph, free, readers)
 
 
-def _reader(graph: Graph, layer: Layer, columns: Ints) -> ChannelReader:
+def reader(graph: Graph, layer: Layer, columns: Ints) -> ChannelReader:
+    """How a layer reads its input, where channels without weights and constant ones can go."""
     x, taps = layer.input(graph), taps_of(graph, layer)
     limits = graph.ranges[x.id]
     value = np.where(limits.constant, limits.low - x.zero_point, 0)[columns]

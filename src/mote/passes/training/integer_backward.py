@@ -20,6 +20,7 @@ from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.dead_channels import with_room
 from mote.passes.training.gradient_ranges import bias_quantization, gradient_scales
+from mote.passes.training.inert_channels import without_inert_channels
 from mote.passes.training.integer_gradients import RULES, IntegerTape, before_activation
 from mote.passes.training.integer_losses import IntegerLoss, integer_loss
 from mote.passes.training.label import labelled
@@ -59,6 +60,7 @@ def integer_training_graph(
     """
     check_learned(graph, learned, DType.INT8, DType.INT32)
     _check_readers(graph, learned)
+    graph, learned = without_inert_channels(graph, learned)
     graph = with_room(graph, learned)
     judge = integer_loss(graph, loss)
     t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, judge, samples))
