@@ -107,5 +107,13 @@ KERNELS = (
         costs=SIGNAL,
         work=input_gradient_work(6),
     ),
-    Kernel("depthwise_input_gradient_s8", (IntegerDepthwiseInputGradient,), INT8, _depthwise, INPUTS, costs=OTHER),
+    Kernel(
+        "depthwise_input_gradient_s8",
+        (IntegerDepthwiseInputGradient,),
+        INT8,
+        _depthwise,
+        INPUTS,
+        costs=SIGNAL,
+        work=input_gradient_work(5),
+    ),
 )

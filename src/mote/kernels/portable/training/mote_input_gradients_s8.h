@@ -109,6 +109,13 @@ static inline void mote_depthwise_input_gradient_1(const mote_input_gradient_tap
     }
 }
 
+/* A sum as an element of the gradient. Multipliers are normalized. */
+static inline int8_t mote_depthwise_input_gradient_of(int32_t sum, const mote_multiplier_t *s) {
+    const int32_t y = s->shift < 0 ? mote_rescale(sum, s->mult, s->shift)
+                                   : mote_shift_right(mote_high_mul_normal(sum, s->mult), s->shift);
+    return mote_clamp(y, -127, 127);
+}
+
 /* Scratch: the taps of a pixel. */
 static inline void mote_depthwise_input_gradient_s8(const mote_depthwise_input_gradient_s8_t *p, const int8_t *gradient,
                                                     const int8_t *weights, int8_t *out, void *scratch) {
@@ -118,17 +125,17 @@ static inline void mote_depthwise_input_gradient_s8(const mote_depthwise_input_g
         for (int32_t x = 0; x < of->cols.in; x++) {
             const int32_t count = mote_input_gradient_taps(of, y, x, taps);
             const mote_multiplier_t *scale = p->scale;
-            for (int32_t c = 0, next; c < of->channels; c = next) {
-                int32_t sums[4], *sum = sums;
-                next = of->channels - c >= 4 ? c + 4 : c + 1;
-                if (next == c + 4) {
-                    mote_depthwise_input_gradient_4(taps, count, gradient + c, weights + c, sums);
-                } else {
-                    mote_depthwise_input_gradient_1(taps, count, gradient + c, weights + c, sums);
-                }
-                for (const mote_multiplier_t *const end = p->scale + next; scale < end; scale++) {
-                    *out++ = mote_clamp(mote_rescale(*sum++, scale->mult, scale->shift), -127, 127);
-                }
+            int32_t c = 0, sums[4];
+            for (; c + 4 <= of->channels; c += 4, scale += 4, out += 4) {
+                mote_depthwise_input_gradient_4(taps, count, gradient + c, weights + c, sums);
+                out[0] = mote_depthwise_input_gradient_of(sums[0], scale);
+                out[1] = mote_depthwise_input_gradient_of(sums[1], scale + 1);
+                out[2] = mote_depthwise_input_gradient_of(sums[2], scale + 2);
+                out[3] = mote_depthwise_input_gradient_of(sums[3], scale + 3);
+            }
+            for (; c < of->channels; c++, scale++) {
+                mote_depthwise_input_gradient_1(taps, count, gradient + c, weights + c, sums);
+                *out++ = mote_depthwise_input_gradient_of(sums[0], scale);
             }
         }
     }
