@@ -2,13 +2,16 @@
 
     PYTHONPATH=src:. python benchmarks/training.py costs --models ../shared/models --data ../shared/data/cifar10.zip
     PYTHONPATH=src:. python benchmarks/training.py accuracy --models ../shared/models --data ../shared/data/cifar10.zip
+    PYTHONPATH=src:. python benchmarks/training.py gradients --models ../shared/models --data ../shared/data/cifar10.zip
 
-`costs` compiles the published int8 models for a Cortex-M4: RAM above that of an inference, and instructions of a step
-with its inference on the emulated core. `accuracy` has ResNet-8 see pictures as a darker camera with a warm cast takes
-them: 2,000 of them are learned one by one, each once, and 2,000 others are scored before and after, on average over
-four draws of what is learned. The int8 model is the generated C on the host; beside it PyTorch trains the same weights
-and biases of the same model in float32, with the same samples in the same order, and once more with its activations
-rounded to int8. Each has the learning rate with the best score on 500 more pictures, of the first draw.
+`costs` compiles the published int8 models for a Cortex-M4, or for another `--target`: RAM above that of an inference,
+and instructions of a step with its inference on the emulated core. `gradients` compares the int8 gradients of these
+models, where all biases learn, with float32 ones over the same activations, by the cosine of the angle between them, on
+16 pictures beside those that scales are measured on. `accuracy` has ResNet-8 see pictures as a darker camera with a
+warm cast takes them: 2,000 of them are learned one by one, each once, and 2,000 others are scored before and after, on
+average over four draws of what is learned. The int8 model is the generated C on the host; beside it PyTorch trains the
+same weights and biases of the same model in float32, with the same samples in the same order, and once more with its
+activations rounded to int8. Each has the learning rate with the best score on 500 more pictures, of the first draw.
 """
 
 from __future__ import annotations
@@ -23,17 +26,21 @@ import numpy as np
 import torch
 from PIL import Image
 from tests.passes.training.in_torch import computed
+from tests.passes.training.likeness import cosines
 
 import mote
 from mote import frontends
+from mote.compiler.training.with_training import samples
 from mote.data.dataset_type import Dataset
 from mote.evaluation.learning.program import TrainingProgram
 from mote.graph.tensor import Array
 from mote.ops.elementwise.quantize import dequantized
 from mote.passes.training.backward import Loss
 from mote.passes.training.choice import chosen
-from mote.passes.training.gradient_ranges import in_floats
+from mote.passes.training.gradient_ranges import MEASURED, in_floats
 from mote.passes.training.integer_losses import integer_loss
+from mote.passes.training.samples import Samples
+from mote.passes.training.spec import parsed
 
 RESNET, MCUNET, VWW = "pretrainedResnet_quant.tflite", "mcunet_vww1.tflite", "vww_96_int8.tflite"
 BIASES, BLOCK = "biases", "biases,8,9,10"
@@ -46,6 +53,8 @@ COSTS = (
 )
 """Models, and what learns in them."""
 RATES = {BIASES: (1e-4, 3e-4, 1e-3, 3e-3), BLOCK: (1e-5, 2e-5, 5e-5, 1e-4, 2e-4)}
+COMPARED = 16
+"""Pictures that gradients are compared on."""
 LEARNED, CHOSEN, DRAWS = 2000, 500, 4
 """Pictures that are learned, and that learning rates are chosen by; draws of these."""
 GAIN, CAST, OFFSET = 0.45, (1.0, 0.8, 0.55), 0.05
@@ -80,14 +89,14 @@ def _through_camera(data: Dataset) -> Dataset:
     return replace(data, inputs={name: (np.rint(light * 255) - 128).astype(np.int8)})
 
 
-def costs(models: Path, pictures: Pictures) -> Iterator[str]:
+def costs(models: Path, pictures: Pictures, target: str) -> Iterator[str]:
     yield "| model | learns | RAM above an inference | of that learned | instructions of a step | of an inference |"
     yield "|---|---|--:|--:|--:|--:|"
     for model, train in COSTS:
-        data = _enlarged(pictures.learned, *LARGE[model]) if model in LARGE else pictures.learned
-        frozen = mote.compile(models / model, target="cortex-m4", io="int8")
+        data = _sized(model, pictures.learned)
+        frozen = mote.compile(models / model, target=target, io="int8")
         plain = mote.run(frozen)
-        learning = mote.compile(models / model, target="cortex-m4", io="int8", train=train, train_data=data)
+        learning = mote.compile(models / model, target=target, io="int8", train=train, train_data=data)
         run = mote.run(learning)
         assert run.training_step is not None and run.instructions is not None and plain.instructions is not None
         learned = sum(s.initial.nbytes for s in learning.plan.graph.states if s.role == "learned")
@@ -96,6 +105,29 @@ def costs(models: Path, pictures: Pictures) -> Iterator[str]:
             f"| {model} | {train} | {learning.plan.ram - alone:,} on {alone:,} | {learned:,} |"
             f" {run.training_step:,} | {run.training_step / plain.instructions:.2f}x |"
         )
+
+
+def gradients(models: Path, pictures: Pictures) -> Iterator[str]:
+    yield "| model | tensors with a gradient | mean cosine | of the tensor with the least |"
+    yield "|---|--:|--:|--:|"
+    for model in (RESNET, MCUNET, VWW):
+        graph = frontends.load(models / model)
+        choice = chosen(graph, [BIASES])
+        given = samples(
+            choice.graph, parsed(BIASES), _sized(model, pictures.learned).take(np.arange(MEASURED + COMPARED))
+        )
+        measured = Samples(given.inputs[:MEASURED], given.labels[:MEASURED])
+        tried = Samples(given.inputs[MEASURED:], given.labels[MEASURED:])
+        means = [
+            float(np.mean(own))
+            for own in cosines(choice.graph, choice.constants, Loss.SOFTMAX_CROSS_ENTROPY, measured, tried).values()
+        ]
+        yield f"| {model} | {len(means)} | {np.mean(means):.3f} | {min(means):.3f} |"
+
+
+def _sized(model: str, data: Dataset) -> Dataset:
+    """Data of the size that a model takes."""
+    return _enlarged(data, *LARGE[model]) if model in LARGE else data
 
 
 def _enlarged(data: Dataset, side: int, black: float) -> Dataset:
@@ -188,14 +220,17 @@ WAYS: Mapping[str, Callable[[Path, str, float, Pictures], Scores]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=("costs", "accuracy"))
+    parser.add_argument("table", choices=("costs", "accuracy", "gradients"))
     parser.add_argument("--models", type=Path, required=True, help="the folder of the published models")
     parser.add_argument("--data", type=Path, required=True, help="cifar10.zip")
+    parser.add_argument("--target", default="cortex-m4", help="whose instructions `costs` counts (default: cortex-m4)")
     given = parser.parse_args()
-    if given.table == "costs":
-        lines = costs(given.models, Pictures.of(given.data))
-    else:
+    if given.table == "accuracy":
         lines = accuracy(given.models / RESNET, given.data)
+    elif given.table == "gradients":
+        lines = gradients(given.models, Pictures.of(given.data))
+    else:
+        lines = costs(given.models, Pictures.of(given.data), given.target)
     for line in lines:
         print(line, flush=True)
 

@@ -14,7 +14,8 @@ from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.channels import in_parts
 from mote.passes.training.choice import chosen
 from mote.passes.training.integer_backward import integer_training_graph
-from tests.passes.training.test_integer_backward import CLASSES, CLASSIFIER, SGD, network, samples, step_of
+from tests.passes.training.in_torch import step_of
+from tests.passes.training.test_integer_backward import CLASSES, CLASSIFIER, SGD, network, samples
 
 
 def first(graph: Graph, kind: type[Op]) -> Op:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,13 +14,11 @@ from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import StateRole
-from mote.ops.control.control_flow import If
 from mote.ops.elementwise.quantize import dequantized, quantized
 from mote.ops.matrix.fully_connected import FullyConnected
-from mote.passes.training import gradient_ranges
-from mote.passes.training.backward import Loss, training_graph, with_gradients
+from mote.passes.training.backward import Loss, training_graph
 from mote.passes.training.gradient_ranges import in_floats
-from mote.passes.training.integer_backward import IntegerBackward, IntegerSgd, integer_training_graph
+from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.passes.training.integer_losses import integer_loss, quantized_output
 from mote.passes.training.labelled import labelled, told
 from mote.passes.training.optimizers import Sgd
@@ -29,13 +26,14 @@ from mote.passes.training.samples import Samples
 from tests.features.postprocess.scored import in_c, streamed
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
+from tests.passes.training.in_torch import step_of
+from tests.passes.training.likeness import SGD, cosines, in_reals
 
 CLASSES = 5
 LIKE = 0.98
 """The least cosine of the angle between a gradient in int8 and in float32, on average over samples."""
 JOINED = 0.05, -20
 """The quantization of tensors that are concatenated."""
-SGD = IntegerSgd(0.01, seed=3)
 UPDATES = IntegerSgd(0.02, seed=4, momentum=0.9, accumulate=2)
 
 
@@ -89,10 +87,6 @@ def samples(graph: Graph, count: int, seed: int = 0) -> Samples:
     return Samples([{x.id: few[n % CLASSES]} for n in range(count)], [labels[n % CLASSES] for n in range(count)])
 
 
-def step_of(graph: Graph) -> Graph:
-    return next(op.branches[0] for op in graph.ops if isinstance(op, If))
-
-
 def steps(graph: Graph, given: Samples) -> list[dict[int, Array]]:
     """The inputs of a program that learns them, with one inference among them that has no label."""
     cases = [{**x, **told(graph, label)} for x, label in zip(given.inputs, given.labels, strict=True)]
@@ -127,37 +121,10 @@ REGRESSION = Task(autoencoder, Loss.MEAN_SQUARED_ERROR, normal, 6)
 def test_gradients_are_those_of_float32(task: Task, first: int) -> None:
     """In float32 they are PyTorch's: `test_gradients.py`."""
     graph = task.model()
-    learned, given = constants(graph, first), task.samples(graph, CLASSES)
-    walks: list[IntegerBackward] = []
-    run = IntegerBackward.run
-    with patch.object(IntegerBackward, "run", lambda self, *of: (walks.append(self), run(self, *of))[1]):
-        integers = integer_training_graph(graph, learned, task.loss, SGD, given)
-    with patch.object(gradient_ranges, "with_gradients", wraps=with_gradients) as made:
-        gradient_ranges.gradient_scales(graph, learned, integer_loss(graph, task.loss), given)
-        reals, of_reals = with_gradients(*made.call_args.args)
-    walked = {t: gradient for t, gradient in walks[0].complete.items() if t not in learned}
-    cosines: dict[int, list[float]] = {t: [] for t in walked}
-    for x, label in zip(given.inputs, given.labels, strict=True):
-        real = label if label.dtype == np.int32 else dequantized(label, quantized_output(graph))
-        both = _gradients(integers, integers.evaluate(x), label), _gradients(reals, _reals(graph, x), real)
-        for t, at in walked.items():
-            a, b = dequantized(both[0][at], step_of(integers).tensors[at]).reshape(-1), both[1][of_reals[t]].reshape(-1)
-            cosines[t].append(float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b) + 1e-30)))
-    assert {t for t, own in cosines.items() if np.mean(own) < LIKE} == set()
-    assert len(cosines) > task.gradients
-
-
-def _reals(graph: Graph, x: Mapping[int, Array]) -> dict[int, Array]:
-    """The activations of an int8 model in float32."""
-    tensors = graph.tensors
-    return {i: v if tensors[i].dtype.real else dequantized(v, tensors[i]) for i, v in graph.evaluate(x).items()}
-
-
-def _gradients(training: Graph, known: Mapping[int, Array], right: Array) -> dict[int, Array]:
-    """All tensors of a step, from some activations."""
-    given = {s.before: s.initial for s in training.states} | known | told(training, right)
-    step = step_of(training)
-    return step.evaluate({i: given[i] for i in step.inputs})
+    given = task.samples(graph, CLASSES)
+    likeness = cosines(graph, constants(graph, first), task.loss, given, given)
+    assert {name for name, own in likeness.items() if np.mean(own) < LIKE} == set()
+    assert len(likeness) > task.gradients
 
 
 @pytest.mark.parametrize(
@@ -206,7 +173,7 @@ def test_errors_fall_as_in_float32(first: int, rate: float, own: Mapping[str, An
     integers = integer_training_graph(graph, learned, loss.kind, IntegerSgd(rate, **own), few)
     reals = training_graph(in_floats(graph, loss), learned, loss.kind, Sgd(learning_rate=rate, **own))
     codes = [{**x, **told(integers, target)} for x, target in zip(few.inputs, few.labels, strict=True)]
-    exact = [{**_reals(graph, x), **told(reals, target)} for x, target in zip(few.inputs, right, strict=True)]
+    exact = [{**in_reals(graph, x), **told(reals, target)} for x, target in zip(few.inputs, right, strict=True)]
     made = [dequantized(values[0], loss.tensor) for values in streamed(labelled(integers), codes * epochs)]
     wanted = [values[0] for values in streamed(labelled(reals), exact * epochs)]
     curve, other = (np.square(np.stack(x) - right * epochs).reshape(epochs, -1).mean(axis=1) for x in (made, wanted))

@@ -17,7 +17,8 @@ from mote.passes.training.labelled import labelled, told
 from mote.passes.training.samples import Samples
 from tests.frontends.onnx.test_quantizer import inverted, quantized, separable
 from tests.passes.training import test_integer_backward as integers
-from tests.passes.training.test_integer_backward import SGD, Task, constants, step_of, streamed
+from tests.passes.training.in_torch import step_of
+from tests.passes.training.test_integer_backward import SGD, Task, constants, streamed
 
 PER_CHANNEL = "QDQ uint8, per channel"
 CLASSES = 5
