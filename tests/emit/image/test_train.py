@@ -232,6 +232,13 @@ def test_runtimes_for_models_that_learn() -> None:
         runtime("minimal", target="host", train="last")
 
 
+@pytest.mark.parametrize("target", ["cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imc"])
+def test_the_stock_runtime_trains_on_all_cores(target: str) -> None:
+    """Biases and weights of all kinds of layers: its records are those of today's kernels."""
+    data = DIGITS.replace(".tflite", "_train.npz")
+    assert pack(DIGITS, target=target, train="biases,0,1,4[0:8]", train_data=data).record_bytes > 0
+
+
 def test_a_core_learns_and_saves(tmp_path: Path) -> None:
     """Every inference on an emulated Cortex-M4 learns, saves, is reset and loads; outputs are those of NumPy."""
     image, path = pack(DIGITS, target=emulated("cortex-m4"), train="last:rate=0.05"), tmp_path / "digits.mote"
