@@ -18,7 +18,7 @@ from mote.graph.types import StateRole
 from mote.passes.training.sensitivity import gains, reached
 from mote.plan.plan import Plan
 from mote.plan.selection.estimate import estimate
-from tests.helpers.network import Net
+from tests.helpers.network import FLOAT, Net
 from tests.passes.training.test_integer_backward import CLASSES, constants, samples
 
 
@@ -78,6 +78,15 @@ def test_layers_that_gradients_do_not_come_to_are_left_out() -> None:
     net = Net(5)
     x = net.op("LOGISTIC", [net.conv(net.input(1, 6, 6, 3), 4)], quant=(1 / 256, -128))
     graph = tflite.parse(net.finish(net.fully_connected(net.mean(net.conv(x, 4)), CLASSES)), "network")
+    assert [op.kind for op in reached(graph, "softmax_cross_entropy")] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
+
+
+def test_gradients_of_int8_layers_come_through_a_softmax_of_floats() -> None:
+    net = Net(5)
+    logits = net.fully_connected(net.mean(net.conv(net.input(1, 6, 6, 3), 4)), CLASSES)
+    graph = tflite.parse(
+        net.finish(net.op("SOFTMAX", [net.op("DEQUANTIZE", [logits], quant=FLOAT)], quant=FLOAT)), "network"
+    )
     assert [op.kind for op in reached(graph, "softmax_cross_entropy")] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 from mote.errors import MoteError
 from mote.graph import Graph, Op
 from mote.graph.graph import ABSENT
+from mote.graph.types import DType
 from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.matrix.batch_matmul import BatchMatmul
 from mote.ops.matrix.fully_connected import FullyConnected
@@ -67,6 +68,11 @@ def constants(graph: Graph, op: Op) -> tuple[int, ...]:
     if not isinstance(op, LEARNING):
         return ()
     return tuple(i for i in op.inputs if i != ABSENT and graph.tensors[i].data is not None)
+
+
+def in_integers(graph: Graph, learned: Iterable[int]) -> bool:
+    """Whether constants learn in integers: no layer of theirs has float32 weights."""
+    return all(graph.tensors[i].dtype != DType.FLOAT32 for i in learned)
 
 
 def biases(graph: Graph, op: Op) -> tuple[int, ...]:

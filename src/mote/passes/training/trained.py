@@ -6,12 +6,11 @@ from collections.abc import Collection
 
 from mote.errors import MoteError
 from mote.graph import Graph
-from mote.graph.types import DType
 from mote.ops.elementwise.quantize import Dequantize
 from mote.ops.moves.reshape import Reshape
 from mote.ops.reductions.softmax import Softmax
 from mote.passes.training.backward import Loss, training_graph
-from mote.passes.training.choice import chosen
+from mote.passes.training.choice import chosen, in_integers
 from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.passes.training.learners import with_learner
 from mote.passes.training.optimizers import Adam, Optimizer, Sgd
@@ -35,10 +34,10 @@ def trained(graph: Graph, spec: Spec, samples: Samples | None = None) -> Graph:
 
 def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings, samples: Samples | None) -> Graph:
     """A model whose constants `learned` change by their gradients."""
-    kinds = {graph.tensors[i].dtype for i in learned}
     loss = settings.loss or default_loss(graph)
-    if DType.FLOAT32 not in kinds:
+    if in_integers(graph, learned):
         return integer_training_graph(graph, learned, loss, _integer_sgd(settings), samples)
+    kinds = {graph.tensors[i].dtype for i in learned}
     if len(kinds) > 1:
         shown = ", ".join(sorted(kinds))
         remedy = "choose layers of one type: those of float32, or quantized ones"
