@@ -420,11 +420,6 @@ def _arriving(executor: Executor, options: ProjectOptions) -> CFunction:
     return CFunction(f"static uint8_t *{options.name}_arriving({taken(options, const=True)})", [*arenas, *address])
 
 
-def _ready(options: ProjectOptions) -> Statement:
-    """The check that init was called."""
-    return when(f"{variable(options, 'state')}.position == 0", "return MOTE_NOT_READY")
-
-
 def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
     """The C statements before a step's work: counters start at zero."""
     state = variable(options, "state")
@@ -468,12 +463,12 @@ def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     name, position = options.name, f"{variable(options, 'state')}.position"
     step, run = (f"mote_status {name}_{what}({taken(options)})" for what in ("step", "run"))
     if not made.schedule:
-        nothing = [_ready(options), f"(void){name}_work", f"return {_ended(options, 'MOTE_OK')}"]
+        nothing = [states.ready(options), f"(void){name}_work", f"return {_ended(options, 'MOTE_OK')}"]
         return [CFunction(step, nothing), Accessor(run, f"return {name}_step({handed(options)})")]
     more = [str(BOTH)] if made.split else []
     more += [WAIT] if made.polls else []
     work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', *more)})"
-    piece = [_ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]
+    piece = [states.ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]
     next_piece = f"{name}_step({handed(options)})"
     steps: list[Definition] = [CFunction(step, piece)]
     if made.polls:
@@ -552,7 +547,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
         ),
         CFunction(
             f"mote_status {name}_step({taken(options)})",
-            [_ready(options), f"return {waits} ? MOTE_WAITING : {advance('NULL')}"],
+            [states.ready(options), f"return {waits} ? MOTE_WAITING : {advance('NULL')}"],
         ),
         *pushing(port, options, waits, status, advance),
     ]
@@ -565,12 +560,12 @@ def _push_rows(
     return [
         CFunction(
             f"mote_status {options.name}_push_row({taken(options, f'const {port.ctype} *row')})",
-            [_ready(options), f"return {waits} ? {advance('row')} : MOTE_BUSY"],
+            [states.ready(options), f"return {waits} ? {advance('row')} : MOTE_BUSY"],
         ),
         CFunction(
             f"mote_status {options.name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
             [
-                _ready(options),
+                states.ready(options),
                 f"mote_status status = {status}",
                 Compound(
                     f"for (;; count--, rows += {port.macro}_ROW_SIZE)",
@@ -609,12 +604,12 @@ def _push_samples(
         ),
         CFunction(
             f"mote_status {name}_push_row({taken(options, f'const {port.ctype} *row')})",
-            [_ready(options), f"return {waits} ? {take('row', f'{port.macro}_ROW_SIZE')} : MOTE_BUSY"],
+            [states.ready(options), f"return {waits} ? {take('row', f'{port.macro}_ROW_SIZE')} : MOTE_BUSY"],
         ),
         CFunction(
             f"mote_status {name}_push({taken(options, f'const {port.ctype} *rows', 'size_t count')})",
             [
-                _ready(options),
+                states.ready(options),
                 "mote_status result = MOTE_WAITING",
                 f"mote_status status = {status}",
                 f"size_t left = count * {port.macro}_ROW_SIZE",

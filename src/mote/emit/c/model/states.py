@@ -58,22 +58,31 @@ def restoring(options: ProjectOptions) -> str:
     return f"mote_status {options.name}_restore({taken(options, 'const void *state', 'size_t bytes')})"
 
 
+def ready(options: ProjectOptions) -> Statement:
+    """The check that init was called."""
+    return when(f"{variable(options, 'state')}.position == 0", "return MOTE_NOT_READY")
+
+
+def between_inferences(options: ProjectOptions) -> list[Statement]:
+    """The checks that init was called, and that no inference has begun."""
+    return [ready(options), when(f"{variable(options, 'state')}.position != 1", "return MOTE_BUSY")]
+
+
 def keeping(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> list[Definition]:
     """The functions that reset, save and restore the state."""
     name = options.name
     kept, position = variable(options, "kept"), f"{variable(options, 'state')}.position"
-    ready = when(f"{position} == 0", "return MOTE_NOT_READY")
-    between = when(f"{position} != 1", "return MOTE_BUSY")
     short = when(f"state == NULL || bytes < {name.upper()}_STATE_BYTES", "return MOTE_BAD_STATE")
     model = f"0x{_identity(plan, options):08x}u, "
     wrong = when(f"!mote_state_fits(state, {model}sizeof {kept})", "return MOTE_BAD_STATE")
-    allowed = [ready, between, short]
+    allowed = [*between_inferences(options), short]
     save = f"mote_state_save(state, {model}&{kept}, sizeof {kept})"
     begin = "const uint8_t *const from = (const uint8_t *)state + MOTE_STATE_HEAD"
     return [
         CFunction(f"static void {name}_forget({taken(options)})", _forgetting(plan, options, constants)),
         CFunction(
-            resetting(options), [ready, f"{name}_forget({handed(options)})", assign(position, 1), "return MOTE_OK"]
+            resetting(options),
+            [ready(options), f"{name}_forget({handed(options)})", assign(position, 1), "return MOTE_OK"],
         ),
         CFunction(saving(options), [*allowed, save, "return MOTE_OK"]),
         CFunction(restoring(options), [*allowed, wrong, begin, *_restoring(plan, options), "return MOTE_OK"]),

@@ -91,15 +91,13 @@ def counting(options: ProjectOptions) -> str:
 
 def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -> list[Definition]:
     """The definitions of the functions, behind that which runs the model."""
-    name, position = options.name, f"{variable(options, 'state')}.position"
-    ready = when(f"{position} == 0", "return MOTE_NOT_READY")
-    between = when(f"{position} != 1", "return MOTE_BUSY")
-    hold = f"mote_weights_hold(&{name}_weights, {_states(options)})"
+    between = states.between_inferences(options)
+    hold = f"mote_weights_hold(&{options.name}_weights, {_states(options)})"
     return [
         CFunction(
             beginning(own, options),
             [
-                *(ready, between),
+                *between,
                 *([] if own.rate is None else [when("!(rate > 0.0f) || rate > 3.4e38f", "return MOTE_BAD_STATE")]),
                 *states.initializing(own.plan, options, constants, own.begun),
                 *([] if own.rate is None else [call("memcpy", _at(own, own.rate, options), "&rate", "sizeof rate")]),
@@ -109,12 +107,12 @@ def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -
         CFunction(
             learning(own, options),
             [
-                *(ready, between),
+                *between,
                 *_told(own, options),
                 *(["return MOTE_OK"] if own.plan.pushed else _run(own, options, constants)),
             ],
         ),
-        CFunction(ending(options), [ready, between, f"return {hold} ? MOTE_OK : MOTE_BAD_STATE"]),
+        CFunction(ending(options), [*between, f"return {hold} ? MOTE_OK : MOTE_BAD_STATE"]),
         *_reader(own, own.loss, telling_loss(options), "float loss", options),
         *_reader(own, own.count, counting(options), "int32_t count", options),
     ]

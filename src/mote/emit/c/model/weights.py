@@ -9,6 +9,7 @@ import numpy as np
 
 from mote.emit.c.c import CFunction, Comment, Define, Definition, Noted, Text, call, when
 from mote.emit.c.model.handle import handed, taken, variable
+from mote.emit.c.model.states import between_inferences
 from mote.emit.c.options import ProjectOptions
 from mote.graph import State
 from mote.graph.types import StateRole
@@ -55,9 +56,7 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The table of what is learned, and the functions that save and load it."""
     name = options.name
     own, states = f"&{name}_weights", f"{variable(options, 'kept')}.states.bytes"
-    position = f"{variable(options, 'state')}.position"
-    ready = when(f"{position} == 0", "return MOTE_NOT_READY")
-    between = when(f"{position} != 1", "return MOTE_BUSY")
+    between = between_inferences(options)
     record = f"{name.upper()}_WEIGHTS_BYTES"
     fits = when(f"!mote_records_fit(flash, {record})", "return MOTE_BAD_FLASH")
     short = when(f"record == NULL || bytes < {record}", "return MOTE_BAD_STATE")
@@ -68,8 +67,7 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
         CFunction(
             saving(options),
             [
-                ready,
-                between,
+                *between,
                 fits,
                 holds,
                 f"return mote_weights_save({own}, flash, {states}) ? MOTE_OK : MOTE_BAD_FLASH",
@@ -78,7 +76,8 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
         CFunction(
             loading(options),
             [
-                *(ready, between, fits),
+                *between,
+                fits,
                 newest,
                 when("newest.own == UINT32_MAX", "return MOTE_BAD_STATE"),
                 f"const uint32_t at = mote_record_at(flash, {record}, newest.own)",
@@ -96,12 +95,13 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
         ),
         CFunction(
             exporting(options),
-            [ready, between, short, holds, call("mote_weights_export", own, states, "record"), "return MOTE_OK"],
+            [*between, short, holds, call("mote_weights_export", own, states, "record"), "return MOTE_OK"],
         ),
         CFunction(
             importing(options),
             [
-                *(ready, between, short),
+                *between,
+                short,
                 f"return mote_weights_import({own}, record, {states}) ? MOTE_OK : MOTE_BAD_STATE",
             ],
         ),
