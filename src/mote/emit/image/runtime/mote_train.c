@@ -182,15 +182,19 @@ static mote_status mote_may_record(const mote_interpreter_t *it, const mote_mac_
     return mac == NULL ? MOTE_BAD_STATE : MOTE_OK;
 }
 
+/* The same, and whether an area of flash holds them. */
+static mote_status mote_may_use_flash(const mote_interpreter_t *it, const mote_records_t *records, const mote_mac_t *mac,
+                                      mote_weights_seal_t *seal, mote_weights_t *weights) {
+    const mote_status status = mote_may_record(it, mac, seal, weights);
+    return status == MOTE_OK && !mote_records_fit(records, weights->bytes) ? MOTE_BAD_FLASH : status;
+}
+
 mote_status mote_save_weights(const mote_interpreter_t *it, const mote_records_t *records, const mote_mac_t *mac) {
     mote_weights_seal_t seal;
     mote_weights_t weights;
-    const mote_status status = mote_may_record(it, mac, &seal, &weights);
+    const mote_status status = mote_may_use_flash(it, records, mac, &seal, &weights);
     if (status != MOTE_OK) {
         return status;
-    }
-    if (!mote_records_fit(records, weights.bytes)) {
-        return MOTE_BAD_FLASH;
     }
     if (!mote_weights_hold(&weights, it->memory[4])) {
         return MOTE_BAD_STATE;
@@ -201,12 +205,9 @@ mote_status mote_save_weights(const mote_interpreter_t *it, const mote_records_t
 mote_status mote_load_weights(mote_interpreter_t *it, const mote_records_t *records, const mote_mac_t *mac) {
     mote_weights_seal_t seal;
     mote_weights_t weights;
-    const mote_status status = mote_may_record(it, mac, &seal, &weights);
+    const mote_status status = mote_may_use_flash(it, records, mac, &seal, &weights);
     if (status != MOTE_OK) {
         return status;
-    }
-    if (!mote_records_fit(records, weights.bytes)) {
-        return MOTE_BAD_FLASH;
     }
     const mote_weights_found_t newest = mote_weights_find(&weights, records);
     if (newest.own == UINT32_MAX) {
@@ -223,7 +224,7 @@ mote_status mote_load_weights(mote_interpreter_t *it, const mote_records_t *reco
 uint32_t mote_saved_weights(const mote_interpreter_t *it, const mote_records_t *records, const mote_mac_t *mac) {
     mote_weights_seal_t seal;
     mote_weights_t weights;
-    if (mote_may_record(it, mac, &seal, &weights) != MOTE_OK || !mote_records_fit(records, weights.bytes)) {
+    if (mote_may_use_flash(it, records, mac, &seal, &weights) != MOTE_OK) {
         return 0;
     }
     return mote_weights_find(&weights, records).saves;
