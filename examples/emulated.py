@@ -86,16 +86,5 @@ def tones(tracks: Sequence[Sequence[float]], samples: int, rng: np.random.Genera
     return np.rint(sound * 2**15).astype(np.int16)
 
 
-WORDS: Mapping[str, Sequence[Sequence[float]]] = {
-    "silence": [],
-    "rise": [[2.0, 7.0]],
-    "fall": [[7.0, 2.0]],
-    "peak": [[2.5, 6.5, 2.5]],
-    "dip": [[6.5, 2.5, 6.5]],
-    "level": [[4.5, 4.5]],
-    "part": [[4.5, 7.5], [4.5, 1.5]],
-    "meet": [[7.5, 4.5], [1.5, 4.5]],
-}
-"""The words of the bundled model, and the bands that their tones pass."""
 BANDS = "audio,log-mel(filters=10,unit=ln,floor=1e-9),offset=10,scale=0.3"
 """The features of the bundled model, made of sound."""

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[2] / "models"))
 
-from emulated import BANDS, RATE, WORDS, Sound, reference, run_firmware, tones
+from emulated import BANDS, RATE, Sound, reference, run_firmware, tones
 
 import mote
+from made_up_words import WORDS
 
 BUNDLED = Path(__file__).parents[2] / "models" / "keywords.tflite"
 MFCC = "audio,peak,length=16000,mfcc"

@@ -19,10 +19,12 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))
+sys.path.append(str(Path(__file__).parents[2] / "models"))
 
-from emulated import BANDS, RATE, WORDS, Sound, reference_stream, run_firmware, tones
+from emulated import BANDS, RATE, Sound, reference_stream, run_firmware, tones
 
 import mote
+from made_up_words import WORDS
 from mote.errors import MoteError
 from mote.package.adapters.sources import read_recording
 
