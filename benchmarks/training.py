@@ -11,15 +11,18 @@ models, where all biases learn, with float32 ones over the same activations, by 
 warm cast takes them: 2,000 of them are learned one by one, each once, and 2,000 others are scored before and after, on
 average over four draws of what is learned. The int8 model is the generated C on the host; beside it PyTorch trains the
 same weights and biases of the same model in float32, with the same samples in the same order, and once more with its
-activations rounded to int8. Each has the learning rate with the best score on 500 more pictures, of the first draw.
+activations rounded to int8. Each has the learning rate with the best score on 2,000 more pictures of each draw.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +58,7 @@ COSTS = (
 RATES = {BIASES: (1e-4, 3e-4, 1e-3, 3e-3), BLOCK: (1e-5, 2e-5, 5e-5, 1e-4, 2e-4)}
 COMPARED = 16
 """Pictures that gradients are compared on."""
-LEARNED, CHOSEN, DRAWS = 2000, 500, 4
+LEARNED, CHOSEN, DRAWS = 2000, 2000, range(4)
 """Pictures that are learned, and that learning rates are chosen by; draws of these."""
 GAIN, CAST, OFFSET = 0.45, (1.0, 0.8, 0.55), 0.05
 """The other camera: how much darker it is, its color cast, and the light that its black has."""
@@ -141,18 +144,18 @@ def _enlarged(data: Dataset, side: int, black: float) -> Dataset:
     )
 
 
-def accuracy(model: Path, data: Path) -> Iterator[str]:
-    draws = [Pictures.of(data, draw) for draw in range(DRAWS)]
+def accuracy(model: Path, data: Path, jobs: int) -> Iterator[str]:
+    runs = [(train, way, rate, d) for train, rates in RATES.items() for way in WAYS for rate in rates for d in DRAWS]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        scores = dict(zip(runs, pool.map(partial(_scores, model, data), *zip(*runs, strict=True)), strict=True))
     yield "| learns | in | learning rate | before % | after % | of each draw |"
     yield "|---|---|--:|--:|--:|---|"
-    for train, rates in RATES.items():
-        for name, trained in WAYS.items():
-            tried = {rate: trained(model, train, rate, draws[0]) for rate in rates}
-            rate = max(tried, key=lambda r: tried[r].chosen)
-            scores = [tried[rate], *(trained(model, train, rate, draw) for draw in draws[1:])]
-            each = " ".join(f"{100 * score.after:.1f}" for score in scores)
-            before, after = (100 * np.mean([getattr(score, when) for score in scores]) for when in ("before", "after"))
-            yield f"| {train} | {name} | {rate:g} | {before:.1f} | {after:.1f} | {each} |"
+    for train, way in product(RATES, WAYS):
+        tried = {rate: [scores[train, way, rate, draw] for draw in DRAWS] for rate in RATES[train]}
+        rate, best = max(tried.items(), key=lambda item: float(np.mean([s.chosen for s in item[1]])))
+        each = " ".join(f"{100 * s.after:.1f}" for s in best)
+        before, after = (100 * np.mean([getattr(s, when) for s in best]) for when in ("before", "after"))
+        yield f"| {train} | {way} | {rate:g} | {before:.1f} | {after:.1f} | {each} |"
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,11 @@ class Scores:
     chosen: float
     before: float
     after: float
+
+
+def _scores(model: Path, data: Path, train: str, way: str, rate: float, draw: int) -> Scores:
+    torch.set_num_threads(1)
+    return WAYS[way](model, train, rate, Pictures.of(data, draw))
 
 
 def _on_device(model: Path, train: str, rate: float, pictures: Pictures) -> Scores:
@@ -224,9 +232,10 @@ def main() -> None:
     parser.add_argument("--models", type=Path, required=True, help="the folder of the published models")
     parser.add_argument("--data", type=Path, required=True, help="cifar10.zip")
     parser.add_argument("--target", default="cortex-m4", help="whose instructions `costs` counts (default: cortex-m4)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes that `accuracy` trains in (default: 2)")
     given = parser.parse_args()
     if given.table == "accuracy":
-        lines = accuracy(given.models / RESNET, given.data)
+        lines = accuracy(given.models / RESNET, given.data, given.jobs)
     elif given.table == "gradients":
         lines = gradients(given.models, Pictures.of(given.data))
     else:
