@@ -64,6 +64,19 @@ def autoencoder(edges: bool = True) -> Graph:
     return tflite.parse(net.finish(x), "autoencoder")
 
 
+def curves() -> Graph:
+    """Activations of all kinds that are no clamps, and gates: a swish, and half of that of one operand again."""
+    net = Net(7)
+    x = net.conv(net.input(1, 8, 7, 3), 6, 3, stride=2)
+    x = net.op("MUL", [x, net.op("LOGISTIC", [x], quant=(1 / 256, -128))], quant=(0.03, -100))
+    x = net.op("HARD_SWISH", [net.conv(x, 8, 1)], quant=(0.03, -110))
+    x = net.op("LEAKY_RELU", [net.depthwise(x, 1, 3)], quant=(0.05, -40), alpha=0.2)
+    x = net.op("TANH", [net.conv(x, 6, 1)], quant=(1 / 128, 0))
+    half = net.writer.const("half", np.full(1, 64, np.int8), 1 / 128)
+    x = net.op("MUL", [x, half], net.shapes[x], quant=(1 / 256, 0))
+    return tflite.parse(net.finish(net.fully_connected(net.mean(x), CLASSES)), "curves")
+
+
 def normal(graph: Graph, count: int) -> Samples:
     """Vectors along two directions, and what the autoencoder should make of them: the same."""
     rng, output = np.random.default_rng(1), quantized_output(graph)
@@ -113,11 +126,12 @@ class Task:
 
 
 CLASSIFIER = Task(network, Loss.SOFTMAX_CROSS_ENTROPY, samples, 15)
+CURVED = Task(curves, Loss.SOFTMAX_CROSS_ENTROPY, samples, 9)
 REGRESSION = Task(autoencoder, Loss.MEAN_SQUARED_ERROR, normal, 6)
 
 
 @pytest.mark.parametrize("first", [1, 2])
-@pytest.mark.parametrize("task", [CLASSIFIER, REGRESSION])
+@pytest.mark.parametrize("task", [CLASSIFIER, CURVED, REGRESSION])
 def test_gradients_are_those_of_float32(task: Task, first: int) -> None:
     """In float32 they are PyTorch's: `test_gradients.py`."""
     graph = task.model()
@@ -134,6 +148,7 @@ def test_gradients_are_those_of_float32(task: Task, first: int) -> None:
         (CLASSIFIER, "cortex-m4", 1, SGD),
         (CLASSIFIER, "cortex-m55", 1, SGD),
         (CLASSIFIER, "cortex-m4", 1, UPDATES),
+        (CURVED, "host", 1, SGD),
         (REGRESSION, "host", 1, UPDATES),
         (REGRESSION, "cortex-m4", 2, SGD),
     ],
@@ -199,8 +214,8 @@ def test_what_cannot_learn() -> None:
         integer_training_graph(graph, constants(graph), CLASSIFIER.loss, SGD, wrong)
     assert caught.value.reason == f"label {CLASSES} is none of the model's {CLASSES} classes"
     net = Net(0)
-    x = net.op("LOGISTIC", [net.conv(net.input(1, 4, 4, 2), 3)], quant=(1 / 256, -128))
+    x = net.op("SOFTMAX", [net.conv(net.input(1, 4, 4, 2), 3)], quant=(1 / 256, -128), beta=1.0)
     model = tflite.parse(net.finish(net.fully_connected(net.mean(x), CLASSES)), "model")
     with pytest.raises(MoteError) as caught:
         integer_training_graph(model, constants(model), CLASSIFIER.loss, SGD, samples(model, 2))
-    assert caught.value.reason == "there is no int8 gradient of LOGISTIC" and "LOGISTIC" in caught.value.where
+    assert caught.value.reason == "there is no int8 gradient of SOFTMAX" and "SOFTMAX" in caught.value.where

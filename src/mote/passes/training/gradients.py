@@ -6,7 +6,7 @@ Rules use operators of inference where these compute a gradient, and those of `m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
 from math import prod
 
 import numpy as np
@@ -185,14 +185,19 @@ def mean(t: Tape, op: Mean, gradient: int, wanted: Wanted) -> Gradients:
     return total(t, op, t.product(gradient, t.scalar(1.0 / count), "share"), wanted)
 
 
-def activation(kind: type[ActivationGradient], *attributes: str) -> Callable[[Tape, Op, int, Wanted], Gradients]:
-    """The rule of an activation whose gradient has some of its attributes."""
+ACTIVATIONS: Mapping[type[Op], type[ActivationGradient]] = {
+    LeakyRelu: LeakyReluGradient,
+    HardSwish: HardSwishGradient,
+    Logistic: LogisticGradient,
+    Tanh: TanhGradient,
+}
+"""The gradients of activations that are more than a clamp."""
 
-    def rule(t: Tape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
-        at = op.outputs[0] if kind.of_output else op.inputs[0]
-        return {0: t.one(kind, [gradient, at], INPUT, **{name: getattr(op, name) for name in attributes})}
 
-    return rule
+def activation(t: Tape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
+    kind = ACTIVATIONS[type(op)]
+    at = op.outputs[0] if kind.of_output else op.inputs[0]
+    return {0: t.one(kind, [gradient, at], INPUT, **op.attributes())}
 
 
 def clamp(t: Tape, op: Clamp, gradient: int, wanted: Wanted) -> Gradients:
@@ -261,10 +266,7 @@ RULES: Rules = {
     Relu6: clamp,
     Relu0To1: clamp,
     ReluN1To1: clamp,
-    LeakyRelu: activation(LeakyReluGradient, "alpha"),
-    HardSwish: activation(HardSwishGradient),
-    Logistic: activation(LogisticGradient),
-    Tanh: activation(TanhGradient),
+    **dict.fromkeys(ACTIVATIONS, activation),
     Softmax: softmax,
     Standardize: normalization,
     RootMeanSquare: normalization,

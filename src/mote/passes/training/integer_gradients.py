@@ -21,8 +21,8 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Quantization
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import BIAS, WEIGHTS, Axis, int8_range
-from mote.ops.elementwise.activations import Relu, Relu0To1, Relu6, ReluN1To1
-from mote.ops.elementwise.arithmetic import Add
+from mote.ops.elementwise.activations import LookupTable, Relu, Relu0To1, Relu6, ReluN1To1, Unary
+from mote.ops.elementwise.arithmetic import INT8, Add, Mul
 from mote.ops.elementwise.quantize import dequantized
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pad, Transpose
@@ -37,7 +37,7 @@ from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.ops.windows.pool import AveragePool, MaxPool
 from mote.ops.windows.transpose_conv import TransposeConv
-from mote.passes.training.gradients import INPUT, Wanted, concatenation, pad, reshape, transpose
+from mote.passes.training.gradients import ACTIVATIONS, INPUT, Wanted, concatenation, pad, reshape, transpose
 from mote.passes.training.tape import Tape
 from mote.passes.training.walk import Gradients, Rules
 
@@ -229,9 +229,13 @@ def _constant(t: IntegerTape, codes: Array, quant: Quantization | None) -> int:
 
 def addition(t: IntegerTape, op: Add, gradient: int, wanted: Wanted) -> Gradients:
     """Both operands have the gradient of the sum."""
-    if any(t.shape(i) != t.shape(op.outputs[0]) for i in op.inputs):
-        raise MoteError("there is no int8 gradient of operands that are repeated", where=op.where, remedy=REMEDY)
+    _check_shapes(t, op, wanted)
     return dict.fromkeys(wanted, gradient)
+
+
+def _check_shapes(t: IntegerTape, op: Op, wanted: Wanted) -> None:
+    if any(t.shape(op.inputs[p]) != t.shape(op.outputs[0]) for p in wanted):
+        raise MoteError("there is no int8 gradient of operands that are repeated", where=op.where, remedy=REMEDY)
 
 
 def mean(t: IntegerTape, op: Mean | EvenMean, gradient: int, wanted: Wanted) -> Gradients:
@@ -274,6 +278,25 @@ def clamp(t: IntegerTape, op: Relu | Relu6 | Relu0To1 | ReluN1To1, gradient: int
     return {0: _masked(t, op, gradient, op.clamp)}
 
 
+def curve(t: IntegerTape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
+    """The gradient times the slope of an activation, which is looked up by the codes of its input."""
+    assert isinstance(op, Unary)
+    x, kind = t.tensors[op.inputs[0]], ACTIVATIONS[type(op)]
+    real = dequantized(INT8, x).astype(np.float32)
+    slope = kind(inputs=(), outputs=(), name=op.name, index=op.index, **op.attributes())
+    slopes = slope.real(np.ones_like(real), op.real(real) if kind.of_output else real)
+    scale = max(float(np.abs(slopes).max()), 1 / LARGEST) / LARGEST
+    values = np.rint(slopes / scale).astype(np.int8)
+    factors = t.one(LookupTable, [x.id], "slope", quant=symmetric(scale), values=values)
+    return {0: t.one(Mul, [gradient, factors], INPUT, quant=t.quant_of(x.id))}
+
+
+def multiplication(t: IntegerTape, op: Mul, gradient: int, wanted: Wanted) -> Gradients:
+    """The gradient times the other operand."""
+    _check_shapes(t, op, wanted)
+    return {p: t.one(Mul, [gradient, op.inputs[1 - p]], INPUT, quant=t.quant_of(op.inputs[p])) for p in sorted(wanted)}
+
+
 RULES: Rules = {
     Conv2D: convolution,
     DepthwiseConv2D: depthwise,
@@ -285,10 +308,12 @@ RULES: Rules = {
     Mean: mean,
     EvenMean: mean,
     MaxPool: max_pool,
+    Mul: multiplication,
     Relu: clamp,
     Relu6: clamp,
     Relu0To1: clamp,
     ReluN1To1: clamp,
+    **dict.fromkeys(ACTIVATIONS, curve),
     Reshape: reshape,
     Transpose: transpose,
     Pad: pad,
