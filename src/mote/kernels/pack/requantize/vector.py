@@ -77,7 +77,7 @@ class Lanes:
 
     @property
     def bias_factors(self) -> Ints:
-        """What biases are multiplied by where sums are."""
+        """The factors of biases where sums are."""
         return np.where(self.constant, 0, 1 << self.scale)
 
     def weights(self, values: Ints) -> Ints:
