@@ -27,9 +27,9 @@ static inline mote_complex_t mote_complex_of(int16_t real, int16_t imag) {
 }
 
 /* The real and the imaginary part of a * b. */
-static inline int32_t mote_real(mote_complex_t a, mote_complex_t b) { return a.real * b.real - a.imag * b.imag; }
+static inline int32_t mote_product_real(mote_complex_t a, mote_complex_t b) { return a.real * b.real - a.imag * b.imag; }
 
-static inline int32_t mote_imag(mote_complex_t a, mote_complex_t b) { return a.real * b.imag + a.imag * b.real; }
+static inline int32_t mote_product_imag(mote_complex_t a, mote_complex_t b) { return a.real * b.imag + a.imag * b.real; }
 
 /* The same, added to sums. */
 static inline int32_t mote_real_add(mote_complex_t a, mote_complex_t b, int32_t sum) {

@@ -20,13 +20,13 @@ static inline mote_complex_t mote_complex_of(int16_t real, int16_t imag) {
     return (uint32_t)(uint16_t)real | (uint32_t)(uint16_t)imag << 16;
 }
 
-static inline int32_t mote_real(mote_complex_t a, mote_complex_t b) {
+static inline int32_t mote_product_real(mote_complex_t a, mote_complex_t b) {
     int32_t r;
     __asm__("smusd %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
     return r;
 }
 
-static inline int32_t mote_imag(mote_complex_t a, mote_complex_t b) {
+static inline int32_t mote_product_imag(mote_complex_t a, mote_complex_t b) {
     int32_t r;
     __asm__("smuadx %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
     return r;

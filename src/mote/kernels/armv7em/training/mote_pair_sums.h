@@ -23,21 +23,21 @@ typedef struct {
 /* A factor as terms have it. */
 static inline int32_t mote_pair_factor(int32_t by) { return by * ((int32_t)1 << 9); }
 
-static inline uint32_t mote_pair(int32_t a, int32_t b) { return (uint32_t)a + ((uint32_t)b << 23); }
+static inline uint32_t mote_paired(int32_t a, int32_t b) { return (uint32_t)a + ((uint32_t)b << 23); }
 
 /* A vector of eight channels less `zero`, or of fewer and zeros. */
 static inline void mote_pair_vector(const int8_t *from, int32_t channels, int32_t zero, uint32_t *to) {
     if (channels >= 8) {
-        const uint32_t zeros = mote_pair(zero, zero);
-        to[0] = mote_pair(from[0], from[1]) - zeros;
-        to[1] = mote_pair(from[2], from[3]) - zeros;
-        to[2] = mote_pair(from[4], from[5]) - zeros;
-        to[3] = mote_pair(from[6], from[7]) - zeros;
+        const uint32_t zeros = mote_paired(zero, zero);
+        to[0] = mote_paired(from[0], from[1]) - zeros;
+        to[1] = mote_paired(from[2], from[3]) - zeros;
+        to[2] = mote_paired(from[4], from[5]) - zeros;
+        to[3] = mote_paired(from[6], from[7]) - zeros;
         return;
     }
     for (int32_t i = 0; i < 8; i += 2) {
         const int32_t a = i < channels ? from[i] - zero : 0, b = i + 1 < channels ? from[i + 1] - zero : 0;
-        to[i / 2] = mote_pair(a, b);
+        to[i / 2] = mote_paired(a, b);
     }
 }
 

@@ -61,7 +61,7 @@ static inline void mote_input_terms_row(const mote_conv_input_gradient_s8_t *p, 
 
 /* The terms of a pixel of the gradient, by the places of output channels among the weights; how many there are. */
 static inline int32_t mote_input_terms_of(const mote_conv_input_gradient_s8_t *p, const int8_t *gradient, int32_t next,
-                                          mote_term_t *terms) {
+                                          mote_vector_term_t *terms) {
     int32_t count = 0;
     for (int32_t o = 0, at = 0; o < p->of.outputs; o++, at += next) {
         const int32_t by = (gradient[o] * (int32_t)p->factor[o] + ((int32_t)1 << 10)) >> 11;
@@ -76,7 +76,7 @@ static inline int32_t mote_input_terms_of(const mote_conv_input_gradient_s8_t *p
 /* Adds what a pixel of the gradient gives to the sums of the pixels that its window has. */
 MOTE_NOINLINE MOTE_HOT void mote_input_terms_pixel(const mote_conv_input_gradient_s8_t *p, const int8_t *gradient,
                                                    const int8_t *weights, int32_t y, int32_t x, int32_t *sums,
-                                                   mote_term_t *terms) {
+                                                   mote_vector_term_t *terms) {
     const mote_input_gradient_t *const of = &p->of;
     const int32_t rows = mote_input_terms_rows(of), taps = of->rows.taps * of->cols.taps;
     const int32_t count = mote_input_terms_of(p, gradient, taps * of->channels, terms);
@@ -99,7 +99,7 @@ static inline void mote_conv_input_gradient_terms_s8(const mote_conv_input_gradi
     const mote_input_gradient_t *const of = &p->of;
     const int32_t rows = mote_input_terms_rows(of), line = of->cols.in * of->channels;
     int32_t *const sums = (int32_t *)scratch;
-    mote_term_t *const terms = (mote_term_t *)(void *)(sums + rows * line);
+    mote_vector_term_t *const terms = (mote_vector_term_t *)(void *)(sums + rows * line);
     int32_t row = 0;
     mote_term_fill(sums, 0, rows * line);
     for (int32_t y = 0; y <= of->rows.out; y++) {

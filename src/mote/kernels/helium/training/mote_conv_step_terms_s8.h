@@ -36,7 +36,7 @@ static inline mote_step_terms_room_t mote_step_terms_room(const mote_conv_step_t
     r.rows = mote_step_terms_span(&of->rows);
     r.cols = mote_step_terms_span(&of->cols);
     r.terms = 4 * of->rows.taps * of->cols.taps * p->block;
-    r.image = r.terms + (int32_t)sizeof(mote_term_t) * mote_min(of->step.positions, MOTE_STEP_TERMS);
+    r.image = r.terms + (int32_t)sizeof(mote_vector_term_t) * mote_min(of->step.positions, MOTE_STEP_TERMS);
     r.bytes = r.image + r.rows * r.cols * p->block;
     r.channels = p->block;
     return r;
@@ -60,7 +60,7 @@ static inline void mote_step_terms_image(const mote_conv_step_t *p, const mote_s
 static inline void mote_step_terms_flush(const mote_conv_step_terms_s8_t *p, const mote_step_terms_room_t *r,
                                          int32_t count, int8_t *room) {
     const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
-    const mote_term_t *const terms = (const mote_term_t *)(const void *)(room + r->terms);
+    const mote_vector_term_t *const terms = (const mote_vector_term_t *)(const void *)(room + r->terms);
     int32_t *sums = (int32_t *)(void *)room;
     for (int32_t ky = 0; ky < rows->taps; ky++) {
         for (int32_t kx = 0; kx < cols->taps; kx++, sums += r->channels) {
@@ -76,7 +76,7 @@ MOTE_NOINLINE MOTE_HOT void mote_step_terms_channel(const mote_conv_step_terms_s
                                                     int8_t *room) {
     const mote_gradient_axis_t *const rows = &p->of.rows, *const cols = &p->of.cols;
     const int32_t all = p->of.step.all, step = cols->stride * r->channels;
-    mote_term_t *const terms = (mote_term_t *)(void *)(room + r->terms);
+    mote_vector_term_t *const terms = (mote_vector_term_t *)(void *)(room + r->terms);
     int32_t total = 0, count = 0;
     for (int32_t i = 0; i < p->of.step.positions; i++) {
         total += gradient[i * all];

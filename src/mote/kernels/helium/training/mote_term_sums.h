@@ -9,7 +9,7 @@
 
 typedef struct {
     int32_t at, by; /* where the vector begins, in bytes, and its factor */
-} mote_term_t;
+} mote_vector_term_t;
 
 #if MOTE_HELIUM
 #define MOTE_TERM_BEGIN(q, at) "vldrw.u32 " q ", [r3, #" at "]\n\t"
@@ -21,7 +21,7 @@ typedef struct {
 /* Adds one or more terms of vectors from `base` on to so many sums. */
 #define MOTE_TERM_SUMS(channels, begin, add, end) \
     __attribute__((naked, noinline, unused)) static void mote_term_sums_##channels( \
-        const mote_term_t *terms __attribute__((unused)), int32_t count __attribute__((unused)), \
+        const mote_vector_term_t *terms __attribute__((unused)), int32_t count __attribute__((unused)), \
         const int8_t *base __attribute__((unused)), int32_t *sums __attribute__((unused))) { \
         __asm__ volatile("push {r4-r6, lr}\n\t" \
                          "vpush {d8-d11}\n\t" \
@@ -61,7 +61,7 @@ __attribute__((naked, noinline, unused)) static void mote_term_fill(int32_t *sum
 }
 
 /* Adds the terms to sums of `channels`, which come in fours. */
-static inline void mote_term_sums(const mote_term_t *terms, int32_t count, const int8_t *base, int32_t channels,
+static inline void mote_term_sums(const mote_vector_term_t *terms, int32_t count, const int8_t *base, int32_t channels,
                                   int32_t *sums) {
     if (count == 0) {
         return;
@@ -84,9 +84,9 @@ static inline void mote_term_fill(int32_t *sums, int32_t value, int32_t count) {
     }
 }
 
-static inline void mote_term_sums(const mote_term_t *terms, int32_t count, const int8_t *base, int32_t channels,
+static inline void mote_term_sums(const mote_vector_term_t *terms, int32_t count, const int8_t *base, int32_t channels,
                                   int32_t *sums) {
-    for (const mote_term_t *const end = terms + count; terms < end; terms++) {
+    for (const mote_vector_term_t *const end = terms + count; terms < end; terms++) {
         for (int32_t c = 0; c < channels; c++) {
             sums[c] += terms->by * base[terms->at + c];
         }

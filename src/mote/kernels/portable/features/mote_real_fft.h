@@ -105,7 +105,7 @@ MOTE_HOT MOTE_NOINLINE uint32_t mote_real_fft_4(mote_bin_t *at, int32_t size, in
             const int32_t even_r = mote_real_add(x2, w2, r), even_i = mote_imag_add(x2, w2, i);
             const int32_t apart_r = 2 * r - even_r, apart_i = 2 * i - even_i;
             const mote_complex_t x1 = mote_complex(at[size].z), w1 = mote_complex_constant(root);
-            const int32_t turned_r = mote_real(x1, w1), turned_i = mote_imag(x1, w1);
+            const int32_t turned_r = mote_product_real(x1, w1), turned_i = mote_product_imag(x1, w1);
             const mote_complex_t x3 = mote_complex(far[size].z), w3 = mote_complex_constant(root + 4);
             const int32_t odd_r = mote_real_add(x3, w3, turned_r), odd_i = mote_imag_add(x3, w3, turned_i);
             const int32_t across_r = 2 * turned_r - odd_r, across_i = 2 * turned_i - odd_i;

@@ -4,6 +4,7 @@
 
 #include "mote_real_fft_fits.h"
 #include "mote_window_features_fits.h"
+#include "mote_window_spectrum.h"
 
 /* Whether a window has a transform of its length, and bands are made of bins that this gives. */
 static inline int mote_window_bands_fit(const mote_window_spectrum_t *p, const mote_room_t *room) {
