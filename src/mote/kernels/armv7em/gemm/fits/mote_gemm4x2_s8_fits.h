@@ -39,6 +39,7 @@ MOTE_NOINLINE int mote_gemm4x2_fits(const mote_gemm3_t *g, const mote_room_t *ro
                                     int32_t width) {
     const int32_t planar = (b->form & MOTE_FORM_planar) != 0;
     return mote_counts(g->channels) && g->channels > 0 && g->channels % (b->fours ? 4 : 2) == 0 &&
+           (!(b->form & MOTE_FORM_added) || g->channels == g->pixel) &&
            (b->line == 0 || b->line == (planar ? g->planes : 1)) && mote_gemm4x2_steps(g, b) > 0 && (!b->near || width % 4 == 0) &&
            (!b->near || b->place == (planar ? g->before % 4 : g->pixel)) &&
            (b->apart == 0 || room->scratch >= mote_much_plus((uint32_t)b->apart, mote_count(g->channels, 4, 1, 1))) &&

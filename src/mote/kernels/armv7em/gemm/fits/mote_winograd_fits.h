@@ -24,7 +24,8 @@ MOTE_NOINLINE int mote_winograd_fits(const mote_winograd_t *p, const mote_room_t
     const uint32_t in = mote_bytes_of(s->in_size, p->in_pixel, 1), out = mote_bytes_of(s->out_size, p->channels, 1);
     if (!mote_span_fits(s) || s->out_size == 0 || s->in_size == 0 || s->step != b->stride || p->rows.step != b->stride ||
         !mote_steps_short(p->in_channels | p->channels) || p->channels == 0 || p->channels % 2 != 0 ||
-        p->in_pixel < 1 || p->in_channels != ((p->in_pixel + 3) & ~3) || (b->stride == 2 && p->in_pixel % 4 != 0) ||
+        p->in_pixel < 2 || /* words from all pixels but the last one end in the row */
+        p->in_channels != ((p->in_pixel + 3) & ~3) || (b->stride == 2 && p->in_pixel % 4 != 0) ||
         !mote_within(p->tile_rows, 1, MOTE_WINOGRAD_ROWS / 4) || p->rows.taps != 3 ||
         (s->out_size - 1) * s->step - s->pad >= s->in_size) {
         return 0;

@@ -52,7 +52,8 @@ MOTE_NOINLINE int mote_blocks_s16_fits(const mote_blocks_s16_t *p, const mote_ro
     const uint32_t zeros = mote_much_times(columns, mote_bytes_of(p->rows.taps, p->in_channels, 2));
     const uint32_t groups = ((uint32_t)four->channels + (uint32_t)four->lanes - 1) / (uint32_t)four->lanes;
     const uint32_t work = mote_much_times(mote_much_plus(mote_size(p->work), mote_size(four->work)), 2);
-    return (four->work == 0 || work <= room->scratch) && mote_counts(p->work) && zeros != MOTE_MUCH &&
+    return (four->work == 0 || (work <= room->scratch && p->work % 2 == 0)) && /* blocks work in words */
+           mote_counts(p->work) && zeros != MOTE_MUCH &&
            (inside || (zeros <= room->scratch && zeros / 2 <= (uint32_t)p->work)) &&
            mote_holds(room, p->stream, mote_much_times(groups, mote_bytes_of(four->words, 4, 1)), 4);
 }
