@@ -350,8 +350,9 @@ class GuardedRooms(Rooms):
 
     @property
     def compiler(self) -> list[str]:
-        core = ["-mcpu=cortex-m4", "-mthumb", "-nostartfiles", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing"]
-        return [self.COMPILER, *core, "-fno-builtin-malloc", f"-I{HERE / 'guarded'}"]
+        core = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=softfp", "-mfpu=fpv4-sp-d16"]
+        code = ["-nostartfiles", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing", "-fno-builtin-malloc"]
+        return [self.COMPILER, *core, *code, f"-I{HERE / 'guarded'}"]
 
     @property
     def parts(self) -> tuple[Path, ...]:
