@@ -36,6 +36,8 @@ class Layer:
     """It reads the output of the layer before."""
     halves: bool = False
     """All scales are powers of two, so that sums meet halves."""
+    faint: bool = False
+    """The weights of channel 1 have a scale so small that they change no output."""
 
     def op(self) -> Op:
         if self.kind == "dense":
@@ -99,7 +101,10 @@ class Learners:
         else:
             x = self._tensor("x", shape, DType.INT8, quantized(near(0.05), layer.zero))
             self.inputs.append(x)
-        scales = quantized(near(rng.uniform(0.002, 0.02, layer.outputs)), axis=3 if spread else 0)
+        steps = near(rng.uniform(0.002, 0.02, layer.outputs))
+        if layer.faint:
+            steps[1] = 1e-10
+        scales = quantized(steps, axis=3 if spread else 0)
         real = float(np.sqrt(depth) * self.tensors[x].scale * 0.011 * 73 * 40 / 60)
         values = rng.integers(-127, 128, layer.weights).astype(np.int8)
         biases = rng.integers(-3000, 3000, layer.outputs).astype(np.int32)

@@ -15,7 +15,15 @@ from mote.passes.training.optimizers import Sgd
 from tests.helpers.support import examples
 from tests.kernels.learned_layers import Learners
 from tests.kernels.rooms import Case, Collection, Rooms
-from tests.kernels.test_learned_operands import BIASES, IN_VECTORS, PLANAR, TO_EVEN, WHOLE, with_masks
+from tests.kernels.test_learned_operands import (
+    BIASES,
+    IN_VECTORS,
+    PLANAR,
+    TO_EVEN,
+    WHOLE,
+    WHOLE_IN_VECTORS,
+    with_masks,
+)
 from tests.passes.training.test_backward import constants, network
 
 MUTANTS = examples(400, 130)
@@ -27,7 +35,7 @@ def cases() -> list[Case]:
     """A call in every form of each kernel that has learned operands: portable ones, and those for Cortex-M4 and for
     Helium as their portable twins."""
     model = network()
-    layers = Learners([layer for _, layer in IN_VECTORS]).graph()
+    layers = Learners([layer for _, layer in (*IN_VECTORS, *WHOLE_IN_VECTORS)]).graph()
     collection = Collection(each=1, features=(targets.load("cortex-m4").features,))
     collection.add(Learners((*BIASES, *WHOLE, *TO_EVEN)).graph())
     planar = with_masks(Learners([layer for pair in PLANAR for _, layer in pair]).graph())

@@ -36,6 +36,7 @@ BIASES = (
     Layer("depthwise", 7, 8, 8, stride=2, activation=RELU),
     Layer("dense", 1, 20, 7),
     Layer("dense", 1, 33, 4, rounding=Rounding.ONCE),
+    Layer("conv", 5, 12, 7, kernel=1, faint=True),
 )
 ALL = (WEIGHTS, BIAS)
 WHOLE = (
@@ -50,6 +51,7 @@ WHOLE = (
     Layer("depthwise", 7, 8, 8, stride=2, activation=RELU, learns=(WEIGHTS,)),
     Layer("dense", 1, 20, 7, learns=ALL),
     Layer("dense", 1, 33, 4, rounding=Rounding.ONCE, learns=ALL),
+    Layer("conv", 5, 12, 7, kernel=1, learns=ALL, faint=True),
 )
 
 
@@ -116,6 +118,9 @@ IN_VECTORS = (
     ("fully_connected8", Layer("dense", 1, 20, 7, activation=RELU)),
     ("fully_connected8", Layer("dense", 1, 16, 12, rounding=Rounding.ONCE, activation=RELU)),
     ("fully_connected8", Layer("conv", 1, 24, 9, kernel=1)),
+)
+"""For Helium: channels in fours and sixteens, and some that are left over."""
+WHOLE_IN_VECTORS = (
     ("learned_conv4", Layer("conv", 6, 16, 8, activation=RELU, learns=ALL)),
     ("learned_conv4", Layer("conv", 5, 32, 10, stride=2, learns=ALL)),
     ("learned_conv4_lean", Layer("conv", 7, 16, 10, stride=2, learns=ALL)),
@@ -125,12 +130,16 @@ IN_VECTORS = (
     ("learned_pointwise4", Layer("conv", 6, 32, 6, kernel=1, stride=2, learns=ALL)),
     ("learned_pointwise4", Layer("conv", 1, 8, 5, kernel=1, learns=ALL)),
 )
-"""For Helium: channels in fours and sixteens, and some that are left over."""
+"""Those whose weights learn, in a model of their own, whose windows no other layer has."""
 
 
 @pytest.mark.parametrize(
     ("target", "pinned"),
-    [(emulated("cortex-m4"), (*PINNED.items(),)), (emulated("cortex-m55"), IN_VECTORS)],
+    [
+        (emulated("cortex-m4"), (*PINNED.items(),)),
+        (emulated("cortex-m55"), IN_VECTORS),
+        (emulated("cortex-m55"), WHOLE_IN_VECTORS),
+    ],
 )
 def test_tuned_kernels_add_learned_biases(target: str, pinned: Sequence[tuple[str, Layer]]) -> None:
     """Weights, code and constants of these are those of layers that do not learn."""

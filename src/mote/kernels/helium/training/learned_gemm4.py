@@ -77,7 +77,7 @@ def _with_weights(view: View, inner: Packed, bits: Value, order: NDArray[np.int6
         name=f"{inner.name}_weights",
         family="",
         params={"kernel": {**inner.params, "gemm": {**gemm, "weights": 0}}, "learned": given},
-        entry=Entry(operands=OPERANDS),
+        entry=Entry(operands=OPERANDS, taps=inner.entry.taps),
         needs=Needs(own + held),
         price=replace(inner.price, opening=opening),
         instances=(*inner.instances, Instance(f"MOTE_LEARNED_GEMM4_{inner.entry.call.name}", (inner.name,))),
