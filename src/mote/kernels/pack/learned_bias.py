@@ -33,6 +33,8 @@ from mote.ops.common import BIAS, WindowOp, learned, learned_bias_bits
 HEADER = "learned_bias"
 WORD, CHANNEL = 1.5, 16.0
 """Cycles, about, of copying a word of the array, and of adding a learned bias."""
+MOST_WORDS = 1 << 16
+"""Words among which biases have places of their own: numbers of 16 bits."""
 BUILT_IN = Refusal("its biases are not apart from its code and weights")
 
 
@@ -51,11 +53,13 @@ def _pack(view: View, kernel: Kernel, **knobs: Knob) -> Packed | Refusal:
     return _with_learned(view, packed, packed.biases)
 
 
-def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed:
+def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed | Refusal:
     """The wrapper around a kernel: it takes the bias as its second operand, behind the rows of the first one."""
     entry, placed = inner.entry, biases.starts is not None
     array = _array(inner.params, biases.path) if biases.starts is None else biases.starts
     words, own = _words(array), aligned(inner.needs.scratch or 0)
+    if biases.owners is not None and max(words, view.output.channels) > MOST_WORDS:
+        return Refusal(f"its biases lie among {words} words, and places of at most {MOST_WORDS} are known")
     scale, places = biases.scale, _places(biases.owners)
     given: Params = {
         "channels": view.output.channels,
