@@ -13,6 +13,8 @@ from mote import MoteError
 from mote.compiler.packer import pack
 from mote.compiler.settings import make_settings
 from mote.emit.image.kernels import ANY
+from mote.emit.image.sources import runtime_files
+from mote.execute.host_runtime import RuntimeStatus
 from mote.execute.interpreter import Interpreter
 from mote.execute.stimuli import stimuli
 from mote.graph.tensor import Array
@@ -205,3 +207,9 @@ def test_what_is_wrong_is_said_in_words(tmp_path: Path) -> None:
     made = pack(DIGITS, replace(make_settings("cortex-m4"), fixed=ANY))
     with pytest.raises(MoteError, match="the stock runtime has no kernel '"):
         Interpreter(made.data)
+
+
+def test_statuses_are_those_of_the_header() -> None:
+    header = runtime_files()["mote_runtime.h"]
+    for status in RuntimeStatus:
+        assert f"MOTE_{status.name} = {status.value}," in header

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cache
 
 from mote.deploy.update.sources import mac_files
@@ -42,6 +43,15 @@ mote_status mote_host_import(mote_interpreter_t *it, const void *record, size_t 
 }
 """
 MEMORIES = 4
+
+
+class RuntimeStatus(IntEnum):
+    """Values of `mote_status` that are told apart here; of others only the text is shown."""
+
+    OK = 0
+    BUSY = 4
+    WAITING = 5
+    BAD_STATE = 7
 
 
 class ArenaNeeds(ctypes.Structure):

@@ -23,6 +23,7 @@ from mote.emit.image.reader import ImageContents, is_image, read
 from mote.emit.image.stock_kernels import stock
 from mote.errors import MoteError, naming
 from mote.execute import host_runtime
+from mote.execute.host_runtime import RuntimeStatus
 from mote.execute.interpreter_training import InterpreterTraining
 from mote.files import read_file
 from mote.frontends import Format, Source
@@ -32,8 +33,6 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 
-OK, BUSY, WAITING = 0, 4, 5
-"""Statuses of `mote_runtime.h` that are not errors."""
 _DTYPES = {number: dtype for dtype, number in format.DTYPES.items()}
 SIGNATURE = "serving_default"
 """The signature of models whose format has none."""
@@ -154,7 +153,7 @@ class Interpreter:
         )
         self._it = ctypes.create_string_buffer(self._c.mote_host_bytes() + 8)
         status = self._c.mote_init(self._it, self._kernels.table, address, self._bytes, memory, problem)
-        if status != OK:
+        if status != RuntimeStatus.OK:
             what, name = (text.decode("utf-8", "replace") for text in (problem.what or b"", problem.name or b""))
             raise MoteError(f"{what} ({name})" if name else what, where=self._where)
         inputs = [self._details(self._c.mote_input_info, i) for i in range(self._c.mote_input_count(self._it))]
@@ -298,7 +297,7 @@ class Interpreter:
         if not self._begun and not self._pushed:
             self._give()
         status = self._c.mote_step(self._it)
-        self._begun = status == BUSY
+        self._begun = status == RuntimeStatus.BUSY
         if not self._begun:
             self._take(status)
         return self._begun
@@ -332,7 +331,7 @@ class Interpreter:
 
     def _take(self, status: int) -> None:
         """Handles the status of an inference."""
-        self.waiting = status == WAITING
+        self.waiting = status == RuntimeStatus.WAITING
         if not self.waiting:
             self._check(status)
             for i, value in enumerate(self._values[len(self._inputs) :]):
@@ -408,7 +407,7 @@ class Interpreter:
         return bool(self._contents.features & format.Feature.STATES)
 
     def _check(self, status: int) -> None:
-        if status != OK:
+        if status != RuntimeStatus.OK:
             raise MoteError(self._c.mote_status_text(status).decode(), where=self._where)
 
 

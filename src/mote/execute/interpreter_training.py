@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike
 from mote.emit.image.format import TrainingRole
 from mote.emit.image.reader import ImageContents
 from mote.errors import MoteError
+from mote.execute.host_runtime import RuntimeStatus
 from mote.graph.tensor import Array
-
-OK, BAD_STATE = 0, 7
-"""Statuses of `mote_runtime.h`."""
 
 
 class InterpreterTraining:
@@ -99,9 +97,9 @@ class InterpreterTraining:
 
     def _check(self, status: int, bad: str = "", remedy: str = "") -> None:
         """Refuse a status: BAD_STATE as what that means here."""
-        if status == BAD_STATE and bad:
+        if status == RuntimeStatus.BAD_STATE and bad:
             raise self._wrong(bad, remedy)
-        if status != OK:
+        if status != RuntimeStatus.OK:
             raise self._wrong(self._c.mote_status_text(status).decode())
 
     def _wrong(self, reason: str, remedy: str = "") -> MoteError:
