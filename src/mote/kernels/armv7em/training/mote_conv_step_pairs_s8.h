@@ -27,15 +27,11 @@ typedef struct {
     int32_t channels; /* of the image that are computed now */
 } mote_conv_step_room_t;
 
-static inline int32_t mote_conv_step_span(const mote_gradient_axis_t *a) {
-    return (a->out - 1) * a->stride + (a->taps - 1) * a->spread + 1;
-}
-
 static inline mote_conv_step_room_t mote_conv_step_room(const mote_conv_step_pairs_s8_t *p) {
     const mote_conv_step_t *const of = &p->of;
     mote_conv_step_room_t r;
-    r.rows = mote_conv_step_span(&of->rows);
-    r.cols = mote_conv_step_span(&of->cols);
+    r.rows = mote_gradient_span(&of->rows);
+    r.cols = mote_gradient_span(&of->cols);
     r.plane = MOTE_PAIR_BYTES / 4 * r.rows * r.cols;
     r.terms = of->rows.taps * of->cols.taps * p->block;
     r.vectors = r.terms + 2 * ((mote_min(of->step.positions, MOTE_CONV_STEP_TERMS) + 3) / 4 * 4);

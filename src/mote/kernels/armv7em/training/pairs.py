@@ -8,8 +8,7 @@ from collections.abc import Callable
 from mote.kernels.armv7em.common import DSP
 from mote.kernels.contract import INT8, SIGNAL, Entry, Kernel, Needs, Packed, Params, Refusal, View
 from mote.kernels.portable.training.integer_gradients import conv_input_gradient
-from mote.kernels.portable.training.integer_steps import weights_step, with_momentum
-from mote.ops.common import Axis
+from mote.kernels.portable.training.integer_steps import span, weights_step, with_momentum
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient
 from mote.ops.training.integer.steps import ConvStep, DepthwiseStep
 
@@ -54,11 +53,6 @@ def _block(channels: int, plane: int, terms: int) -> tuple[int, int]:
     rooms = {block: held + block // 8 * plane for block in BLOCKS if block < channels + 8}
     block = next((block for block, room in rooms.items() if room <= ROOMY), BLOCKS[-1])
     return block, rooms[block]
-
-
-def span(axis: Axis, size: int) -> int:
-    """The rows or columns that all windows together reach over."""
-    return (axis.size(size) - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
 
 
 def _work(terms: Callable[[View], int], result: float) -> Callable[[View], float]:

@@ -26,15 +26,11 @@ typedef struct {
     int32_t channels; /* of the image that are computed now */
 } mote_step_terms_room_t;
 
-static inline int32_t mote_step_terms_span(const mote_gradient_axis_t *a) {
-    return (a->out - 1) * a->stride + (a->taps - 1) * a->spread + 1;
-}
-
 static inline mote_step_terms_room_t mote_step_terms_room(const mote_conv_step_terms_s8_t *p) {
     const mote_conv_step_t *const of = &p->of;
     mote_step_terms_room_t r;
-    r.rows = mote_step_terms_span(&of->rows);
-    r.cols = mote_step_terms_span(&of->cols);
+    r.rows = mote_gradient_span(&of->rows);
+    r.cols = mote_gradient_span(&of->cols);
     r.terms = 4 * of->rows.taps * of->cols.taps * p->block;
     r.image = r.terms + (int32_t)sizeof(mote_vector_term_t) * mote_min(of->step.positions, MOTE_STEP_TERMS);
     r.bytes = r.image + r.rows * r.cols * p->block;

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from mote.kernels.armv7em.training.pairs import span
 from mote.kernels.contract import INT8, SIGNAL, Entry, Kernel, Needs, Packed, Refusal, View
 from mote.kernels.helium.common import HELIUM
 from mote.kernels.portable.training.integer_gradients import conv_input_gradient
-from mote.kernels.portable.training.integer_steps import weights_step, with_momentum
+from mote.kernels.portable.training.integer_steps import span, weights_step, with_momentum
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient
 from mote.ops.training.integer.steps import ConvStep, DepthwiseStep
 

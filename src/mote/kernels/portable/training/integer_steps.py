@@ -70,6 +70,11 @@ def axis_params(axis: Axis, size: int) -> Params:
     return {"in": size, "out": axis.size(size), **window}
 
 
+def span(axis: Axis, size: int) -> int:
+    """The rows or columns that all windows together reach over."""
+    return (axis.size(size) - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
+
+
 WEIGHT_CYCLES = 30
 """Cycles of rounding a step and subtracting it."""
 WORDS = signature(DType.INT32, DType.INT32)

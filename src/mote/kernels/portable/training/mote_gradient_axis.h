@@ -8,6 +8,11 @@ typedef struct {
     int32_t in, out, taps, stride, spread, pad;
 } mote_gradient_axis_t;
 
+/* The rows or columns that all windows reach over, those of padding too. */
+static inline int32_t mote_gradient_span(const mote_gradient_axis_t *a) {
+    return (a->out - 1) * a->stride + (a->taps - 1) * a->spread + 1;
+}
+
 /* The outputs lo..hi-1 whose windows have tap k inside the image. */
 static inline void mote_gradient_inside(const mote_gradient_axis_t *a, int32_t k, int32_t *lo, int32_t *hi) {
     const int32_t first = k * a->spread - a->pad;

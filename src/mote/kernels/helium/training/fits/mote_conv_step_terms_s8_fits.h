@@ -7,7 +7,7 @@
 
 /* Of parameters that fit in all else. */
 static inline int mote_conv_step_terms_fit(const mote_conv_step_terms_s8_t *p, const mote_room_t *room) {
-    const int32_t rows = mote_step_terms_span(&p->of.rows), cols = mote_step_terms_span(&p->of.cols);
+    const int32_t rows = mote_gradient_span(&p->of.rows), cols = mote_gradient_span(&p->of.cols);
     const uint32_t image = mote_much_times(mote_bytes_of(rows, cols, 1), (uint32_t)p->block);
     const uint32_t sums = mote_count(p->of.rows.taps, p->of.cols.taps, p->block, 4);
     return mote_much_plus(image, sums) <= room->scratch && (uint32_t)mote_step_terms_room(p).bytes <= room->scratch;
