@@ -145,6 +145,23 @@ def test_calls_that_are_refused() -> None:
             training.learn(label)
 
 
+def test_a_sample_that_was_refused_is_not_learned_later() -> None:
+    """An input of another shape that the model was not compiled for, and an inference that has begun."""
+    interpreter = mote.Interpreter(DIGITS, train="last")
+    (x,) = interpreter.get_input_details()
+    before = interpreter.save()
+    interpreter.resize_tensor_input(x["index"], (2, 8, 8, 1))
+    with pytest.raises(MoteError, match="was given another shape"):
+        interpreter.training.learn(3)
+    interpreter.resize_tensor_input(x["index"], x["shape"])
+    assert interpreter.save() == before
+    interpreter.step()
+    with pytest.raises(MoteError, match="more to do"):
+        interpreter.training.learn(3)
+    interpreter.invoke()
+    assert interpreter.save() == before
+
+
 def test_the_docs_example_learns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """More faded pictures are right after it: about as many as `mote.evaluate` counts, which rounds ties otherwise."""
     monkeypatch.chdir(ROOT)

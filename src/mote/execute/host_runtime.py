@@ -127,6 +127,7 @@ _FUNCTIONS = {
     "mote_train_begin": (_STATUS, _P, ctypes.c_float),
     "mote_set_labels": (_STATUS, _P, _P, _SIZE),
     "mote_set_target": (_STATUS, _P, _P, _SIZE),
+    "mote_forget_roles": (None, _P, ctypes.c_uint32),
     "mote_train_end": (_STATUS, _P),
     "mote_loss": (ctypes.c_float, _P),
     "mote_learned_samples": (ctypes.c_int32, _P),
@@ -134,7 +135,7 @@ _FUNCTIONS = {
     "mote_host_export": (_STATUS, *_RECORD_AND_KEY),
     "mote_host_import": (_STATUS, *_RECORD_AND_KEY),
 }
-"""Return and argument types of the functions in `mote_runtime.h`, `mote_train.h` and `_SHIM`."""
+"""Return and argument types of the functions in `mote_runtime.h`, `mote_train.h`, `mote_interpreter.h` and `_SHIM`."""
 
 
 @cache

@@ -39,12 +39,17 @@ class InterpreterTraining:
     def learn(self, right: ArrayLike) -> None:
         """Learn the sample that is in the inputs: an inference, whose outputs are those before it was learned, and a
         step. `right` is its class, or the classes of positions, -1 where one is not known; of a model with targets it
-        is what the first output should be, quantized where the model learns in int8."""
+        is what the first output should be, quantized where the model learns in int8. Where the inference fails, later
+        ones do not learn the sample."""
         targets = TrainingRole.TARGET in self._states
         told = self._target(np.asarray(right)) if targets else self._labels(np.asarray(right))
         tell, count = (self._c.mote_set_target, told.nbytes) if targets else (self._c.mote_set_labels, told.size)
         self._check(tell(self._it, told.ctypes.data, count))
-        self._invoke()
+        try:
+            self._invoke()
+        except BaseException:
+            self._c.mote_forget_roles(self._it, 1 << TrainingRole.LABEL)
+            raise
 
     def end(self) -> None:
         """End a session, and refuse what was learned where that is not finite; it changes nothing."""
