@@ -147,13 +147,19 @@ def reading(source: Source) -> Iterator[CompilerInput]:
 
 
 def _compile(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
-    """Emits, and builds the code where a budget includes it; replans where code in RAM exceeds the budget."""
+    """Emits, and builds the code where a budget includes it."""
     settings = settled(subject.graph, settings, partial(_planned_alone, subject, say), say)
-    compiled = within_ram(subject.graph, settings, lambda tried: emitted(subject, tried, say), say)
+    return within_ram(subject.graph, settings, partial(_emitted_with_code, subject, say), say)
+
+
+def _emitted_with_code(subject: CompilerInput, say: Say, settings: Settings) -> Compiled:
+    """Emits, and replans where the code that was built exceeds the budget of RAM or of flash."""
+    again = partial(emitted, subject, say=say)
+    compiled = again(settings)
     if settings.place_code == "ram":
-        compiled = beside_code(compiled, lambda changed: emitted(subject, changed, say))
+        compiled = beside_code(compiled, again)
     if settings.flash is not None:
-        compiled = within_flash(compiled, lambda changed: emitted(subject, changed, say))
+        compiled = within_flash(compiled, again)
     return compiled
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mote import frontends
+from mote.compiler.code_size import CodeSize
 from mote.compiler.line import compile_graph, planned
 from mote.compiler.settings import make_settings
 from mote.errors import RamError
@@ -36,6 +37,13 @@ def test_nothing_is_computed_again_without_need() -> None:
     usual = planned(MODEL, make_settings("cortex-m4", train=TRAIN))
     compiled = compile_graph(MODEL, make_settings("cortex-m4", train=TRAIN, ram=usual.ram))
     assert compiled.settings.train == TRAIN
+
+
+def test_code_in_ram_leaves_less_for_activations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How much less is known once it is built."""
+    monkeypatch.setattr("mote.compiler.code_size.code_size", lambda _: CodeSize(0, ram=8000))
+    compiled = compile_graph(MODEL, make_settings("rp2040", train=TRAIN, place_code="ram", ram=24000))
+    assert compiled.settings.train == f"{TRAIN},recompute=1" and compiled.plan.ram + 8000 <= 24000
 
 
 def test_a_number_that_is_stated_is_kept() -> None:
