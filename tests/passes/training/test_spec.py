@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mote.errors import MoteError
-from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed
+from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed, stated
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,7 @@ from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed
             ChosenLayers(items=("last",), momentum=0.9, loss="mean_squared_error"),
         ),
         ("4:recompute=3", ChosenLayers(items=("4",), recompute=3)),
+        ("4:recompute=0", ChosenLayers(items=("4",), recompute=0)),
         ("auto:RAM=64K,CYCLES=2000000,rate=2", Auto(ram=65536, cycles=2000000, rate=2.0)),
         ("auto:flash=12K", Auto(flash=12288)),
         (
@@ -35,6 +36,12 @@ from mote.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed
 )
 def test_texts_are_parsed(text: str, spec: Spec) -> None:
     assert parsed(text) == spec
+
+
+@pytest.mark.parametrize("text", ["last", "biases,7:rate=0.5,seed=3", "4:recompute=0", "4:accumulate=4,recompute=3"])
+def test_what_is_parsed_can_be_stated(text: str) -> None:
+    spec = parsed(text)
+    assert isinstance(spec, ChosenLayers) and stated(spec.items, spec) == text
 
 
 @pytest.mark.parametrize(
@@ -54,7 +61,7 @@ def test_texts_are_parsed(text: str, spec: Spec) -> None:
         ("last:decay=-0.1", "decay is '-0.1'"),
         ("last:momentum=1", "momentum is '1'"),
         ("last:accumulate=0", "accumulate is '0'"),
-        ("last:recompute=0", "recompute is '0'"),
+        ("last:recompute=-1", "recompute is '-1'"),
         ("last:seed=-1", "seed is '-1'"),
         ("last:optimizer=adagrad", "no optimizer 'adagrad'"),
         ("last:loss=hinge", "no loss 'hinge'"),

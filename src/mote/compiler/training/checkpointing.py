@@ -39,7 +39,7 @@ def _recomputing(graph: Graph, settings: Settings, missed: RamError) -> Iterator
     """The settings with one more activation computed again each time, from the first time on that this can save what
     is missing: a plan saves no more than their bytes."""
     spec = parsed(settings.train) if settings.train else None
-    if not isinstance(spec, ChosenLayers) or spec.recompute:
+    if not isinstance(spec, ChosenLayers) or spec.recompute is not None:
         return
     sizes = [t.nbytes for t in recomputable(with_training(graph, settings.train, settings.train_data))]
     if sum(sizes) < missed.missing:

@@ -50,8 +50,9 @@ class StepSettings:
     """The name of the loss; empty: cross entropy for classes, else the mean squared error."""
     seed: int = 0
     """The seed of stochastic rounding."""
-    recompute: int = 0
-    """How many of the activations that gradients read are computed again instead of kept: the largest ones."""
+    recompute: int | None = None
+    """How many of the activations that gradients read are computed again instead of kept: the largest ones. None: not
+    stated, as few as a budget of RAM needs."""
 
     @property
     def learning_rate(self) -> float:
@@ -166,7 +167,7 @@ def _value(key: str, text: str) -> int | float | str:
     if key in ("ram", "flash"):
         return _size(key, text)
     if key in _MOST:
-        return _whole(key, text, least=key != "seed", most=_MOST[key])
+        return _whole(key, text, least=key not in ("seed", "recompute"), most=_MOST[key])
     return text if key == "features" else _real(key, text)
 
 
