@@ -81,6 +81,19 @@ def test_layers_that_gradients_do_not_come_to_are_left_out() -> None:
     assert [op.kind for op in reached(graph, "softmax_cross_entropy")] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
 
 
+def test_layers_behind_a_gate_learn() -> None:
+    """Gradients do not come through what a gate repeats."""
+    net = Net(5)
+    x = net.conv(net.input(1, 6, 6, 3), 4)
+    pooled = net.op("MEAN", [x, net.ints(1, 2)], (1, 1, 1, 4), keep_dims=True)
+    gate = net.op("LOGISTIC", [net.conv(pooled, 4, 1)], quant=(1 / 256, -128))
+    x = net.conv(net.op("MUL", [x, gate], net.shapes[x]), 4)
+    graph = tflite.parse(net.finish(net.fully_connected(net.mean(x), CLASSES)), "network")
+    assert [op.kind for op in reached(graph, "softmax_cross_entropy")] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
+    chosen, _, _ = plans(graph, "auto:RAM=1K")
+    assert chosen.train == "5[weights],5[bias],7[weights],7[bias]"
+
+
 def test_gradients_of_int8_layers_come_through_a_softmax_of_floats() -> None:
     net = Net(5)
     logits = net.fully_connected(net.mean(net.conv(net.input(1, 6, 6, 3), 4)), CLASSES)

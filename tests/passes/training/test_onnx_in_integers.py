@@ -3,6 +3,7 @@ machine learns the same bits."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from mote import frontends
 from mote.graph import Graph
 from mote.graph.types import Rounding
+from mote.ops.elementwise.arithmetic import Mul
+from mote.ops.onnxruntime_rounding import EvenMul
 from mote.passes.training.backward import Loss
 from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.passes.training.labelled import labelled, told
@@ -46,6 +49,16 @@ INVERTED = Task(lambda: model_of(inverted), Loss.SOFTMAX_CROSS_ENTROPY, samples,
 @pytest.mark.parametrize("task", [SEPARABLE, INVERTED])
 def test_gradients_are_those_of_float32(task: Task, first: int) -> None:
     integers.test_gradients_are_those_of_float32(task, first)
+
+
+def gated() -> Graph:
+    """Products that are rounded to even."""
+    graph = integers.curves()
+    return graph.with_ops(EvenMul.like(op) if isinstance(op, Mul) else op for op in graph.ops)
+
+
+def test_gradients_of_products_are_those_of_float32() -> None:
+    integers.test_gradients_are_those_of_float32(replace(integers.CURVED, model=gated), 1)
 
 
 @pytest.mark.parametrize(

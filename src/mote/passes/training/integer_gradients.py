@@ -22,13 +22,13 @@ from mote.graph.tensor import Array, Quantization
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import BIAS, WEIGHTS, Axis, int8_range
 from mote.ops.elementwise.activations import LookupTable, Relu, Relu0To1, Relu6, ReluN1To1, Unary
-from mote.ops.elementwise.arithmetic import INT8, Add, Mul
+from mote.ops.elementwise.arithmetic import INT8, Add, Arithmetic, Mul
 from mote.ops.elementwise.quantize import dequantized
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pad, Transpose
 from mote.ops.moves.reshape import Reshape
 from mote.ops.moves.strided import BroadcastTo, DepthToSpace
-from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean
+from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul
 from mote.ops.reductions.mean import Mean
 from mote.ops.training.integer.input_gradients import IntegerConvInputGradient, IntegerDepthwiseInputGradient
 from mote.ops.training.integer.losses import LARGEST
@@ -234,8 +234,13 @@ def addition(t: IntegerTape, op: Add, gradient: int, wanted: Wanted) -> Gradient
 
 
 def _check_shapes(t: IntegerTape, op: Op, wanted: Wanted) -> None:
-    if any(t.shape(op.inputs[p]) != t.shape(op.outputs[0]) for p in wanted):
+    if any(is_repeated(t.tensors, op, p) for p in wanted):
         raise MoteError("there is no int8 gradient of operands that are repeated", where=op.where, remedy=REMEDY)
+
+
+def is_repeated(tensors: Mapping[int, Tensor], op: Op, operand: int) -> bool:
+    """Whether an element of an operand of a sum or a product is read for several elements of the output."""
+    return isinstance(op, Arithmetic) and tensors[op.inputs[operand]].shape != tensors[op.outputs[0]].shape
 
 
 def mean(t: IntegerTape, op: Mean | EvenMean, gradient: int, wanted: Wanted) -> Gradients:
@@ -291,7 +296,7 @@ def curve(t: IntegerTape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
     return {0: t.one(Mul, [gradient, factors], INPUT, quant=t.quant_of(x.id))}
 
 
-def multiplication(t: IntegerTape, op: Mul, gradient: int, wanted: Wanted) -> Gradients:
+def multiplication(t: IntegerTape, op: Mul | EvenMul, gradient: int, wanted: Wanted) -> Gradients:
     """The gradient times the other operand."""
     _check_shapes(t, op, wanted)
     return {p: t.one(Mul, [gradient, op.inputs[1 - p]], INPUT, quant=t.quant_of(op.inputs[p])) for p in sorted(wanted)}
@@ -309,6 +314,7 @@ RULES: Rules = {
     EvenMean: mean,
     MaxPool: max_pool,
     Mul: multiplication,
+    EvenMul: multiplication,
     Relu: clamp,
     Relu6: clamp,
     Relu0To1: clamp,

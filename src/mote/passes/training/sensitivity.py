@@ -15,6 +15,7 @@ from mote.passes.training.choice import LAYERS, constants, in_integers, on_the_w
 from mote.passes.training.gradient_ranges import float_gradients
 from mote.passes.training.gradients import RULES
 from mote.passes.training.integer_gradients import RULES as INTEGER_RULES
+from mote.passes.training.integer_gradients import is_repeated
 from mote.passes.training.integer_losses import integer_loss
 from mote.passes.training.samples import Samples
 
@@ -35,10 +36,15 @@ def reached(graph: Graph, loss: str) -> list[Op]:
     rules, takes = (INTEGER_RULES, DType.INT8) if integers else (RULES, DType.FLOAT32)
     behind: list[Op] = []
     for op in reversed(graph.ops[: graph.places[id(graph.producers[judged])] + 1]):
-        if type(op) not in rules or op.output(graph).dtype != takes:
+        if type(op) not in rules or op.output(graph).dtype != takes or (integers and _repeats(graph, op)):
             break
         behind.append(op)
     return behind[::-1]
+
+
+def _repeats(graph: Graph, op: Op) -> bool:
+    """Whether an operator repeats an activation, which has no gradient in integers."""
+    return any(graph.tensors[i].data is None and is_repeated(graph.tensors, op, p) for p, i in enumerate(op.inputs))
 
 
 def gains(graph: Graph, learned: Collection[int], loss: str, samples: Samples) -> Mapping[int, Gains]:
