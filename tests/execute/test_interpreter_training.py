@@ -80,6 +80,25 @@ def test_records_hold_what_was_learned() -> None:
     assert learned(interpreter, SAMPLES[:1])[0].tobytes() == after[0].tobytes()
 
 
+def test_keys_and_records_are_all_that_holds_bytes() -> None:
+    training = Interpreter(DIGITS, train="last").training
+    record = training.export_weights(KEY)
+    for kind in (bytearray, memoryview, lambda given: np.frombuffer(given, np.uint8)):
+        assert training.export_weights(kind(KEY)) == record
+        training.import_weights(kind(record), kind(KEY))
+    text = KEY.decode()
+    for refused, reason in (
+        (lambda: training.export_weights(text), "the key is str"),
+        (lambda: training.export_weights(None), "the key is None"),
+        (lambda: training.import_weights(record, text), "the key is str"),
+        (lambda: training.import_weights(record.hex(), KEY), "the record is str"),
+        (lambda: training.import_weights(list(record), KEY), "the record is list"),
+    ):
+        with pytest.raises(MoteError, match=reason) as caught:
+            refused()
+        assert "bytes" in caught.value.remedy
+
+
 def test_learners_count_samples() -> None:
     interpreter = Interpreter(DIGITS, train="prototype:classes=4")
     assert interpreter.training.loss is None
@@ -137,12 +156,17 @@ def test_calls_that_are_refused() -> None:
         assert Interpreter(DIGITS).training
     assert "--train" in caught.value.remedy
     training = mote.Interpreter(DIGITS, train="last").training
-    for rate in (0.0, float("nan")):
-        with pytest.raises(MoteError, match="is not above 0"):
+    for rate in (0.0, float("nan"), 1e300, 10**400, "x", None, [0.1]):
+        with pytest.raises(MoteError, match="is no number above 0, or too large") as caught:
             training.begin(rate)
-    for label, reason in ((10, "label 10 is no class"), (-1, "label -1"), (0.5, "float64"), ([1, 2], "one class")):
-        with pytest.raises(MoteError, match=reason):
+        assert "0.01" in caught.value.remedy
+    for label, reason in (
+        *((10, "label 10 is no class"), (-1, "label -1"), (0.5, "float64"), ([1, 2], "one class")),
+        *((None, "object"), ("3", "<U1"), (2**70, "object"), ([[1], [2, 3]], "NumPy makes no array")),
+    ):
+        with pytest.raises(MoteError, match=reason) as caught:
             training.learn(label)
+        assert caught.value.remedy
 
 
 def test_a_sample_that_was_refused_is_not_learned_later() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,8 @@ from mote.emit.image.reader import ImageContents
 from mote.errors import MoteError
 from mote.execute.host_runtime import RuntimeStatus
 from mote.graph.tensor import Array
+
+BytesLike: TypeAlias = bytes | bytearray | memoryview
 
 
 class InterpreterTraining:
@@ -34,15 +36,26 @@ class InterpreterTraining:
     def begin(self, rate: float) -> None:
         """Begin a session with a learning rate, which models without one ignore: what the optimizer remembers is
         forgotten, what was learned stays."""
-        self._check(self._c.mote_train_begin(self._it, rate), f"the learning rate {rate} is not above 0, or too large")
+        wrong = f"the learning rate {rate} is no number above 0, or too large"
+        remedy = "give a number such as 0.01"
+        try:
+            status = self._c.mote_train_begin(self._it, ctypes.c_float(rate))
+        except (TypeError, ValueError, OverflowError):
+            raise self._wrong(wrong, remedy) from None
+        self._check(status, wrong, remedy)
 
     def learn(self, right: ArrayLike) -> None:
         """Learn the sample that is in the inputs: an inference, whose outputs are those before it was learned, and a
         step. `right` is its class, or the classes of positions, -1 where one is not known; of a model with targets it
         is what the first output should be, quantized where the model learns in int8. Where the inference fails, later
         ones do not learn the sample."""
+        try:
+            given = np.asarray(right)
+        except (TypeError, ValueError, RuntimeError) as error:
+            remedy = "give an array, or lists whose rows have one length"
+            raise self._wrong(f"NumPy makes no array of what is right: {error}", remedy) from None
         targets = TrainingRole.TARGET in self._states
-        told = self._target(np.asarray(right)) if targets else self._labels(np.asarray(right))
+        told = self._target(given) if targets else self._labels(given)
         tell, count = (self._c.mote_set_target, told.nbytes) if targets else (self._c.mote_set_labels, told.size)
         self._check(tell(self._it, told.ctypes.data, count))
         try:
@@ -67,17 +80,25 @@ class InterpreterTraining:
         models that do not count them."""
         return int(self._c.mote_learned_samples(self._it)) if TrainingRole.COUNT in self._states else None
 
-    def export_weights(self, key: bytes) -> bytes:
+    def export_weights(self, key: BytesLike) -> bytes:
         """The record of what was learned, as devices save it, with a MAC by this key of the device."""
+        key = self._raw(key, "key")
         record = ctypes.create_string_buffer(self._c.mote_weights_bytes(self._it))
         status = self._c.mote_host_export(self._it, record, len(record), key, len(key))
         self._check(status, "what was learned is infinite or no number, which is not saved")
         return record.raw
 
-    def import_weights(self, record: bytes, key: bytes) -> None:
+    def import_weights(self, record: BytesLike, key: BytesLike) -> None:
         """Take what was learned from a record of the same image and key."""
+        record, key = self._raw(record, "record"), self._raw(key, "key")
         status = self._c.mote_host_import(self._it, record, len(record), key, len(key))
         self._check(status, "the record is damaged, of another image, or was made with another key")
+
+    def _raw(self, given: BytesLike, name: str) -> bytes:
+        try:
+            return bytes(memoryview(given))
+        except (TypeError, ValueError, BufferError):
+            raise self._wrong(f"the {name} is {type(given).__name__}, no bytes", "give bytes or a bytearray") from None
 
     def _labels(self, given: Array) -> Array:
         label = self._states[TrainingRole.LABEL]
