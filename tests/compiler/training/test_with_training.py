@@ -41,6 +41,14 @@ def test_targets_are_as_the_code_has_the_output(quantized: bool) -> None:
     np.testing.assert_array_equal(made.labels, codes if quantized else wanted)
 
 
+def test_labels_that_are_no_classes() -> None:
+    """Also numbers of which 32 bits would be a class."""
+    given = dataset((PICTURES, np.array([2**32, 0, 1])), labelled=True)
+    with pytest.raises(MoteError) as error:
+        samples(images(False), parsed("last:loss=softmax_cross_entropy"), given)
+    assert "label 4294967296 is no class" in error.value.reason and error.value.remedy
+
+
 def test_labels_that_are_no_targets() -> None:
     given = dataset((PICTURES, np.zeros((3, 7), np.float32)), labelled=True)
     with pytest.raises(MoteError) as error:

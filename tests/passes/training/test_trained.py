@@ -108,6 +108,8 @@ def test_learners_are_another_builders() -> None:
         (network(), "last:optimizer=adam,momentum=0.9", "moments of its own"),
         (network("int8"), "last:optimizer=adam", "optimizer=adam"),
         (network("int8"), "last:decay=0.1", "decay=0.1"),
+        (network("int8"), "last:momentum=0.999999", "steps of 1/65536"),
+        (network("int8"), "last:momentum=0.000001", "steps of 1/65536"),
         (network("int8", outputs=1), "last:loss=softmax_cross_entropy", "no logits"),
         (network("int8"), "0", "samples"),
         (network(), "prototype", "float32"),

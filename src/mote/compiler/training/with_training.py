@@ -53,7 +53,11 @@ def _classes(data: Dataset, labels: Array) -> list[Array]:
     if labels.ndim != 1 or labels.dtype.kind not in "iub":
         remedy = "give a whole number for each sample, or loss=mean_squared_error"
         raise MoteError("its labels are no classes", where=data.where, remedy=remedy)
-    return list(labels.astype(np.int32).reshape(-1, 1))
+    classes = labels.astype(np.int32)
+    if np.any(wrong := classes != labels):
+        reason = f"label {labels[wrong][0]} is no class"
+        raise MoteError(reason, where=data.where, remedy="give the number of a class for each sample, from 0 up")
+    return list(classes.reshape(-1, 1))
 
 
 def _targets(graph: Graph, data: Dataset, labels: Array) -> list[Array]:

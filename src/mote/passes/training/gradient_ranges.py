@@ -78,8 +78,9 @@ def bias_quantization(graph: Graph, bias: int) -> Quantization:
 def _check_label(label: Array, graph: Graph, integer: IntegerLoss | None) -> None:
     """Refuse classes that the model does not have."""
     classes = graph.tensors[graph.outputs[0]].channels if integer is None else integer.tensor.size
-    if label.dtype == np.int32 and not 0 <= label.max() < classes:
-        reason = f"label {label.max()} is none of the model's {classes} classes"
+    low, high = label.min(), label.max()
+    if label.dtype == np.int32 and not (low >= -1 and 0 <= high < classes):
+        reason = f"label {low if low < -1 else high} is none of the model's {classes} classes"
         raise MoteError(reason, where="option train_data", remedy=f"give labels from 0 to {classes - 1}")
 
 
