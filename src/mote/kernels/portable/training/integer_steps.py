@@ -38,7 +38,7 @@ def with_momentum(view: View, name: str, suffix: str, params: Params, scratch: i
     entry, needs = Entry(operands=tuple(range(1, len(op.inputs)))), Needs(scratch)
     if not op.has_update:
         return Packed(f"{name}_step_{suffix}", params, entry, needs)
-    momentum: Params = {"size": view.output.size, **asdict(op.moves)}
+    momentum: Params = {"size": view.output.size, **asdict(op.update_rule)}
     return Packed(f"{name}_momentum_{suffix}", {"of": params, "momentum": momentum}, entry, needs)
 
 

@@ -55,7 +55,7 @@ class IntegerStep(Op):
         return {0: 0, 1: len(self.inputs) - 1} if self.has_update else {0: 0}
 
     @property
-    def moves(self) -> Momentum:
+    def update_rule(self) -> Momentum:
         """How the update changes the state."""
         kept = round(self.momentum * (1 << KEPT_BITS))
         return Momentum(self.every, kept, self.update_bits, ~self.seed & MOST_SEED)
@@ -90,8 +90,8 @@ class IntegerStep(Op):
         raise NotImplementedError
 
     def factors(self, g: Graph) -> tuple[Ints, Ints]:
-        """Those of what a sample's step is added to, as mantissas and shifts: an update is finer than the state, and
-        has the mean of several steps."""
+        """The factors from a channel's sum to steps of the state, or of its update, which is finer and has the mean of
+        several samples: mantissas and shifts."""
         real = self.real(g) * (2.0**self.update_bits / self.every if self.has_update else 1.0)
         return quantize_multipliers(np.broadcast_to(real, (self.channels(g),)))
 
@@ -112,7 +112,7 @@ class IntegerStep(Op):
             state, update = self.input(g), self.input(g, len(self.inputs) - 1)
             if (update.dtype, update.shape) != (state.dtype, state.shape):
                 return f"an update of {update.dtype} {update.shape} is not that of {state.dtype} {state.shape}"
-            if not 0 <= self.moves.kept < 1 << KEPT_BITS:
+            if not 0 <= self.update_rule.kept < 1 << KEPT_BITS:
                 return f"momentum {self.momentum:g} is not supported (below 1)"
         return None
 
@@ -124,7 +124,7 @@ class IntegerStep(Op):
         update = values[-1]
         assert update is not None
         whole = state.astype(np.int64), self._stepped(g, values, update).astype(np.int64)
-        return [x.astype(state.dtype) for x in self.moves.added(*whole, int(number[0]), self.limit)]
+        return [x.astype(state.dtype) for x in self.update_rule.added(*whole, int(number[0]), self.limit)]
 
     def _stepped(self, g: Graph, values: Sequence[Array | None], state: Array) -> Array:
         """The state, or its update, after the step of a sample."""
