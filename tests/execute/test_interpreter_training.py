@@ -136,16 +136,21 @@ def test_positions_with_labels_of_their_own() -> None:
 
 
 def test_targets_are_as_the_first_output() -> None:
+    """The second output shows what was learned of the first target."""
     model = REGRESSION.model()
     given = REGRESSION.samples(model, 2)
     every = {i for op in model.ops for i in op.inputs[1:]}
-    graph = integer_training_graph(model, every, REGRESSION.loss, IntegerSgd(0.02), given)
-    interpreter = trained(graph)
-    (x,), target = interpreter.get_input_details(), given.labels[0].reshape(graph.tensors[graph.outputs[0]].shape)
-    interpreter.set_tensor(x["index"], given.inputs[0][model.inputs[0]])
-    interpreter.training.learn(target)
-    known = graph.evaluate({**given.inputs[0], **told(graph, given.labels[0])})
-    np.testing.assert_array_equal(interpreter.get_tensor(1), known[graph.outputs[0]])
+    graph = integer_training_graph(model, every, REGRESSION.loss, IntegerSgd(0.5), given)
+    interpreter, states = trained(graph), dict[int, Array]()
+    (x,), shape = interpreter.get_input_details(), graph.tensors[graph.outputs[0]].shape
+    for values, right in zip(given.inputs, given.labels, strict=True):
+        interpreter.set_tensor(x["index"], values[model.inputs[0]])
+        interpreter.training.learn(right.reshape(shape))
+        known = graph.evaluate({**states, **values, **told(graph, right)})
+        states = graph.carried(known)
+        np.testing.assert_array_equal(interpreter.get_tensor(1), known[graph.outputs[0]])
+    assert (interpreter.get_tensor(1) != graph.evaluate(values)[graph.outputs[0]]).any()
+    target = right.reshape(shape)
     for wrong in (3, target.astype(np.float32), target[..., :-1]):
         with pytest.raises(MoteError, match=r"the target is .*, the model learns from int8"):
             interpreter.training.learn(wrong)
