@@ -74,8 +74,9 @@ def test_records_hold_what_was_learned() -> None:
     interpreter.reset_all_variables()
     assert learned(interpreter, SAMPLES[:1])[0].tobytes() == before[0].tobytes()
     for refuses, given, key in ((interpreter, record, OTHER), (interpreter, record[:-1], KEY), (other, record, KEY)):
-        with pytest.raises(MoteError, match="damaged, of another image, or was made with another key"):
+        with pytest.raises(MoteError, match="damaged, of another image, or was made with another key") as caught:
             refuses.training.import_weights(given, key)
+        assert "export_weights" in caught.value.remedy
     interpreter.training.import_weights(record, KEY)
     assert learned(interpreter, SAMPLES[:1])[0].tobytes() == after[0].tobytes()
 
@@ -124,15 +125,21 @@ def test_positions_with_labels_of_their_own() -> None:
     loss = training.loss
     training.learn(right)
     assert loss is not None and 0 < (training.loss or 0) < loss
-    for wrong, reason in ((1, "the classes of 3 positions"), ([0, 9, -1], "label 9"), ([-1, -1, -1], "label -1")):
-        with pytest.raises(MoteError, match=reason):
+    for wrong, reason in (
+        (1, "the classes of 3 positions"),
+        ([0, 9, -1], "label 9"),
+        ([-1, -1, -1], "no position has a class"),
+    ):
+        with pytest.raises(MoteError, match=reason) as caught:
             training.learn(wrong)
+        assert caught.value.remedy
     training.begin(1e30)
     for _ in range(3):
         training.learn(right)
     for refused in (training.end, lambda: training.export_weights(KEY)):
-        with pytest.raises(MoteError, match="infinite or no number"):
+        with pytest.raises(MoteError, match="infinite or no number") as caught:
             refused()
+        assert "a lower learning rate" in caught.value.remedy
 
 
 def test_targets_are_as_the_first_output() -> None:
@@ -151,9 +158,29 @@ def test_targets_are_as_the_first_output() -> None:
         np.testing.assert_array_equal(interpreter.get_tensor(1), known[graph.outputs[0]])
     assert (interpreter.get_tensor(1) != graph.evaluate(values)[graph.outputs[0]]).any()
     target = right.reshape(shape)
-    for wrong in (3, target.astype(np.float32), target[..., :-1]):
-        with pytest.raises(MoteError, match=r"the target is .*, the model learns from int8"):
+    for wrong in (3, target.astype(np.float32), target.astype(np.int64), target[..., :-1]):
+        with pytest.raises(MoteError, match=r"the target is .*, the model learns from int8") as caught:
             interpreter.training.learn(wrong)
+        assert "quantized" in caught.value.remedy
+
+
+def test_targets_of_floats() -> None:
+    """Lists of floats, which are float64, are learned as the same numbers in float32."""
+    model = network()
+    graph = training_graph(model, constants(model), Loss.MEAN_SQUARED_ERROR, Sgd(learning_rate=0.02))
+    interpreter, ((x, right),) = trained(graph), cases(model, False, 1)
+    for details, t in zip(interpreter.get_input_details(), model.inputs, strict=True):
+        interpreter.set_tensor(details["index"], x[t])
+    learned_of = []
+    for target in (right, right.astype(np.float64), right.tolist()):
+        interpreter.reset_all_variables()
+        interpreter.training.learn(target)
+        learned_of.append(interpreter.save())
+    assert learned_of == [learned_of[0]] * 3
+    for wrong in (3.0, right.astype(np.int32), right[0]):
+        with pytest.raises(MoteError, match=r"the target is .*, the model learns from float32") as caught:
+            interpreter.training.learn(wrong)
+        assert "in floats" in caught.value.remedy
 
 
 def test_calls_that_are_refused() -> None:
@@ -185,8 +212,9 @@ def test_a_sample_that_was_refused_is_not_learned_later() -> None:
     interpreter.resize_tensor_input(x["index"], x["shape"])
     assert interpreter.save() == before
     interpreter.step()
-    with pytest.raises(MoteError, match="more to do"):
+    with pytest.raises(MoteError, match="an inference has begun") as caught:
         interpreter.training.learn(3)
+    assert "step()" in caught.value.remedy
     interpreter.invoke()
     assert interpreter.save() == before
 

@@ -17,6 +17,9 @@ from mote.graph.tensor import Array
 
 BytesLike: TypeAlias = bytes | bytearray | memoryview
 
+LOWER = "take what was learned before, by import_weights or reset_all_variables, and a lower learning rate"
+"""The remedy where something that was learned is not finite."""
+
 
 class InterpreterTraining:
     """Sessions of training of a model that an interpreter runs: integers learn the bits that devices learn."""
@@ -66,8 +69,7 @@ class InterpreterTraining:
 
     def end(self) -> None:
         """End a session, and refuse what was learned where that is not finite; it changes nothing."""
-        remedy = "take what was learned before, by import_weights or reset_all_variables, and a lower learning rate"
-        self._check(self._c.mote_train_end(self._it), "what was learned is infinite or no number", remedy)
+        self._check(self._c.mote_train_end(self._it), "what was learned is infinite or no number", LOWER)
 
     @property
     def loss(self) -> float | None:
@@ -85,14 +87,15 @@ class InterpreterTraining:
         key = self._raw(key, "key")
         record = ctypes.create_string_buffer(self._c.mote_weights_bytes(self._it))
         status = self._c.mote_host_export(self._it, record, len(record), key, len(key))
-        self._check(status, "what was learned is infinite or no number, which is not saved")
+        self._check(status, "what was learned is infinite or no number, which is not saved", LOWER)
         return record.raw
 
     def import_weights(self, record: BytesLike, key: BytesLike) -> None:
         """Take what was learned from a record of the same image and key."""
         record, key = self._raw(record, "record"), self._raw(key, "key")
         status = self._c.mote_host_import(self._it, record, len(record), key, len(key))
-        self._check(status, "the record is damaged, of another image, or was made with another key")
+        wrong = "the record is damaged, of another image, or was made with another key"
+        self._check(status, wrong, "give a record that export_weights made of this image with this key")
 
     def _raw(self, given: BytesLike, name: str) -> bytes:
         try:
@@ -105,30 +108,38 @@ class InterpreterTraining:
         count, most = label["bytes"] // 4, label["high"]
         if given.dtype.kind not in "iu" or given.size != count:
             wanted = "one class" if count == 1 else f"the classes of {count} positions"
-            raise self._wrong(f"the label is {_shown(given)}, the model learns from {wanted}", "give whole numbers")
-        least = -1 if count > 1 and given.max() >= 0 else 0
-        wrong = given[(given < least) | (given > most)]
+            remedy = "give a whole number" if count == 1 else f"give {count} whole numbers"
+            raise self._wrong(f"the label is {_shown(given)}, the model learns from {wanted}", remedy)
+        remedy = f"give numbers from 0 to {most}" + (", and -1 where a class is not known" if count > 1 else "")
+        wrong = given[(given < (-1 if count > 1 else 0)) | (given > most)]
         if wrong.size:
-            remedy = f"give numbers from 0 to {most}" + (", and -1 where a class is not known" if count > 1 else "")
             raise self._wrong(f"label {wrong.flat[0]} is no class", remedy)
+        if given.max() < 0:
+            raise self._wrong("no position has a class", f"give that of one or more, from 0 to {most}")
         return np.ascontiguousarray(given, np.int32)
 
     def _target(self, given: Array) -> Array:
         size = int(np.prod(self._shape))
-        wanted = np.dtype(np.float32 if self._states[TrainingRole.TARGET]["bytes"] == 4 * size else np.int8)
-        if given.dtype != wanted or given.shape != self._shape:
+        real = self._states[TrainingRole.TARGET]["bytes"] == 4 * size
+        wanted = np.dtype(np.float32 if real else np.int8)
+        fits = given.dtype.kind == "f" if real else given.dtype == wanted
+        if not fits or given.shape != self._shape:
             shape = "x".join(map(str, self._shape))
-            raise self._wrong(f"the target is {_shown(given)}, the model learns from {wanted} {shape}")
-        return np.ascontiguousarray(given)
+            form = "floats" if real else "int8, quantized as the model's int8 output is"
+            remedy = f"give the first output as it should be, in its shape and in {form}"
+            raise self._wrong(f"the target is {_shown(given)}, the model learns from {wanted} {shape}", remedy)
+        return np.ascontiguousarray(given, wanted)
 
     def _check(self, status: int, bad: str = "", remedy: str = "") -> None:
         """Refuse a status: BAD_STATE as what that means here."""
         if status == RuntimeStatus.BAD_STATE and bad:
             raise self._wrong(bad, remedy)
+        if status == RuntimeStatus.BUSY:
+            raise self._wrong("an inference has begun", "end it before, by step() or push_rows()")
         if status != RuntimeStatus.OK:
-            raise self._wrong(self._c.mote_status_text(status).decode())
+            raise MoteError(self._c.mote_status_text(status).decode(), where=self._where)
 
-    def _wrong(self, reason: str, remedy: str = "") -> MoteError:
+    def _wrong(self, reason: str, remedy: str) -> MoteError:
         return MoteError(reason, where=self._where, remedy=remedy)
 
 
