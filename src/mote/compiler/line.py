@@ -27,7 +27,7 @@ from mote.compiler.settings import (
     chosen_settings,
     settings_and_examples,
 )
-from mote.compiler.training.checkpointing import within_ram
+from mote.compiler.training.checkpointing import BY_HAND, by_gradients, within_ram
 from mote.compiler.training.sparse_update import settled
 from mote.compiler.training.with_training import with_training
 from mote.emit.c.encryption import read_key
@@ -407,7 +407,7 @@ def offload_of(graph: Graph, settings: PlanOptions) -> Offload:
     return offload(backends, settings.target, settings.ram_limit)
 
 
-def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
+def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
     """Plans an optimized graph by settings."""
     flash = 0 if settings.least_flash else settings.flash_limit
     others = settings.other_code if settings.flash is not None else USUAL_CODE
@@ -448,7 +448,8 @@ def plan_for(graph: Graph, where: str, settings: PlanOptions, say: Say) -> Plan:
             goal.ram,
             where=f"{where} on {settings.target.name}",
             remedy="use a part with more RAM, a smaller model, a larger --ram budget"
-            + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM"),
+            + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM")
+            + (BY_HAND if by_gradients(settings.train) else ""),
         ) from None
 
 

@@ -9,11 +9,13 @@ import pytest
 from mote import frontends
 from mote.compiler.code_size import CodeSize
 from mote.compiler.line import compile_graph, planned
+from mote.compiler.packer import pack
 from mote.compiler.settings import make_settings
 from mote.errors import RamError
 from mote.plan.plan import Plan
 
-TRAIN, MODEL = "0:rate=0.02", frontends.load(Path(__file__).parents[3] / "models" / "digits_float.tflite")
+FILE = Path(__file__).parents[3] / "models" / "digits_float.tflite"
+TRAIN, MODEL = "0:rate=0.02", frontends.load(FILE)
 
 
 def least(count: int) -> int:
@@ -57,9 +59,18 @@ def test_a_number_that_is_stated_is_kept() -> None:
 
 @pytest.mark.parametrize("ram", [500, 8000])
 def test_a_budget_that_nothing_fits(ram: int) -> None:
-    """The error has what any plan needs; far below that none is tried."""
+    """The error has what any plan needs, and does not advise what was tried; far below that none is tried."""
     said: list[str] = []
     with pytest.raises(RamError) as error:
         planned(MODEL, make_settings("cortex-m4", train=TRAIN, ram=ram), say=said.append)
     assert ram < error.value.least <= least(3) and "at least" in error.value.reason and error.value.remedy
+    assert "recompute=" not in error.value.remedy
     assert any("recompute=" in line for line in said) == (ram > 500)
+
+
+@pytest.mark.parametrize(("train", "advised"), [("0", True), ("0:recompute=0", True), ("", False)])
+def test_the_remedy_where_nothing_is_tried(train: str, advised: bool) -> None:
+    """As for images, and for a number that is stated."""
+    with pytest.raises(RamError) as error:
+        pack(FILE, target="cortex-m4", train=train, ram=500)
+    assert ("--train ...:recompute=N" in error.value.remedy) == advised

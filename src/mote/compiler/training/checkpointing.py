@@ -3,7 +3,7 @@ that it takes are computed again (gradient checkpointing)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 from typing import TypeVar
@@ -16,34 +16,37 @@ from mote.passes.training.recompute import recomputable
 from mote.passes.training.spec import ChosenLayers, parsed
 from mote.progress import Say, silent
 
+BY_HAND = ", or --train ...:recompute=N, which computes N activations again instead of keeping them"
+"""The remedy for a step of training that RAM does not hold, where no number of activations was tried."""
 Made = TypeVar("Made")
 
 
 def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], Made], say: Say = silent) -> Made:
     """The result of an attempt with the settings; where RAM does not hold that, with those by which the fewest
-    activations are computed again. A number of them that is stated is not changed."""
+    activations are computed again, from the first number on that can save what is missing: a plan saves no more than
+    their bytes. A number of them that is stated is not changed."""
     try:
         return attempt(settings)
     except RamError as error:
-        errors = [error]
-    for tried in _recomputing(graph, settings, errors[0]):
-        say(f"training: the plan of {tried.train}")
-        try:
-            return attempt(tried)
-        except RamError as error:
-            errors.append(error)
-    raise min(errors, key=lambda error: error.least)
-
-
-def _recomputing(graph: Graph, settings: Settings, missed: RamError) -> Iterator[Settings]:
-    """The settings with one more activation computed again each time, from the first time on that this can save what
-    is missing: a plan saves no more than their bytes."""
-    spec = parsed(settings.train) if settings.train else None
-    if not isinstance(spec, ChosenLayers) or spec.recompute is not None:
-        return
+        spec, errors = by_gradients(settings.train), [error]
+        if spec is None or spec.recompute is not None:
+            raise
+    missing, saved = errors[0].missing, 0
     sizes = [t.nbytes for t in recomputable(with_training(graph, settings.train, settings.train_data))]
-    if sum(sizes) < missed.missing:
-        raise RamError(missed.least - sum(sizes), missed.limit, where=missed.where, remedy=missed.remedy)
     for count, saved in enumerate(accumulate(sizes), 1):
-        if saved >= missed.missing:
-            yield replace(settings, train=recomputing(spec, count))
+        if saved >= missing:
+            tried = replace(settings, train=recomputing(spec, count))
+            say(f"training: the plan of {tried.train}")
+            try:
+                return attempt(tried)
+            except RamError as error:
+                errors.append(error)
+    best = min(errors, key=lambda error: error.missing)
+    least = best.least if saved >= missing else best.least - saved
+    raise RamError(least, best.limit, where=best.where, remedy=best.remedy.removesuffix(BY_HAND))
+
+
+def by_gradients(train: str) -> ChosenLayers | None:
+    """The training of layers by gradients that a text states, if it does."""
+    spec = parsed(train) if train else None
+    return spec if isinstance(spec, ChosenLayers) else None
