@@ -257,9 +257,8 @@ def recomputation(compiled: Compiled) -> dict[str, int] | None:
     settings, spec = compiled.settings, parsed(compiled.settings.train)
     if not isinstance(spec, ChosenLayers) or not spec.recompute:
         return None
-    whole, graph = (
-        with_training(compiled.source, train, settings.train_data) for train in (recomputing(spec, 0), settings.train)
-    )
+    texts = recomputing(spec, None), settings.train
+    whole, graph = (with_training(compiled.source, train, settings.train_data) for train in texts)
     again = recomputable(whole)[: spec.recompute]
     macs = step_macs(graph) - step_macs(whole)
     return {"activations": len(again), "bytes": sum(t.nbytes for t in again), "macs": macs}

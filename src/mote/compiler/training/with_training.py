@@ -28,12 +28,12 @@ def with_training(graph: Graph, train: str, data: str | Dataset) -> Graph:
     """The model with what it learns, measured on samples where there are some."""
     spec = parsed(train)
     if isinstance(spec, ChosenLayers) and spec.recompute:
-        return recomputed(with_training(graph, recomputing(spec, 0), data), spec.recompute)
+        return recomputed(with_training(graph, recomputing(spec, None), data), spec.recompute)
     return trained(graph, spec, samples_of(graph, spec, data) if data else None)
 
 
-def recomputing(spec: ChosenLayers, count: int) -> str:
-    """The text of a training that computes so many activations again."""
+def recomputing(spec: ChosenLayers, count: int | None) -> str:
+    """The text of a training that computes so many activations again; None: as many as budgets ask for."""
     return stated(spec.items, replace(spec, recompute=count))
 
 
