@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import mote
@@ -181,6 +182,31 @@ def test_targets_of_floats() -> None:
         with pytest.raises(MoteError, match=r"the target is .*, the model learns from float32") as caught:
             interpreter.training.learn(wrong)
         assert "in floats" in caught.value.remedy
+
+
+def pointwise(tmp_path: Path) -> Interpreter:
+    """A convolution of an ONNX file, whose channels come first, that learns to give targets."""
+    rng = np.random.default_rng(3)
+    weights = onnx.numpy_helper.from_array(rng.normal(size=(3, 3, 1, 1)).astype(np.float32), "w")
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (1, 3, 3, 3)) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Conv", ["x", "w"], ["y"])], "pointwise", [x], [y], [weights])
+    opset = onnx.helper.make_opsetid("", 13)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "pointwise.onnx")
+    interpreter = Interpreter(tmp_path / "pointwise.onnx", train="last:loss=mean_squared_error,rate=0.1")
+    interpreter.set_tensor(0, rng.normal(size=(1, 3, 3, 3)).astype(np.float32))
+    return interpreter
+
+
+def test_targets_are_as_the_model_has_its_output(tmp_path: Path) -> None:
+    """The image has channels last, and as many of them as rows and columns: the loss is that of the output as it is
+    read."""
+    interpreter = pointwise(tmp_path)
+    interpreter.invoke()
+    target = interpreter.get_tensor(1)
+    target[0, 0] += 1
+    target[0, 1, 2] -= 3
+    interpreter.training.learn(target)
+    assert interpreter.training.loss == pytest.approx(np.square(target - interpreter.get_tensor(1)).mean())
 
 
 def test_calls_that_are_refused() -> None:

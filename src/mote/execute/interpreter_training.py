@@ -24,10 +24,12 @@ LOWER = "take what was learned before, by import_weights or reset_all_variables,
 class InterpreterTraining:
     """Sessions of training of a model that an interpreter runs: integers learn the bits that devices learn."""
 
-    def __init__(self, c: ctypes.CDLL, it: Any, image: ImageContents, where: str, invoke: Callable[[], None]) -> None:
+    def __init__(
+        self, c: ctypes.CDLL, it: Any, image: ImageContents, where: str, invoke: Callable[[], None], turned: bool
+    ) -> None:
         """The training of `it`, an interpreter of the runtime `c` that has loaded the image; `invoke` runs an inference
-        with it."""
-        self._c, self._it, self._where, self._invoke = c, it, where, invoke
+        with it. `turned`: the first output is channels-last in the image but not in the model."""
+        self._c, self._it, self._where, self._invoke, self._turned = c, it, where, invoke, turned
         self._states: Mapping[int, Mapping[str, int]] = {
             state["role"]: state for state in image.initial if "role" in state
         }
@@ -119,16 +121,16 @@ class InterpreterTraining:
         return np.ascontiguousarray(given, np.int32)
 
     def _target(self, given: Array) -> Array:
-        size = int(np.prod(self._shape))
-        real = self._states[TrainingRole.TARGET]["bytes"] == 4 * size
-        wanted = np.dtype(np.float32 if real else np.int8)
-        fits = given.dtype.kind == "f" if real else given.dtype == wanted
-        if not fits or given.shape != self._shape:
-            shape = "x".join(map(str, self._shape))
+        real = self._states[TrainingRole.TARGET]["bytes"] == 4 * int(np.prod(self._shape))
+        target = np.zeros(self._shape, np.float32 if real else np.int8)
+        wanted = np.moveaxis(target, -1, 1) if self._turned else target
+        fits = given.dtype.kind == "f" if real else given.dtype == wanted.dtype
+        if not fits or given.shape != wanted.shape:
             form = "floats" if real else "int8, quantized as the model's int8 output is"
             remedy = f"give the first output as it should be, in its shape and in {form}"
-            raise self._wrong(f"the target is {_shown(given)}, the model learns from {wanted} {shape}", remedy)
-        return np.ascontiguousarray(given, wanted)
+            raise self._wrong(f"the target is {_shown(given)}, the model learns from {_shown(wanted)}", remedy)
+        wanted[...] = given
+        return target
 
     def _check(self, status: int, bad: str = "", remedy: str = "") -> None:
         """Refuse a status: BAD_STATE as what that means here."""
