@@ -209,6 +209,22 @@ def test_targets_are_as_the_model_has_its_output(tmp_path: Path) -> None:
     assert interpreter.training.loss == pytest.approx(np.square(target - interpreter.get_tensor(1)).mean())
 
 
+def test_another_shape_begins_another_training(tmp_path: Path) -> None:
+    """The memory of the one before is gone with the image that it was for."""
+    interpreter = pointwise(tmp_path)
+    before = interpreter.training
+    interpreter.resize_tensor_input(0, (1, 3, 4, 5))
+    interpreter.allocate_tensors()
+    target = np.ones((1, 3, 4, 5), np.float32)
+    calls = (lambda: before.begin(0.1), lambda: before.learn(target[..., :3, :3]), before.end, lambda: before.loss)
+    for call in (*calls, lambda: before.export_weights(KEY)):
+        with pytest.raises(MoteError, match="was compiled for another shape") as caught:
+            call()
+        assert "training" in caught.value.remedy
+    interpreter.training.learn(target)
+    assert interpreter.training.loss == 1
+
+
 def test_calls_that_are_refused() -> None:
     with pytest.raises(MoteError, match="the image does not learn") as caught:
         assert Interpreter(DIGITS).training

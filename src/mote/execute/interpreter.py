@@ -357,7 +357,7 @@ class Interpreter:
     def training(self) -> InterpreterTraining:
         """Training of a model that was packed with it (`mote pack --train`, or the option `train`)."""
         turned = len(self._inputs) in turned_ports(self._contents)
-        return InterpreterTraining(self._c, self._it, self._contents, self._where, self.invoke, turned)
+        return InterpreterTraining(self._c, lambda: self._it, self._contents, self._where, self.invoke, turned)
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
         """The names of inputs and outputs of each signature of a `.tflite` file, which may have none; of images and

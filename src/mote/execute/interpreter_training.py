@@ -25,11 +25,18 @@ class InterpreterTraining:
     """Sessions of training of a model that an interpreter runs: integers learn the bits that devices learn."""
 
     def __init__(
-        self, c: ctypes.CDLL, it: Any, image: ImageContents, where: str, invoke: Callable[[], None], turned: bool
+        self,
+        c: ctypes.CDLL,
+        loaded: Callable[[], Any],
+        image: ImageContents,
+        where: str,
+        invoke: Callable[[], None],
+        turned: bool,
     ) -> None:
-        """The training of `it`, an interpreter of the runtime `c` that has loaded the image; `invoke` runs an inference
-        with it. `turned`: the first output is channels-last in the image but not in the model."""
-        self._c, self._it, self._where, self._invoke, self._turned = c, it, where, invoke, turned
+        """The training of `loaded`, an interpreter of the runtime `c` that has loaded the image; `invoke` runs an
+        inference with it. `turned`: the first output is channels-last in the image but not in the model."""
+        self._c, self._where, self._invoke, self._turned = c, where, invoke, turned
+        self._loaded, self._own = loaded, loaded()
         self._states: Mapping[int, Mapping[str, int]] = {
             state["role"]: state for state in image.initial if "role" in state
         }
@@ -98,6 +105,14 @@ class InterpreterTraining:
         status = self._c.mote_host_import(self._it, record, len(record), key, len(key))
         wrong = "the record is damaged, of another image, or was made with another key"
         self._check(status, wrong, "give a record that export_weights made of this image with this key")
+
+    @property
+    def _it(self) -> Any:
+        """The interpreter of the runtime, whose memory is gone when the model was compiled again."""
+        if self._loaded() is not self._own:
+            remedy = "take the property training of the interpreter again"
+            raise self._wrong("the model was compiled for another shape, and has learned nothing yet", remedy)
+        return self._own
 
     def _raw(self, given: BytesLike, name: str) -> bytes:
         try:
