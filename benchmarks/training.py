@@ -10,8 +10,9 @@ models, where all biases learn, with float32 ones over the same activations, by 
 16 pictures beside those that scales are measured on. `accuracy` has ResNet-8 see pictures as a darker camera with a
 warm cast takes them: 2,000 of them are learned one by one, each once, and 2,000 others are scored before and after, on
 average over four draws of what is learned. The int8 model is the generated C on the host; beside it PyTorch trains the
-same weights and biases of the same model in float32, with the same samples in the same order, and once more with its
-activations rounded to int8. Each has the learning rate with the best score on 2,000 more pictures of each draw.
+same weights and biases of the same model in float32, with the same samples in the same order: scored in float32, scored
+after it was made int8 again, and learning with activations rounded to int8. Each has the learning rate with the best
+score on 2,000 more pictures of each draw.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from mote.compiler.training.with_training import samples
 from mote.data.dataset_type import Dataset
 from mote.evaluation.learning.program import TrainingProgram
 from mote.graph.tensor import Array
+from mote.graph.types import DType
 from mote.ops.elementwise.quantize import dequantized
 from mote.passes.training.backward import Loss
 from mote.passes.training.choice import chosen
@@ -186,33 +188,44 @@ def _on_device(model: Path, train: str, rate: float, pictures: Pictures) -> Scor
     return Scores(top1(pictures.chosen), before, top1(pictures.tested))
 
 
-def _in_torch(model: Path, train: str, rate: float, pictures: Pictures, rounds: bool = False) -> Scores:
-    """In float32; `rounds` has activations with the values that int8 has, and float32 gradients through them."""
+def _in_torch(
+    model: Path, train: str, rate: float, pictures: Pictures, learns: bool = False, infers: bool = False
+) -> Scores:
+    """In float32; `learns` and `infers` say when activations, and then weights, have the values that int8 has."""
     graph = frontends.load(model)
     choice, judged = chosen(graph, train.split(",")), integer_loss(graph, Loss.SOFTMAX_CROSS_ENTROPY)
     real = in_floats(choice.graph, judged)
     weights = {i: torch.tensor(real.tensors[i].data, requires_grad=True) for i in choice.constants}
     optimizer = torch.optim.SGD(list(weights.values()), lr=rate)
 
-    def scores_of(codes: Array) -> torch.Tensor:
-        x = torch.tensor(dequantized(codes[None], graph.tensors[graph.inputs[0]]).astype(np.float32))
-        made: torch.Tensor = computed(real, {graph.inputs[0]: x, **weights}, rounded)[judged.tensor.id]
-        return made
-
     def rounded(tensor: int, x: torch.Tensor) -> torch.Tensor:
         t = choice.graph.tensors[tensor]
-        return torch.fake_quantize_per_tensor_affine(x, t.scale, t.zero_point, -128, 127) if rounds and t.quant else x
+        return x if t.quant is None else torch.fake_quantize_per_tensor_affine(x, t.scale, t.zero_point, -128, 127)
+
+    def in_steps(weight: int, x: torch.Tensor) -> torch.Tensor:
+        quant = choice.graph.tensors[weight].quant
+        if choice.graph.tensors[weight].dtype != DType.INT8 or quant is None:
+            return x
+        scales = torch.tensor(quant.scale.astype(np.float32))
+        return torch.fake_quantize_per_channel_affine(x, scales, torch.zeros_like(scales), quant.axis, -127, 127)
+
+    def scores_of(codes: Array, known: Mapping[int, torch.Tensor], rounds: bool) -> torch.Tensor:
+        x = torch.tensor(dequantized(codes[None], graph.tensors[graph.inputs[0]]).astype(np.float32))
+        given = {graph.inputs[0]: x, **known}
+        made: torch.Tensor = (computed(real, given, rounded) if rounds else computed(real, given))[judged.tensor.id]
+        return made
 
     def top1(data: Dataset) -> float:
         (images,) = data.inputs.values()
         with torch.no_grad():
-            answers = [int(scores_of(x).argmax()) for x in images]
+            known = {i: in_steps(i, w) for i, w in weights.items()} if infers else weights
+            answers = [int(scores_of(x, known, infers).argmax()) for x in images]
         return float(np.mean(answers == np.asarray(data.labels)))
 
     before = top1(pictures.tested)
     (images,) = pictures.learned.inputs.values()
     for x, label in zip(images, np.asarray(pictures.learned.labels), strict=True):
-        loss = torch.nn.functional.cross_entropy(scores_of(x), torch.tensor([int(label)]))
+        loss = torch.nn.functional.cross_entropy(scores_of(x, weights, learns), torch.tensor([int(label)]))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
@@ -221,7 +234,8 @@ def _in_torch(model: Path, train: str, rate: float, pictures: Pictures, rounds: 
 
 WAYS: Mapping[str, Callable[[Path, str, float, Pictures], Scores]] = {
     "int8, on the device": _on_device,
-    "float32 over int8 activations, PyTorch": partial(_in_torch, rounds=True),
+    "float32 over int8 activations, PyTorch": partial(_in_torch, learns=True, infers=True),
+    "float32, PyTorch, then made int8": partial(_in_torch, infers=True),
     "float32, PyTorch": _in_torch,
 }
 
