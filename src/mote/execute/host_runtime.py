@@ -46,7 +46,7 @@ MEMORIES = 4
 
 
 class RuntimeStatus(IntEnum):
-    """Values of `mote_status` that are told apart here; of others only the text is shown."""
+    """The values of `mote_status` that Python distinguishes; of others it only shows the text."""
 
     OK = 0
     BUSY = 4
