@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -15,11 +16,16 @@ from mote.errors import BudgetError, MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
 from mote.graph.types import StateRole
-from mote.passes.training.sensitivity import gains, reached
+from mote.passes.training.gradient_ranges import float_gradients
+from mote.passes.training.integer_losses import integer_loss
+from mote.passes.training.samples import Samples
+from mote.passes.training.sensitivity import gain, reached, sample_gradients
 from mote.plan.plan import Plan
 from mote.plan.selection.estimate import estimate
 from tests.helpers.network import FLOAT, Net
 from tests.passes.training.test_integer_backward import CLASSES, constants, samples
+
+CROSS_ENTROPY = "softmax_cross_entropy"
 
 
 def network() -> Graph:
@@ -78,7 +84,7 @@ def test_layers_that_gradients_do_not_come_to_are_left_out() -> None:
     net = Net(5)
     x = net.op("ABS", [net.conv(net.input(1, 6, 6, 3), 4)])
     graph = tflite.parse(net.finish(net.fully_connected(net.mean(net.conv(x, 4)), CLASSES)), "network")
-    assert [op.kind for op in reached(graph, "softmax_cross_entropy")] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
+    assert [op.kind for op in reached(graph, CROSS_ENTROPY)] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
 
 
 def test_layers_behind_a_gate_learn() -> None:
@@ -89,7 +95,7 @@ def test_layers_behind_a_gate_learn() -> None:
     gate = net.op("LOGISTIC", [net.conv(pooled, 4, 1)], quant=(1 / 256, -128))
     x = net.conv(net.op("MUL", [x, gate], net.shapes[x]), 4)
     graph = tflite.parse(net.finish(net.fully_connected(net.mean(x), CLASSES)), "network")
-    assert [op.kind for op in reached(graph, "softmax_cross_entropy")] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
+    assert [op.kind for op in reached(graph, CROSS_ENTROPY)] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
     chosen, _, _ = plans(graph, "auto:RAM=1K")
     assert chosen.train == "5[weights],5[bias],7[weights],7[bias]"
 
@@ -100,21 +106,43 @@ def test_gradients_of_int8_layers_come_through_a_softmax_of_floats() -> None:
     graph = tflite.parse(
         net.finish(net.op("SOFTMAX", [net.op("DEQUANTIZE", [logits], quant=FLOAT)], quant=FLOAT)), "network"
     )
-    assert [op.kind for op in reached(graph, "softmax_cross_entropy")] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
+    assert [op.kind for op in reached(graph, CROSS_ENTROPY)] == ["CONV_2D", "MEAN", "FULLY_CONNECTED"]
 
 
 def test_gains_are_of_gradients_that_samples_agree_on() -> None:
-    """Labels that say the same of every image move the last bias; those that say nothing do not."""
-    graph = network()
+    """Labels that say the same of every image move the last bias; those that have nothing to do with it do not."""
+    graph, rng = network(), np.random.default_rng(0)
     given = samples(graph, 10 * CLASSES)
     last = max(constants(graph) & {op.inputs[2] for op in graph.ops if op.weights}, key=lambda i: _place(graph, i))
-    one = [np.zeros(1, np.int32)] * len(given)
-    agreed = gains(graph, {last}, "softmax_cross_entropy", type(given)(given.inputs, one))[last]
-    assert agreed.shape == (CLASSES,) and agreed[0] > 0.1 * agreed.sum()
-    few = type(given)(given.inputs[:3], given.labels[:3])
+
+    def gained(labels: Sequence[int]) -> float:
+        labelled = Samples(given.inputs, [np.array([label], np.int32) for label in labels])
+        return gain(sample_gradients(graph, {last}, CROSS_ENTROPY, labelled)[last].products())
+
+    assert gained([0] * len(given)) > 0.3
+    assert abs(gained(rng.permutation(len(given)) % CLASSES)) < 0.1
     with pytest.raises(MoteError) as caught:
-        gains(graph, {last}, "softmax_cross_entropy", few)
+        sample_gradients(graph, {last}, CROSS_ENTROPY, Samples(given.inputs[:3], given.labels[:3]))
     assert "3 samples" in caught.value.reason
+
+
+def test_folded_gradients_have_the_same_products() -> None:
+    graph = network()
+    weights = {op.inputs[1] for op in graph.ops if op.weights}
+    made = sample_gradients(graph, weights, CROSS_ENTROPY, samples(graph, 40))
+    whole = float_gradients(graph, weights, CROSS_ENTROPY, samples(graph, 40), integer_loss(graph, CROSS_ENTROPY))
+    exact = [np.concatenate([g[i].reshape(-1) for i in sorted(weights)]) for _, g in whole]
+    products = sum(made[i].products() for i in weights)
+    assert np.corrcoef(products.reshape(-1), (np.array(exact) @ np.array(exact).T).reshape(-1))[0, 1] > 0.98
+
+
+def test_what_needs_a_rate_of_its_own_gains_less_together() -> None:
+    """One learning rate serves all: large gradients that differ from sample to sample take it from the others."""
+    rng = np.random.default_rng(0)
+    good, wild = 1 + rng.normal(size=(64, 8)), 100 * (0.1 + rng.normal(size=(64, 8)))
+    alone, both = gain(good @ good.T), gain(good @ good.T + wild @ wild.T)
+    assert 0.3 < alone <= 0.5 and both < alone / 2
+    assert gain(np.zeros((8, 8))) == 0.0
 
 
 def _place(graph: Graph, constant: int) -> int:

@@ -2,8 +2,9 @@
 
 Gradients cost RAM and cycles back to the first layer that learns, whatever it is that learns there, and biases hardly
 more than that. So the biases of as many of the last layers learn as budgets allow, and with them the weights of these
-layers, whole or some output channels, that gain most on training data for each byte that they take: as many as the
-plans allow. The same with half as many layers, which leaves more to weights; the one that gains more is taken.
+layers, whole or some output channels, that add most to the gain on training data for each byte that they take: as many
+as add to it, and as the plans allow. The same with half as many layers leaves more to weights, and is taken where it
+gains clearly more.
 
 Plans within a tight budget of RAM can be slow. Where cycles have no budget, it is that of three inferences: about what
 an inference and the gradients of all its activations and weights take.
@@ -24,7 +25,7 @@ from mote.graph.types import DType, StateRole
 from mote.ops.common import BIAS, WEIGHTS
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.training.choice import LAYERS, constants, on_the_way
-from mote.passes.training.sensitivity import Gains, gains, reached
+from mote.passes.training.sensitivity import Products, SampleGradients, gain, reached, sample_gradients
 from mote.passes.training.spec import WHERE, Auto, parsed, stated
 from mote.passes.training.trained import default_loss
 from mote.plan.plan import Plan
@@ -38,19 +39,22 @@ LEAST_CHANNELS = 16
 """The fewest channels of a layer that is divided."""
 MOST_TRIES = 8
 """The limits of bytes that are tried to find how many weights fit beside the first of layers."""
+CLEAR = 1.1
+"""How many times the gain is another one that is more than the noise of a few hundred samples."""
 SLOWEST = 3.0
 """How many inferences a step with its inference may take where no budget of cycles is given."""
 Planned = Callable[[Settings], Plan]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CandidateToLearn:
-    """A bias, weights, or some channels of them: what `--train` calls it, what it gains and what it takes."""
+    """A bias, weights, or some channels of them: what `--train` calls it, its gradients and what it takes."""
 
     layer: int
     what: str
     """`[bias]`, `[weights]` or the channels `[first:end]`."""
-    gain: float
+    products: Products
+    """Those of its gradients for any two samples."""
     state: int
     """Bytes of its state."""
     read: int = 0
@@ -59,10 +63,6 @@ class CandidateToLearn:
     @property
     def is_bias(self) -> bool:
         return self.what == BIAS_ITEM
-
-    @property
-    def worth(self) -> float:
-        return self.gain / (self.state + self.read)
 
 
 def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silent) -> Settings:
@@ -117,9 +117,13 @@ class SparseUpdateSearch:
         """The settings of the best that learns; None where nothing can."""
         layers = sorted({c.layer for c in candidates}, reverse=True)
         deepest = _most(len(layers), lambda count: self._tried(_first(candidates, layers[:count])).fits)
-        choices = [self._with_weights(candidates, layers[:count]) for count in {deepest, deepest // 2} if count]
-        best = max((choice for choice in choices if self._tried(choice).fits), key=_gain, default=None)
-        return None if best is None else self._tried(best).settings
+        if not deepest:
+            return None
+        best = self._with_weights(candidates, layers[:deepest])
+        if deepest > 1:
+            half = self._with_weights(candidates, layers[: deepest // 2])
+            best = half if self._tried(half).fits and _gain(half) > CLEAR * _gain(best) else best
+        return self._tried(best).settings
 
     def _with_weights(
         self, candidates: Sequence[CandidateToLearn], layers: Collection[int]
@@ -127,7 +131,7 @@ class SparseUpdateSearch:
         """The first of layers, and as many of their weights as can learn with them. What a plan lacks says how many
         bytes fewer the next one should have to hold."""
         best = first = _first(candidates, layers)
-        weights = [c for c in candidates if c.layer in layers and c.gain > 0]
+        weights = _in_order([c for c in candidates if c.layer in layers and not c.is_bias], first)
         low, high = float(_held(first)), float(_held([*first, *weights]))
         limit = high if self.spec.ram is None else min(high, self.ram + self.spec.ram)
         for _ in range(MOST_TRIES):
@@ -175,7 +179,8 @@ def _most(count: int, fits: Callable[[int], bool]) -> int:
 
 
 def _gain(candidates: Iterable[CandidateToLearn]) -> float:
-    return sum(c.gain for c in _largest(candidates))
+    """The gain of all of them together."""
+    return gain(sum((c.products for c in _largest(candidates)), np.zeros(())))
 
 
 def _held(candidates: Iterable[CandidateToLearn]) -> int:
@@ -192,12 +197,27 @@ def _first(candidates: Iterable[CandidateToLearn], layers: Collection[int]) -> l
     return list(first.values())
 
 
-def _affordable(
-    candidates: Iterable[CandidateToLearn], first: Sequence[CandidateToLearn], ram: float, flash: int | None
-) -> list[CandidateToLearn]:
-    """Weights by what they are worth, without those that RAM or flash cannot hold beside all before them."""
+def _in_order(weights: Sequence[CandidateToLearn], first: Sequence[CandidateToLearn]) -> Sequence[CandidateToLearn]:
+    """Weights that add to what all before them gain, the one first that adds most for each byte that it takes."""
     chosen: list[CandidateToLearn] = []
-    for candidate in sorted((c for c in candidates if not c.is_bias), key=lambda c: -c.worth):
+    while True:
+        held, gained = _held([*first, *chosen]), _gain([*first, *chosen])
+        best, most = None, 0.0
+        for candidate in weights:
+            more = [*first, *chosen, candidate]
+            if (taken := _held(more) - held) > 0 and (worth := (_gain(more) - gained) / taken) > most:
+                best, most = candidate, worth
+        if best is None:
+            return chosen
+        chosen.append(best)
+
+
+def _affordable(
+    weights: Iterable[CandidateToLearn], first: Sequence[CandidateToLearn], ram: float, flash: int | None
+) -> list[CandidateToLearn]:
+    """Weights in their order, without those that RAM or flash cannot hold beside all before them."""
+    chosen: list[CandidateToLearn] = []
+    for candidate in weights:
         before, after = (_largest([*first, *chosen, *more]) for more in ((), (candidate,)))
         if _held(before) < _held(after) <= ram and (flash is None or sum(c.state for c in after) <= flash):
             chosen.append(candidate)
@@ -236,14 +256,14 @@ def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[Candid
     if not learning:
         remedy = "choose a learner without gradients: --train prototype"
         raise MoteError("there is no gradient of any layer's weights", where=WHERE, remedy=remedy)
-    gained = gains(graph, learning, loss, samples_of(graph, spec, settings.train_data))
+    known = sample_gradients(graph, learning, loss, samples_of(graph, spec, settings.train_data))
     for op in layers:
         layer = graph.layer_of(op)
         for i in op.inputs[BIAS:]:
-            if i in gained:
-                yield CandidateToLearn(layer, BIAS_ITEM, float(gained[i].sum()), graph.tensors[i].nbytes)
-        if op.inputs[WEIGHTS] in gained:
-            yield from _weights(graph, op, layer, gained[op.inputs[WEIGHTS]])
+            if i in known:
+                yield CandidateToLearn(layer, BIAS_ITEM, known[i].products(), graph.tensors[i].nbytes)
+        if op.inputs[WEIGHTS] in known:
+            yield from _weights(graph, op, layer, known[op.inputs[WEIGHTS]])
 
 
 def _learns(graph: Graph, constant: int) -> bool:
@@ -251,17 +271,16 @@ def _learns(graph: Graph, constant: int) -> bool:
     return t.dtype in (DType.FLOAT32, DType.INT8, DType.INT32) and len(graph.consumers[constant]) == 1
 
 
-def _weights(graph: Graph, op: Op, layer: int, gained: Gains) -> Iterator[CandidateToLearn]:
+def _weights(graph: Graph, op: Op, layer: int, own: SampleGradients) -> Iterator[CandidateToLearn]:
     """All of a layer's weights, or those of the channels that gain most side by side; each larger part has the smaller
     ones in it."""
-    nbytes, read = op.input(graph, WEIGHTS).nbytes, op.input(graph).nbytes
-    part = range(len(gained))
-    yield CandidateToLearn(layer, "[weights]", float(gained.sum()), nbytes, read)
-    if isinstance(op, DepthwiseConv2D) or len(gained) < LEAST_CHANNELS:
+    channels, nbytes, read = own.channels, op.input(graph, WEIGHTS).nbytes, op.input(graph).nbytes
+    yield CandidateToLearn(layer, "[weights]", own.products(), nbytes, read)
+    if isinstance(op, DepthwiseConv2D) or channels < LEAST_CHANNELS:
         return
+    part = range(channels)
     for share in reversed(SHARES):
-        count = len(gained) // share
-        sums = [float(gained[a : a + count].sum()) for a in range(part.start, part.stop - count + 1)]
-        first = part.start + int(np.argmax(sums))
-        part = range(first, first + count)
-        yield CandidateToLearn(layer, f"[{part.start}:{part.stop}]", max(sums), nbytes // share, read)
+        count = channels // share
+        parts = [range(first, first + count) for first in range(part.start, part.stop - count + 1, max(count // 2, 1))]
+        part, products = max(((p, own.products(p)) for p in parts), key=lambda tried: gain(tried[1]))
+        yield CandidateToLearn(layer, f"[{part.start}:{part.stop}]", products, nbytes // share, read)
