@@ -2,6 +2,7 @@
 
     PYTHONPATH=src:. python benchmarks/training.py costs --models ../shared/models --data ../shared/data/cifar10.zip
     PYTHONPATH=src:. python benchmarks/training.py accuracy --models ../shared/models --data ../shared/data/cifar10.zip
+    PYTHONPATH=src:. python benchmarks/training.py gains --models ../shared/models --data ../shared/data/cifar10.zip
     PYTHONPATH=src:. python benchmarks/training.py gradients --models ../shared/models --data ../shared/data/cifar10.zip
 
 `costs` compiles the published int8 models for a Cortex-M4, or for another `--target`: RAM above that of an inference,
@@ -12,7 +13,8 @@ warm cast takes them: 2,000 of them are learned one by one, each once, and 2,000
 average over four draws of what is learned. The int8 model is the generated C on the host; beside it PyTorch trains the
 same weights and biases of the same model in float32, with the same samples in the same order: scored in float32, scored
 after it was made int8 again, and learning with activations rounded to int8. Each has the learning rate with the best
-score on 2,000 more pictures of each draw.
+score on 2,000 more pictures of each draw. `gains` compares what `--train auto` takes for the gain of weights and of
+biases, alone and together, with the accuracy that the int8 model has on those pictures after it has learned by them.
 """
 
 from __future__ import annotations
@@ -39,12 +41,14 @@ from mote.data.dataset_type import Dataset
 from mote.evaluation.learning.program import TrainingProgram
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.ops.common import WEIGHTS
 from mote.ops.elementwise.quantize import dequantized
 from mote.passes.training.backward import Loss
-from mote.passes.training.choice import chosen
+from mote.passes.training.choice import LAYERS, chosen, on_the_way
 from mote.passes.training.gradient_ranges import MEASURED, in_floats
 from mote.passes.training.integer_losses import integer_loss
 from mote.passes.training.samples import Samples
+from mote.passes.training.sensitivity import gain, sample_gradients
 from mote.passes.training.spec import parsed
 
 RESNET, MCUNET, VWW = "pretrainedResnet_quant.tflite", "mcunet_vww1.tflite", "vww_96_int8.tflite"
@@ -58,6 +62,7 @@ COSTS = (
 )
 """Models, and what learns in them."""
 RATES = {BIASES: (1e-4, 3e-4, 1e-3, 3e-3), BLOCK: (1e-5, 2e-5, 5e-5, 1e-4, 2e-4)}
+GAIN_RATES = (1e-4, 1e-3, 1e-2)
 COMPARED = 16
 """Pictures that gradients are compared on."""
 LEARNED, CHOSEN, DRAWS = 2000, 2000, range(4)
@@ -160,6 +165,27 @@ def accuracy(model: Path, data: Path, jobs: int) -> Iterator[str]:
         yield f"| {train} | {way} | {rate:g} | {before:.1f} | {after:.1f} | {each} |"
 
 
+def gains(model: Path, data: Path, jobs: int) -> Iterator[str]:
+    graph = frontends.load(model)
+    layers = {graph.layer_of(op): op.inputs[WEIGHTS:] for op in on_the_way(graph) if isinstance(op, LAYERS)}
+    names = {i: f"{n}[{what}]" for n, ids in layers.items() for i, what in zip(ids, ("weights", "bias"), strict=True)}
+    given = samples(graph, parsed(BIASES), Pictures.of(data).learned)
+    known = sample_gradients(graph, list(names), Loss.SOFTMAX_CROSS_ENTROPY, given)
+    biases = [ids[-1] for ids in layers.values()]
+    tried = [*([i] for i in names), *(biases[n:] for n in range(len(biases) - 1))]
+    runs = [(",".join(names[i] for i in ids), rate) for ids in tried for rate in GAIN_RATES]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        scores = list(pool.map(partial(_chosen_by, model, data), *zip(*runs, strict=True)))
+    best = np.reshape(scores, (len(tried), -1)).max(axis=1)
+    own = [gain(sum((known[i].products() for i in ids), np.zeros(()))) for ids in tried]
+    yield "| learns | gain | accuracy % |"
+    yield "|---|--:|--:|"
+    for ids, estimated, measured in zip(tried, own, best, strict=True):
+        yield f"| {','.join(names[i] for i in ids)} | {estimated:.3f} | {100 * measured:.1f} |"
+    ranks = [np.argsort(np.argsort(x)) for x in (own, best)]
+    yield f"Their ranks correlate by {np.corrcoef(*ranks)[0, 1]:.2f}."
+
+
 @dataclass(frozen=True)
 class Scores:
     """Top-1 on the pictures that rates are chosen by, and on those that are tested before and after training."""
@@ -172,6 +198,10 @@ class Scores:
 def _scores(model: Path, data: Path, train: str, way: str, rate: float, draw: int) -> Scores:
     torch.set_num_threads(1)
     return WAYS[way](model, train, rate, Pictures.of(data, draw))
+
+
+def _chosen_by(model: Path, data: Path, train: str, rate: float) -> float:
+    return _on_device(model, train, rate, Pictures.of(data)).chosen
 
 
 def _on_device(model: Path, train: str, rate: float, pictures: Pictures) -> Scores:
@@ -242,14 +272,18 @@ WAYS: Mapping[str, Callable[[Path, str, float, Pictures], Scores]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=("costs", "accuracy", "gradients"))
+    parser.add_argument("table", choices=("costs", "accuracy", "gains", "gradients"))
     parser.add_argument("--models", type=Path, required=True, help="the folder of the published models")
     parser.add_argument("--data", type=Path, required=True, help="cifar10.zip")
     parser.add_argument("--target", default="cortex-m4", help="whose instructions `costs` counts (default: cortex-m4)")
-    parser.add_argument("--jobs", type=int, default=2, help="processes that `accuracy` trains in (default: 2)")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="processes that `accuracy` and `gains` train in (default: 2)"
+    )
     given = parser.parse_args()
     if given.table == "accuracy":
         lines = accuracy(given.models / RESNET, given.data, given.jobs)
+    elif given.table == "gains":
+        lines = gains(given.models / RESNET, given.data, given.jobs)
     elif given.table == "gradients":
         lines = gradients(given.models, Pictures.of(given.data))
     else:
