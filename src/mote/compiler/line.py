@@ -27,7 +27,7 @@ from mote.compiler.settings import (
     chosen_settings,
     settings_and_examples,
 )
-from mote.compiler.training.checkpointing import BY_HAND, by_gradients, within_ram
+from mote.compiler.training.checkpointing import BY_HAND, chosen_layers, within_ram
 from mote.compiler.training.sparse_update import settled
 from mote.compiler.training.with_training import with_training
 from mote.emit.c.encryption import read_key
@@ -449,7 +449,7 @@ def plan_for(graph: Graph, where: str, settings: Settings, say: Say) -> Plan:
             where=f"{where} on {settings.target.name}",
             remedy="use a part with more RAM, a smaller model, a larger --ram budget"
             + ("" if goal.pushed else ", or --input rows, which does not keep the whole input in RAM")
-            + (BY_HAND if by_gradients(settings.train) else ""),
+            + (BY_HAND if chosen_layers(settings.train) else ""),
         ) from None
 
 

@@ -17,6 +17,7 @@ from mote.compiler.code_size import CodeSize
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
+from mote.compiler.training.checkpointing import chosen_layers
 from mote.compiler.training.with_training import recomputing, with_training
 from mote.emit.c.model.weights import learned
 from mote.emit.c.options import CONSTANTS
@@ -27,7 +28,7 @@ from mote.package.description import metadata
 from mote.package.packagers import chosen_packagers, write_packages
 from mote.passes.training.choice import LEARNING
 from mote.passes.training.recompute import recomputable, step_macs
-from mote.passes.training.spec import ChosenLayers, Learner, parsed
+from mote.passes.training.spec import Learner, parsed
 from mote.pictures.memory import traffic_lines
 from mote.plan.plan import Halved, Plan
 from mote.plan.selection.estimate import estimate
@@ -254,8 +255,8 @@ def training(compiled: Compiled) -> dict[str, object]:
 
 def recomputation(compiled: Compiled) -> dict[str, int] | None:
     """The activations that a step of training computes again, their bytes, and the MACs of that."""
-    settings, spec = compiled.settings, parsed(compiled.settings.train)
-    if not isinstance(spec, ChosenLayers) or not spec.recompute:
+    settings, spec = compiled.settings, chosen_layers(compiled.settings.train)
+    if spec is None or not spec.recompute:
         return None
     texts = recomputing(spec, None), settings.train
     whole, graph = (with_training(compiled.source, train, settings.train_data) for train in texts)

@@ -28,7 +28,7 @@ def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], M
     try:
         return attempt(settings)
     except RamError as error:
-        spec, errors = by_gradients(settings.train), [error]
+        spec, errors = chosen_layers(settings.train), [error]
         if spec is None or spec.recompute is not None:
             raise
     missing, saved = errors[0].missing, 0
@@ -46,7 +46,7 @@ def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], M
     raise RamError(least, best.limit, where=best.where, remedy=best.remedy.removesuffix(BY_HAND))
 
 
-def by_gradients(train: str) -> ChosenLayers | None:
+def chosen_layers(train: str) -> ChosenLayers | None:
     """The training of layers by gradients that a text states, if it does."""
     spec = parsed(train) if train else None
     return spec if isinstance(spec, ChosenLayers) else None
