@@ -9,7 +9,7 @@ from mote.graph import Graph
 from mote.ops.elementwise.quantize import Dequantize
 from mote.ops.moves.reshape import Reshape
 from mote.ops.reductions.softmax import Softmax
-from mote.ops.training.integer.momentum import KEPT_BITS
+from mote.ops.training.integer.momentum import KEPT_BITS, kept_share
 from mote.passes.training.backward import Loss, training_graph
 from mote.passes.training.choice import chosen, in_integers
 from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
@@ -55,7 +55,7 @@ def _integer_sgd(settings: StepSettings) -> IntegerSgd:
             reason = f"int8 layers do not learn with {name}={value}: they take steps of SGD without weight decay"
             raise MoteError(reason, where=WHERE, remedy="omit it, or train the float32 model")
     steps = 1 << KEPT_BITS
-    if settings.momentum and not 0 < round(settings.momentum * steps) < steps:
+    if settings.momentum and not 0 < kept_share(settings.momentum) < steps:
         reason = f"momentum={settings.momentum:g} is none of int8 layers, which have it in steps of 1/{steps}"
         remedy = f"give a momentum from {1 / steps:.5f} to {1 - 1 / steps:.5f}, or none"
         raise MoteError(reason, where=WHERE, remedy=remedy)

@@ -13,6 +13,11 @@ KEPT_BITS = 16
 """Bits behind the point of momentum."""
 
 
+def kept_share(momentum: float) -> int:
+    """The momentum as an integer."""
+    return round(momentum * (1 << KEPT_BITS))
+
+
 @dataclass(frozen=True)
 class Momentum:
     """How an update changes what learns: with the last of `every` samples it is added, rounded stochastically, and
@@ -20,7 +25,7 @@ class Momentum:
 
     every: int
     kept: int
-    """The momentum as an integer."""
+    """The momentum as an integer: `kept_share`."""
     bits: int
     seed: int
 

@@ -20,7 +20,7 @@ from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.training.integer.losses import LARGEST
-from mote.ops.training.integer.momentum import KEPT_BITS, Momentum
+from mote.ops.training.integer.momentum import KEPT_BITS, Momentum, kept_share
 from mote.ops.training.noise import hashed
 from mote.ops.training.window_gradients import taps
 
@@ -57,8 +57,7 @@ class IntegerStep(Op):
     @property
     def update_rule(self) -> Momentum:
         """How the update changes the state."""
-        kept = round(self.momentum * (1 << KEPT_BITS))
-        return Momentum(self.every, kept, self.update_bits, ~self.seed & MOST_SEED)
+        return Momentum(self.every, kept_share(self.momentum), self.update_bits, ~self.seed & MOST_SEED)
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape] * len(self.updates)
