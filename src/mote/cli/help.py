@@ -54,7 +54,7 @@ OPTION_GROUPS = {
         *("step", "no_shrink", "recompute", "layer", "points", "measure"),
     ),
     "preprocessing": ("preprocess", "postprocess"),
-    "training on the device": ("train", "train_data"),
+    "training on the device": ("train", "train_data", "keep", "train_epochs"),
     "streaming": ("stream", "hop", "causal"),
     "quantization": ("precision", "calibration", "equalize", "correct_biases", "rounding"),
     "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),

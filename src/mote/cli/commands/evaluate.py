@@ -93,6 +93,7 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument(
         "--epochs",
+        dest="train_epochs",
         type=int,
         metavar="N",
         help="with --train: how often all samples are learned, shuffled (default: each once, in their order)",
@@ -124,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
             emulator=arguments.emulator,
             board=arguments.board,
             keep=data_of(arguments, arguments.keep) if arguments.keep else None,
-            epochs=arguments.epochs,
+            epochs=arguments.train_epochs,
             seed=arguments.seed,
             say=say,
         )
