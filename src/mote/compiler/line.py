@@ -56,8 +56,10 @@ from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.plan.memory.several_memories import TooSmallError
 from mote.plan.plan import Plan
 from mote.plan.planner import plan
+from mote.plan.selection.code_size_model import traded
 from mote.plan.selection.estimate import estimate, training_cost
 from mote.plan.selection.request import Lowering, Policy
+from mote.plan.selection.select import offers
 from mote.progress import Say, silent
 from mote.targets import Memory
 from mote.text import printable
@@ -374,6 +376,8 @@ def forget() -> None:
     _attached.cache_clear()
     _behind.cache_clear()
     golden.cache_clear()
+    offers.cache_clear()
+    traded.cache_clear()
     SHARED.clear()
 
 

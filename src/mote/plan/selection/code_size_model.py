@@ -98,12 +98,12 @@ def smallest(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone = constan
     """Chooses a kernel per operator to minimize total flash and time, heuristically. Each has the best one where
     nothing is shared at first; then one piece of code after another is left out, or added, if that saves something, and
     each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
-    chosen = _traded(_Market.of(offered, alone))
+    chosen = traded(_Market.of(offered, alone))
     return {ops: kernels[chosen[i]] for i, (ops, kernels) in enumerate(offered.items())}
 
 
 @lru_cache(maxsize=64)
-def _traded(market: _Market) -> list[int]:
+def traded(market: _Market) -> list[int]:
     """The numbers of the chosen kernels; memoized, since selections that differ in layouts or rows often offer the
     same."""
     return market.improved(market.settled(market.begun())).kernels
