@@ -70,8 +70,9 @@ def test_tables_are_in_cycles_and_named_after_cores_that_use_them() -> None:
 
 @cache
 def graphs(half: bool) -> list[Graph]:
-    """The layers that costs are fitted to."""
-    return [cost_layers.graph_of(part) for part in cost_layers.models(cost_fit.EVERY, half)]
+    """The layers and the preprocessing that costs are fitted to."""
+    layers = [cost_layers.graph_of(part) for part in cost_layers.models(cost_fit.EVERY, half)]
+    return [*layers, *cost_layers.preprocessing_graphs()]
 
 
 @cache

@@ -217,6 +217,7 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
     rest: what is left of them where they are taken in fours
     single: products of pixels that are left where pixels are taken in pairs
     edge: those of windows that hang over a side of the image
+    clipped: the inputs in these
     work: cycles on a Cortex-M4, of kernels that say it themselves
     symbol, expanded: codes, and weights that are expanded into memory, where weights are coded
     """
@@ -254,6 +255,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
             "rest": pixels * (channels % 4),
         }
     taps = len(op.reads(graph, 0, 0) or (0,))
+    over = windows < windows.max(initial=0)
     return amounts | {
         "product": multiplied * lanes * depth * kernel.price.density,
         "input": pixels * depth or sum(t.size for t in op.activations(graph)),
@@ -261,7 +263,8 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         "rest": pixels * taps * (depth / taps % 4),
         "line": lanes * (1 if whole and kernel.entry.call is Call.FLAT else rows),
         "single": _left(kernel, rows, width, whole) * lanes * depth,
-        "edge": rows * taps * int((windows < windows.max(initial=0)).sum()),
+        "edge": rows * taps * int(over.sum()),
+        "clipped": rows * taps * int(windows[over].sum()) * op.input(graph).shape[-1],
     }
 
 

@@ -124,6 +124,7 @@ CONV = [
     ((16, 16), 16, 32, (1, 1), 2), ((9, 1), 40, 32, (3, 1), 1), ((9, 9), 6, 9, (3, 3), 1),
     ((20, 20), 2, 3, (3, 3), 1), ((14, 14), 1, 16, (3, 3), 1), ((28, 28), 1, 8, (3, 3), 2),
     ((5, 1), 40, 32, (5, 1), 1), ((3, 1), 40, 64, (3, 1), 1), ((10, 1), 30, 20, (10, 1), 1),
+    ((8, 8), 1, 16, (3, 3), 1),
 ]  # fmt: skip
 DEPTHWISE = [
     ((12, 12), 16, (3, 3), 1), ((25, 5), 64, (3, 3), 1), ((24, 24), 8, (3, 3), 1), ((6, 6), 96, (3, 3), 1),
@@ -147,6 +148,8 @@ SIMPLE = [
     ("AVERAGE_POOL_2D", (8, 8), 64), ("MAX_POOL_2D", (12, 12), 16), ("MAX_POOL_2D", (24, 24), 8),
 ]  # fmt: skip
 
+RGB = 3
+"""Channels of a picture."""
 Image = tuple[tuple[int, int], int]
 """Height and width, and channels."""
 Pool = tuple[tuple[int, int], int, tuple[int, int], int]
@@ -247,17 +250,18 @@ def small() -> list[list[CostLayer]]:
 
 
 def _some(gathered: list[CostLayer], every: int) -> list[CostLayer]:
-    """Every Nth; all shapes of fully connected layers, which take least time, and of windows of 3x3, which have most
-    kernels to choose from."""
-    return [x for i, x in enumerate(gathered) if i % every == 0 or _many_kernels(x)]
+    """Every Nth; all shapes of fully connected layers, which take least time, of windows of 3x3, which have most
+    kernels to choose from, and of inputs of few channels, with which networks begin."""
+    return [x for i, x in enumerate(gathered) if i % every == 0 or _always_measured(x)]
 
 
-def _many_kernels(layer: CostLayer) -> bool:
+def _always_measured(layer: CostLayer) -> bool:
     if layer.values:
         return True
     if layer.kind == "FULLY_CONNECTED":
         return not layer.clamped
-    return layer.kind == "CONV_2D" and layer.kernel == (3, 3) and layer.stride == 1 and not layer.added
+    usual = layer.kernel == (3, 3) and layer.stride == 1
+    return layer.kind == "CONV_2D" and not layer.added and (usual or layer.inputs <= RGB)
 
 
 def _choices() -> list[CostLayer]:
