@@ -23,7 +23,7 @@ STAGES = {
     "plan": ("mote.compiler.line", "plan_for"),
     "self-test": ("mote.compiler.line", "golden"),
     "emit": ("mote.compiler.line", "generate"),
-    "build": ("mote.cli.commands.compile", "checked_code"),
+    "build": ("mote.project.making", "checked_code"),
 }
 """The functions that are the stages. The reference computes what the self-test expects; the cross compiler builds the
 firmware whose code is counted."""
