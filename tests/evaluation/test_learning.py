@@ -59,7 +59,7 @@ def learn(train: str = "last:rate=0.3", **options: Any) -> mote.Evaluation:
 
 def losses(train: str, data: tuple[Array, Array], orders: list[Array]) -> list[float]:
     """The losses of the reference, by steps of samples in this order."""
-    graph = with_training(frontends.load(model()), train, "")
+    graph = with_training(frontends.load(model()), train, None)
     loss, states, made = loss_of(graph), dict[int, Array](), list[float]()
     assert loss is not None
     for i in np.concatenate(orders):

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import mote
 import mote.targets as targets
+from mote.data.readers.folders import address
 from mote.files import read_file, write_file
 from mote.frontends.detection import files_beside
 from mote.text import printable
 
-NAMED = ("model", "plugin", "calibrate", "labels", "encrypt")
+NAMED = ("model", "plugin", "calibrate", "labels", "encrypt", "pins")
 """Options whose values are files or folders."""
 
 
@@ -41,6 +42,8 @@ def _named(arguments: argparse.Namespace) -> Iterator[Path]:
         values = given.get(name) or []
         for value in [values] if isinstance(values, str) else values:
             yield from _inside(Path(value))
+    if given.get("train_data"):
+        yield from _inside(address(given["train_data"])[0])
     for model in map(Path, arguments.model):
         if model.is_file():
             yield from (model.parent / name for name, *_ in files_beside(read_file(model), model.parent))

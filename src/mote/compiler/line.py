@@ -29,6 +29,7 @@ from mote.compiler.settings import (
 )
 from mote.compiler.training.checkpointing import BY_HAND, chosen_layers, within_ram
 from mote.compiler.training.sparse_update import settled
+from mote.compiler.training.with_training import forget as forget_training
 from mote.compiler.training.with_training import with_training
 from mote.emit.c.encryption import read_key
 from mote.emit.c.names import c_prefix
@@ -372,7 +373,7 @@ def forget() -> None:
     _read.cache_clear()
     _optimized.cache_clear()
     _streamed.cache_clear()
-    with_training.cache_clear()
+    forget_training()
     _attached.cache_clear()
     _behind.cache_clear()
     golden.cache_clear()

@@ -251,14 +251,16 @@ def check_names(options: Iterable[str], settings: type) -> None:
             raise MoteError(f"there is no option '{name}'", remedy=remedy)
 
 
-def _samples(data: Any) -> str | Dataset:
-    """Samples with labels: a file, which is read when they are needed, or what `mote.dataset` makes of an object."""
-    if isinstance(data, str | Path):
-        return str(data)
+def _samples(data: Any) -> Dataset | None:
+    """Samples with labels: what `mote.dataset` makes of a file, a folder or an object. They are read here, so that a
+    file that is written anew is other settings."""
+    if data is None or (isinstance(data, str) and not data):
+        return None
     try:
         return dataset(data, labelled=True)
     except MoteError as error:
-        raise MoteError(error.reason, where="option train_data", remedy=error.remedy) from None
+        file = f" {error.where}" if isinstance(data, str | Path) else ""
+        raise MoteError(error.reason, where=f"option train_data{file}", remedy=error.remedy) from None
 
 
 def check_types(settings: Any) -> None:
@@ -288,7 +290,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Target": (lambda v: isinstance(v, Target), "a target"),
     "bool": (lambda v: isinstance(v, bool), "True or False"),
     "str": (lambda v: isinstance(v, str), "a string"),
-    "str | Dataset": (lambda v: isinstance(v, str | Dataset), "samples"),
+    "Dataset | None": (lambda v: v is None or isinstance(v, Dataset), "samples"),
     "int": (_whole, "an integer"),
     "int | None": (lambda v: v is None or _whole(v), "an integer"),
     "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),

@@ -15,7 +15,6 @@ from mote.compiler.given import PackOptions
 from mote.compiler.line import c_name, given_model, plan_for, prepared
 from mote.compiler.options import check_at_least
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
-from mote.data.dataset_type import Dataset
 from mote.emit.image import format
 from mote.emit.image.c_array import c_array
 from mote.emit.image.flatten import flattened, with_image_calls
@@ -286,7 +285,7 @@ def _told(settings: Settings, where: str) -> dict[str, Any]:
     usual = Settings(settings.target)
     changed = {n: getattr(settings, n) for n in TOLD if getattr(settings, n) != getattr(usual, n)}
     told: dict[str, Any] = {"model": Path(where).name, "name": settings.name, "target": settings.target.name}
-    if isinstance(settings.train_data, Dataset):
+    if settings.train_data is not None:
         changed["train_data"] = settings.train_data.where
     return told | changed | ({"kernels": dict(settings.kernels)} if settings.kernels else {})
 

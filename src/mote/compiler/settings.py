@@ -95,9 +95,9 @@ class PassOptions(TargetOptions):
     train: str = ""
     """Training on the device (`mote.passes.training.spec`): of layers, of biases, of what budgets choose, or of a
     learner. Empty: nothing."""
-    train_data: str | Dataset = ""
-    """Samples with labels, or the file or folder that has them: for the ranges of int8 gradients and for what budgets
-    choose."""
+    train_data: Dataset | None = None
+    """Samples with labels: for the ranges of int8 gradients and for what budgets choose. Options may name the file or
+    folder that has them, which is read once: settings hold what was in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,7 +314,7 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
     def _check_training(self) -> None:
         """Refuses training that is misspelt, of a stream, or where no branch can be taken."""
         if not self.train:
-            if self.train_data:
+            if self.train_data is not None:
                 remedy = "say what learns, too: --train last"
                 raise MoteError("is for models that learn", where="option train_data", remedy=remedy)
             return

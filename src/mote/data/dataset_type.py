@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -89,6 +90,17 @@ class Dataset:
     def steps(self) -> str:
         """The preprocessing steps that the samples were made by, where a device can run them before a model."""
         return str(self.preprocessing) if self.preprocessing.compiled else ""
+
+    def digest(self) -> str:
+        """A digest of all that inferences and labels are made from: equal contents have equal ones, wherever they come
+        from. It is computed anew each time, because the arrays may have been written to."""
+        arrays = [*self.inputs.values(), *([] if self.labels is None else [self.labels])]
+        stream = self.stream and (self.stream.first, self.stream.period)
+        about = [*self.inputs], [(str(a.dtype), a.shape) for a in arrays], self.labels is None, self.columns, stream
+        state = hashlib.sha256(repr(about).encode())
+        for array in arrays:
+            state.update(array.tobytes())
+        return state.hexdigest()
 
     def __len__(self) -> int:
         return len(next(iter(self.inputs.values())))

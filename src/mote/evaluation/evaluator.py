@@ -81,7 +81,8 @@ def evaluate(
     _check_training(compiled, given, {"keep": keep, "epochs": epochs}, {"against": against, "board": board})
     with naming(compiled.path):
         if compiled.settings.train:
-            lessons = Lessons(dataset(compiled.settings.train_data, labelled=True), epochs, seed)
+            assert compiled.settings.train_data is not None
+            lessons = Lessons(compiled.settings.train_data, epochs, seed)
             kept = None if keep is None else dataset(keep, labelled=True)
             return evaluate_learning(compiled, lessons, given, kept, how, Tools(compiler, emulator, samples), say)
         graph = compiled.plan.graph
@@ -123,7 +124,7 @@ def _check_training(compiled: Compiled, data: Dataset, training: Mapping[str, An
         raise MoteError(
             f"is for models that {'do not ' if learns else ''}learn", where=f"option {wrong}", remedy=remedy
         )
-    if learns and not compiled.settings.train_data:
+    if learns and compiled.settings.train_data is None:
         raise MoteError("has nothing to learn", where="option train", remedy="give samples: --train-data DATA")
     if learns and data.stream is not None:
         remedy = "cut it into samples: a folder with one folder per class"

@@ -34,7 +34,7 @@ def training_step(
     right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
     given = told(graph, np.zeros_like(right.initial))
     room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + ROOM
-    chosen = replace(settings, train="", train_data="", postprocess="", ram=room, flash=None)
+    chosen = replace(settings, train="", train_data=None, postprocess="", ram=room, flash=None)
     program = compile_graph(labelled(graph), chosen)
     planned = program.plan.graph
     case = {**FULL.inputs(planned), **given}

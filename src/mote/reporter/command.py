@@ -9,6 +9,7 @@ from typing import Any
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
+from mote.data.dataset_type import Dataset
 
 PLANNED = {"target", "ram", "flash", "latency", "cycles", "least_ram", "least_flash", "constants"}
 """Settings that a point of the front stands for, the target, and values of constant inputs, which may be arrays."""
@@ -35,7 +36,9 @@ def _default(field: Field[Any]) -> Any:
 
 def _words(name: str, value: Any) -> Iterator[str]:
     option = f"--{OPTIONS.get(name, name).replace('_', '-')}"
-    if name == "shrink":
+    if isinstance(value, Dataset):
+        yield from (option, value.where)
+    elif name == "shrink":
         yield "--no-shrink"
     elif value is True:
         yield option

@@ -235,7 +235,7 @@ def encryption(compiled: Compiled) -> dict[str, int]:
 def training(compiled: Compiled) -> dict[str, object]:
     """The weights that learn, their bytes, and the costs beside those of the model without training."""
     settings, states = compiled.settings, learned(compiled.plan)
-    without = line.planned(compiled.source, replace(settings, train="", train_data=""))
+    without = line.planned(compiled.source, replace(settings, train="", train_data=None))
     graph = with_training(compiled.source, settings.train, settings.train_data)
     layers = [op for op in graph.ops if isinstance(op, LEARNING)]
     read = [(op, s.initial.size, op.inputs.index(s.before)) for s in states for op in layers if s.before in op.inputs]

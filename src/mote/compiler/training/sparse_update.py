@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mote.compiler.settings import Settings
-from mote.compiler.training.with_training import samples_of
+from mote.compiler.training.with_training import samples
 from mote.errors import BudgetError, MoteError, RamError
 from mote.graph import Graph, Op
 from mote.graph.types import DType, StateRole
@@ -70,10 +70,10 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
     spec = parsed(settings.train) if settings.train else None
     if not isinstance(spec, Auto):
         return settings
-    if not settings.train_data:
+    if settings.train_data is None:
         remedy = "give samples with labels: --train-data"
         raise MoteError("what gains most is not known without training data", where=WHERE, remedy=remedy)
-    alone = planned(replace(settings, train="", train_data=""))
+    alone = planned(replace(settings, train="", train_data=None))
     candidates = list(_candidates(graph, spec, settings))
     cycles = SLOWEST * estimate(settings.costs, alone) if spec.cycles is None else spec.cycles
     search = SparseUpdateSearch(_limited(settings, spec, alone), spec, alone.ram, cycles, planned, say)
@@ -256,7 +256,8 @@ def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[Candid
     if not learning:
         remedy = "choose a learner without gradients: --train prototype"
         raise MoteError("there is no gradient of any layer's weights", where=WHERE, remedy=remedy)
-    known = sample_gradients(graph, learning, loss, samples_of(graph, spec, settings.train_data))
+    assert settings.train_data is not None
+    known = sample_gradients(graph, learning, loss, samples(graph, spec, settings.train_data))
     for op in layers:
         layer = graph.layer_of(op)
         for i in op.inputs[BIAS:]:

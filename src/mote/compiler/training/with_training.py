@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 
-from mote.data.dataset import dataset
 from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
 from mote.graph import Graph
@@ -23,23 +22,35 @@ from mote.passes.training.spec import ChosenLayers, Learner, Spec, parsed, state
 from mote.passes.training.trained import default_loss, trained
 
 
-@lru_cache(maxsize=4)
-def with_training(graph: Graph, train: str, data: str | Dataset) -> Graph:
+@dataclass(frozen=True)
+class _Contents:
+    """Samples as a key of what is made from them: equal where what they hold is."""
+
+    digest: str
+    data: Dataset = field(compare=False)
+
+
+def with_training(graph: Graph, train: str, data: Dataset | None) -> Graph:
     """The model with what it learns, measured on samples where there are some."""
+    return _with_training(graph, train, None if data is None else _Contents(data.digest(), data))
+
+
+@lru_cache(maxsize=4)
+def _with_training(graph: Graph, train: str, contents: _Contents | None) -> Graph:
     spec = parsed(train)
     if isinstance(spec, ChosenLayers) and spec.recompute:
-        return recomputed(with_training(graph, recomputing(spec, None), data), spec.recompute)
-    return trained(graph, spec, samples_of(graph, spec, data) if data else None)
+        return recomputed(_with_training(graph, recomputing(spec, None), contents), spec.recompute)
+    return trained(graph, spec, samples(graph, spec, contents.data) if contents else None)
+
+
+def forget() -> None:
+    """Clears the cache of models that learn."""
+    _with_training.cache_clear()
 
 
 def recomputing(spec: ChosenLayers, count: int | None) -> str:
     """The text of a training that computes so many activations again; None: as many as budgets ask for."""
     return stated(spec.items, replace(spec, recompute=count))
-
-
-def samples_of(graph: Graph, spec: Spec, data: str | Dataset) -> Samples:
-    """The samples in a file, or of a dataset."""
-    return samples(graph, spec, dataset(data, labelled=True))
 
 
 def samples(graph: Graph, spec: Spec, data: Dataset) -> Samples:
