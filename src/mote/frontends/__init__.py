@@ -10,7 +10,7 @@ from typing import Any
 
 from mote import files
 from mote.errors import MoteError, TooLargeError, naming
-from mote.frontends.detection import detect, files_beside, refuse_folder
+from mote.frontends.detection import MOST_BYTES, detect, files_beside, refuse_folder
 from mote.frontends.model import Model
 from mote.frontends.objects import from_object
 from mote.frontends.source import EDGES, FEATURES, SUFFIXES, Format, Source, fixed_inputs
@@ -29,8 +29,6 @@ READERS = {
 }
 """The parts of this package that read the formats, each with a function `read`: only that of a model's own format is
 loaded."""
-MOST_BYTES = (1 << 31) - 1
-"""Size limit of a model file."""
 SHAPED = (Format.TFLITE, Format.ONNX, Format.TORCH, Format.KERAS)
 """Formats whose input shapes can be overridden, and whose inputs can be replaced by constants."""
 FORESTS = (Format.SKLEARN, Format.XGBOOST, Format.LIGHTGBM)

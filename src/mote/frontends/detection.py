@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from hashlib import file_digest
 from io import BytesIO
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
@@ -17,6 +18,8 @@ ONNX_FIELDS = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25:
 ONNX_GRAPH, ONNX_OPSET, ONNX_PRODUCER = 7, 8, 2
 COREML_FIELDS = range(200, 4000)
 """Protobuf fields of a Core ML model that tell its kind."""
+MOST_BYTES = (1 << 31) - 1
+"""Size limit of a model file."""
 MOST_NAME = 200
 """Length limit of the producer name of an ONNX model."""
 EXPORT = "export the model in a format that Mote reads: " + ", ".join(dict.fromkeys(SUFFIXES.values()))
@@ -49,16 +52,24 @@ def detect(data: bytes, where: str) -> Format:
     raise MoteError(what, where=where, remedy=remedy)
 
 
-def files_beside(data: bytes, folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """The external data files of an ONNX file: names, sizes and modification times."""
+def files_beside(data: bytes, folder: Path) -> tuple[tuple[str, str], ...]:
+    """The external data files of an ONNX file: names, and digests of what is in them."""
     files = []
     for match in _LOCATION.finditer(data):
         size, begin = _varint(data, match.end())
         name = data[begin : begin + size].decode("utf-8", "replace")
         with suppress(OSError, ValueError):
-            about = (folder / name).stat()
-            files.append((name, about.st_size, about.st_mtime_ns))
+            files.append((name, _contents(folder / name)))
     return tuple(sorted(set(files)))
+
+
+def _contents(path: Path) -> str:
+    """A digest of a file; size and time of what no model has all of, or is no file, which may not end."""
+    about = path.stat()
+    if not path.is_file() or about.st_size > MOST_BYTES:
+        return f"{about.st_size} {about.st_mtime_ns}"
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def refuse_folder(path: Path) -> None:

@@ -117,8 +117,8 @@ class Source:
     """The constant inputs."""
     folder: Path | None = None
     """The folder of external data files."""
-    beside: tuple[tuple[str, int, int], ...] = ()
-    """The external data files: names, sizes and modification times. A model whose weights were rewritten is another
+    beside: tuple[tuple[str, str], ...] = ()
+    """The external data files: names and digests of what is in them. A model whose weights were rewritten is another
     one."""
     origin: object | None = field(default=None, compare=False, repr=False)
     """The object that it was made from, if any: the reference of `verify`."""

@@ -167,7 +167,6 @@ def _sum(parts: Iterable[Mapping[str, float]], amounts: Mapping[str, float]) -> 
     return sum(part.get(name, 0.0) * value for part in parts for name, value in amounts.items())
 
 
-@cache
 def load(table: str, where: str = "") -> Costs:
     """The table of that bundled name, or of the user's own `.json` file; `where` it is named."""
     path = Path(table) if table.endswith(".json") else TABLES / f"{table}.json"
@@ -179,15 +178,20 @@ def load(table: str, where: str = "") -> Costs:
             "benchmarks/fit_costs.py --core TARGET fits one to a core that can be emulated",
         )
     try:
-        keys = json.loads(path.read_text(encoding="utf-8"))
-        families, reads, levels = (
-            {name: {f: _finite(n) for f, n in family.items()} for name, family in section.items()}
-            for section in (keys["families"], keys.get("reads", {}), keys.get("levels", {}))
-        )
-        named = Path(table).stem, printable(keys["unit"]), printable(keys["measured"])
-        return Costs(*named, families, reads, levels=levels)
+        return _parsed(Path(table).stem, path.read_text(encoding="utf-8"))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise MoteError(f"is no table of costs ({error!r})", where=str(path), remedy="fit it anew") from None
+
+
+@cache
+def _parsed(name: str, text: str) -> Costs:
+    """The table of a file, kept by what is in it: a user's may be written anew."""
+    keys = json.loads(text)
+    families, reads, levels = (
+        {name: {f: _finite(n) for f, n in family.items()} for name, family in section.items()}
+        for section in (keys["families"], keys.get("reads", {}), keys.get("levels", {}))
+    )
+    return Costs(name, printable(keys["unit"]), printable(keys["measured"]), families, reads, levels=levels)
 
 
 def _finite(number: float) -> float:

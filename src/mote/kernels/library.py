@@ -30,6 +30,11 @@ def added() -> list[str]:
     return list(_added)
 
 
+def added_texts() -> tuple[tuple[str, str], ...]:
+    """The files that users have brought, as a key of what is made of files by name: one may take another's place."""
+    return tuple(_added.items())
+
+
 def header_for(name: str, sets: Collection[str]) -> str:
     """The text of a file for a core with these instruction sets: headers of primitives do not include what others have.
     A file of an instruction set includes what it needs."""

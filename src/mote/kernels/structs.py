@@ -48,9 +48,10 @@ class Field:
 
 def fields(files: tuple[str, ...], type_name: str, instances: Sequence[str] = ()) -> tuple[Field, ...]:
     """The fields of a struct that files of the kernels define, or one of the instances of their macros."""
-    known = _typedefs(files)
+    added = library.added_texts()
+    known = _typedefs(files, added)
     if instances:
-        known = {**known, **_declared(expanded("\n".join(instances), _macros(files)))}
+        known = {**known, **_declared(expanded("\n".join(instances), _defining_macros(files, added)))}
     try:
         return tuple(_flat(known, type_name, ""))
     except KeyError as error:
@@ -129,9 +130,16 @@ def expanded(text: str, macros: Mapping[str, tuple[Sequence[str], str]]) -> str:
     return text
 
 
-@cache
-def macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
+Macros = dict[str, tuple[tuple[str, ...], str]]
+
+
+def macros(files: tuple[str, ...]) -> Macros:
     """The macros with arguments of files and those that they include: their parameters and bodies."""
+    return _macros(files, library.added_texts())
+
+
+@cache
+def _macros(files: tuple[str, ...], added: object) -> Macros:
     definitions = {}
     for line in _lines(files):
         if match := _MACRO.match(line):
@@ -140,9 +148,9 @@ def macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 @cache
-def _macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Those that define types, or use ones that do: the others are left as they stand."""
-    definitions = macros(files)
+def _defining_macros(files: tuple[str, ...], added: object) -> Macros:
+    """The macros that define types, or use ones that do: the others are left as they stand."""
+    definitions = _macros(files, added)
     defining = {name for name, (_, body) in definitions.items() if "typedef" in body}
     while more := {
         n for n, (_, body) in definitions.items() if n not in defining and set(_CALL.findall(body)) & defining
@@ -152,10 +160,10 @@ def _macros(files: tuple[str, ...]) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 @cache
-def _typedefs(files: tuple[str, ...]) -> dict[str, str]:
+def _typedefs(files: tuple[str, ...], added: object) -> dict[str, str]:
     """The types that files know by themselves: the fields of structs, or the name of another type."""
     text = "\n".join(line for line in _lines(files) if not line.startswith("#"))
-    return _declared(expanded(text, _macros(files)))
+    return _declared(expanded(text, _defining_macros(files, added)))
 
 
 def _lines(files: tuple[str, ...]) -> list[str]:

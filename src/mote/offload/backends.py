@@ -56,7 +56,8 @@ def named(names: Sequence[str]) -> tuple[Generator, ...]:
 def offload(names: Sequence[str], target: Target, ram: int | None = None) -> Offload:
     """The generators that have these names, for a target and a budget; one that cannot be used or does not serve it is
     refused."""
-    for generator in named(names):
+    generators = named(names)
+    for generator in generators:
         if missing := generator.missing():
             raise MoteError(
                 f"backend '{generator.name}' cannot be used here: {missing.what}",
@@ -69,7 +70,7 @@ def offload(names: Sequence[str], target: Target, ram: int | None = None) -> Off
                 where="option backend",
                 remedy="omit it, or compile for another target",
             )
-    return Offload(named(names), target, ram)
+    return Offload(generators, target, ram, tuple(generator.contents(target) for generator in generators))
 
 
 def announced() -> dict[str, list[EntryPoint]]:

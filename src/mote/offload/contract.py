@@ -169,6 +169,11 @@ class Generator(ABC):
         """Whether it generates code for a target."""
         return True
 
+    def contents(self, target: Target) -> str:
+        """What its artifacts depend on beside a graph and a target, as a key by which they are kept: of files of the
+        user's, what is in them. Empty where there is nothing."""
+        return ""
+
     @abstractmethod
     def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
         """The regions that it can compute, or single operators (`mote.graph.region.joined` makes them). They may
@@ -231,6 +236,8 @@ class Offload:
     target: Target
     ram: int | None = None
     """Bytes of RAM that a plan may take: regions that take more are split."""
+    contents: tuple[str, ...] = ()
+    """What artifacts depend on beside (`Generator.contents`), of each generator."""
 
     def built(self, graph: Graph) -> OffloadOffer:
         """What they make of a graph, each region built once."""

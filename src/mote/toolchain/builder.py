@@ -86,7 +86,7 @@ def build(
 
     tuning = how.gcc if compiler.kind == "gcc" else ()
     flags = [*base, level, *tuning, *include, *trace, *extra_flags]
-    compilation = Compilation(compiler.version, project.resolve(), workdir)
+    compilation = Compilation(compiler.key, project.resolve(), workdir)
     objects = [compilation.object(flags, source, f"model_{i}_{source.stem}.o") for i, source in enumerate(sources)]
     objects.append(compilation.object([*base, level, *include], glue, "glue.harness.o"))
     if secret is not None:
@@ -155,14 +155,15 @@ def _overflow(said: str, target: Target) -> BoardError | None:
 class Compilation:
     """Compiling the files of one build to objects, each taken from the cache where the same was compiled before."""
 
-    version: str
+    compiler: str
+    """Its key."""
     project: Path
     workdir: Path
 
     def object(self, flags: Sequence[str], source: Path, name: str) -> str:
         """The object of a source file; its path."""
         output = self.workdir / name
-        said = [self.version, *(flag.replace(str(self.project), "project") for flag in flags)]
+        said = [self.compiler, *(flag.replace(str(self.project), "project") for flag in flags)]
         folders = [Path(flag.removeprefix("-I")) for flag in flags if flag.startswith("-I")]
         forced = [Path(flag) for before, flag in pairwise(flags) if before == "-include"]
         key = cache.key(said, cache.included([source, *forced], folders))

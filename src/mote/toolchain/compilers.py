@@ -32,6 +32,11 @@ class Compiler:
     command: tuple[str, ...]
     version: str
 
+    @property
+    def key(self) -> str:
+        """What tells its objects from those of others in a cache: builds of one version differ."""
+        return f"{self.version} {program(self.command)}"
+
 
 def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
     """The system's compiler if it is there, else zig; `prefer` ("gcc", "zig"; host: "clang") forces one."""
@@ -78,9 +83,25 @@ def native_flags(compiler: Compiler) -> tuple[str, ...]:
     return ()
 
 
-@cache
+def program(command: Sequence[str]) -> str:
+    """The program that a command runs as a key of what it says and makes: size and time of the file, which is another
+    one where a package was updated or the path leads elsewhere."""
+    zig = importlib.util.find_spec(command[2]) if tuple(command[1:2]) == ("-m",) else None
+    path = Path(zig.origin).with_name("zig") if zig and zig.origin else Path(shutil.which(command[0]) or command[0])
+    try:
+        about = path.stat()
+    except OSError:
+        return ""
+    return f"{about.st_size} {about.st_mtime_ns}"
+
+
 def _predefined(command: tuple[str, ...]) -> str | None:
     """The macros that a compiler defines by itself; None where it does not know the options."""
+    return _macros(command, program(command))
+
+
+@cache
+def _macros(command: tuple[str, ...], program: str) -> str | None:
     ask = (*command, "-dM", "-E", "-x", "c", os.devnull)
     try:
         done = subprocess.run(ask, capture_output=True, text=True, timeout=60, check=False)
@@ -96,9 +117,13 @@ def zig_command() -> tuple[str, ...] | None:
     return (sys.executable, "-m", "ziglang", "cc")
 
 
-@cache
 def first_line(command: tuple[str, ...]) -> str:
     """The first line that a command prints, or why it does not run."""
+    return _first_line(command, program(command))
+
+
+@cache
+def _first_line(command: tuple[str, ...], program: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

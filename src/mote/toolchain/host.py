@@ -50,7 +50,7 @@ def _load(
     compiler = find_compiler(target)
     level = optimization("speed", target.cpu).level
     flags = [*compiler.command, *target.gcc_flags, *target_flags(target, compiler), level, *FLAGS]
-    state = hashlib.sha256("\0".join([compiler.version, *flags, *sources, *external, outside]).encode())
+    state = hashlib.sha256("\0".join([compiler.key, *flags, *sources, *external, outside]).encode())
     for name, text in texts:
         state.update(f"\0{name}\0{len(text)}\0{text}".encode())
     with temporary_folder() as folder:

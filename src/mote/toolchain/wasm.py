@@ -50,7 +50,7 @@ def wasm_module(
     functions = any("#include <math.h>" in text for text in texts.values())
     alone = () if functions and compiler.kind == "zig" else ("-nostdlib",)
     flags = [*compiler.command, *TARGETS[compiler.kind], *FLAGS, *alone, *(f"-Wl,--export={name}" for name in exports)]
-    state = hashlib.sha256("\0".join([compiler.version, *flags, *sources]).encode())
+    state = hashlib.sha256("\0".join([compiler.key, *flags, *sources]).encode())
     for name, text in sorted(texts.items()):
         state.update(f"\0{name}\0{len(text)}\0{text}".encode())
     with temporary_folder() as folder:

@@ -15,7 +15,7 @@ from mote.frontends import Source
 from mote.graph import Graph, Op
 from mote.graph.region import Numbers, Region
 from mote.kernels.contract import Packed, Structs
-from mote.kernels.library import header
+from mote.kernels.library import added_texts, header
 from mote.kernels.structs import closure
 from mote.offload.contract import Artifact, Offloaded, Pointer
 from mote.plan.plan import Plan, Step
@@ -138,7 +138,7 @@ def layer_digest(graph: Graph, ops: tuple[int, ...], kernel: Packed, *, whole: b
         [_signature(graph, graph.ops[n]) for n in ops],
         kernel.variant,
         list(map(str, kernel.instances)),
-        _code(kernel.files) if not isinstance(kernel, Offloaded) else _external(kernel.artifact),
+        _code(kernel.files, added_texts()) if not isinstance(kernel, Offloaded) else _external(kernel.artifact),
         _sizes(kernel.params),
         kernel.price.density,
         kernel.constants,
@@ -159,14 +159,13 @@ def _external(artifact: Artifact) -> str:
     return digest(calls, dict(artifact.files), *map(_source, artifact.sources))
 
 
-@lru_cache(maxsize=256)
 def _source(path: str) -> str:
     return digest(Path(path).read_text(encoding="utf-8", errors="replace"))
 
 
 @lru_cache(maxsize=256)
-def _code(files: tuple[str, ...]) -> str:
-    """A digest of C files and all that they include."""
+def _code(files: tuple[str, ...], added: object) -> str:
+    """A digest of C files and all that they include, among them those that users have brought."""
     return digest([header(name) for name in closure(files)])
 
 

@@ -130,7 +130,7 @@ class Tuner:
         self.task, self.runner, self.database, self.effort = task, runner, database, effort
         self.say, self.better = say, better
         self.tools = task.measurer.tools(task.settings.target)
-        self._key = digest(task.model.data, task.settings, self.tools)
+        self._key = digest(task.model.data, task.model.beside, task.settings, self.tools)
         self._refused: set[tuple[tuple[str, ...], str]] = set()
         self._trials: dict[str, TuningTrial] = {}
         self.first: Best

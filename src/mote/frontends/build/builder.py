@@ -111,7 +111,7 @@ class Builder:
         self._assigns: list[Op] = []
         self._index, self._name = -1, ""
         self._moved: dict[tuple[int, Shape, tuple[int, ...]], int] = {}
-        self._known: dict[tuple[Any, ...], int] = {}
+        self._known: dict[tuple[Any, ...], tuple[int, Quantization | None]] = {}
 
     # Values
 
@@ -249,8 +249,9 @@ class Builder:
         assert value.data is not None
         key = (value.data.tobytes(), value.shape, value.dtype, name, id(quant))
         if key not in self._known:
-            self._known[key] = self._add(value.shape, value.dtype, name or self._name, quant=quant, data=value.data)
-        return self._known[key]
+            made = self._add(value.shape, value.dtype, name or self._name, quant=quant, data=value.data)
+            self._known[key] = made, quant
+        return self._known[key][0]
 
     # Orders of elements
 

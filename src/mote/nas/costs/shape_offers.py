@@ -16,7 +16,7 @@ from mote.graph.region import Numbers
 from mote.graph.tensor import Array, Quantization
 from mote.graph.types import DType
 from mote.kernels import catalogue
-from mote.kernels.contract import NHWC, Layout, Packed, View
+from mote.kernels.contract import NHWC, Kernel, Layout, Packed, View
 from mote.nas.costs.layer_classes import Outlines, TensorOutline, class_of, for_layer, narrowed
 from mote.plan.selection.request import Lowering, Policy
 from mote.plan.selection.select import Offers
@@ -31,10 +31,11 @@ SPREAD = 40.0 / 3650
 
 @dataclass(frozen=True)
 class Asking:
-    """The question for the candidate kernels of a view, asked once."""
+    """The question for the candidate kernels of a view, asked once of a catalogue."""
 
     features: frozenset[str]
     coded: bool
+    catalogue: tuple[Kernel, ...]
 
     def __call__(self, view: View) -> list[Packed]:
         return catalogue.candidates(view, self.features, coded=self.coded)
@@ -42,9 +43,10 @@ class Asking:
 
 @dataclass(frozen=True)
 class AskingLayouts:
-    """The question for the layouts that the kernels of a view would rather read, asked once."""
+    """The question for the layouts that the kernels of a view would rather read, asked once of a catalogue."""
 
     features: frozenset[str]
+    catalogue: tuple[Kernel, ...]
 
     def __call__(self, view: View) -> list[Layout]:
         return catalogue.wanted_layouts(view, self.features)
@@ -77,7 +79,7 @@ class ShapeOffers(Offers):
         return self._kernels[ops, how]
 
     def _asked(self, ops: Numbers, how: Lowering) -> list[Packed]:
-        asking, outlined = Asking(how.features, how.coded), self._outlined(ops)
+        asking, outlined = Asking(how.features, how.coded, tuple(catalogue.KERNELS)), self._outlined(ops)
         if outlined is None:
             return self._view(ops, how).once(asking)
         small, fast = how.optimize is Policy.SIZE, how.optimize is Policy.SPEED
@@ -86,7 +88,7 @@ class ShapeOffers(Offers):
     def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
         if how.fixed is not None:
             return super().wanted_layouts(ops, how)
-        asking, outlined = AskingLayouts(how.features), self._outlined(ops)
+        asking, outlined = AskingLayouts(how.features, tuple(catalogue.KERNELS)), self._outlined(ops)
         return self._view(ops, how).once(asking) if outlined is None else _layouts(*outlined, asking)
 
     def _view(self, ops: Numbers, how: Lowering) -> View:

@@ -9,7 +9,7 @@ from mote.graph import Graph, Op
 from mote.kernels.contract import Refusal
 from mote.offload.cmsis_nn.calls import CALLERS
 from mote.offload.cmsis_nn.costs import cycles
-from mote.offload.cmsis_nn.files import HEADER, INCLUDE, OWN, SOURCE, checkout, once_files, sources
+from mote.offload.cmsis_nn.files import HEADER, INCLUDE, OWN, SOURCE, checkout, contents, once_files, sources
 from mote.offload.cmsis_nn.sizes import MVE
 from mote.offload.contract import Artifact
 from mote.offload.library.generator import LibraryGenerator
@@ -33,6 +33,9 @@ class CmsisNN(LibraryGenerator):
     def serves(self, target: Target) -> bool:
         """Cores of the family that has the instructions which it is written for, and this computer for trying it."""
         return MVE in target.core.features or target.is_host
+
+    def contents(self, target: Target) -> str:
+        return contents(self.checkout())
 
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
         call = CALLERS[type(region)](graph, region, target)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from mote.offload.library.generator import given_folder
+from mote.offload.library.generator import folders_key, given_folder
 from mote.offload.library.sources import LibrarySources
 
 PATH = "CMSIS_NN_PATH"
@@ -38,8 +38,17 @@ def checkout() -> Path:
     return max(versions, key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)])
 
 
-@lru_cache(maxsize=4)
+def contents(root: Path) -> str:
+    """What is in the library as a key of what is made with it."""
+    return folders_key(root / INCLUDE, root / SOURCE)
+
+
 def sources(root: Path) -> LibrarySources:
+    return _sources(root, contents(root))
+
+
+@lru_cache(maxsize=4)
+def _sources(root: Path, contents: str) -> LibrarySources:
     return LibrarySources((root / SOURCE,))
 
 

@@ -37,6 +37,9 @@ class EspNN(LibraryGenerator):
     def serves(self, target: Target) -> bool:
         return library.edition_of(target) is not None
 
+    def contents(self, target: Target) -> str:
+        return library.contents(self.checkout())
+
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
         edition = library.edition_of(target)
         assert edition is not None

@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
-from mote.offload.library.generator import given_folder
+from mote.offload.library.generator import folders_key, given_folder
 from mote.targets import Target
 
 PATH = "ESP_NN_PATH"
@@ -67,6 +67,11 @@ def version_of(where: Path) -> str:
         return ""
     stated = re.search(r"""^version:\s*["']?([\d.]+)""", text, re.MULTILINE)
     return stated[1] if stated else ""
+
+
+def contents(where: Path) -> str:
+    """What is in the library as a key of what is made with it."""
+    return folders_key(where / "include", where / "src")
 
 
 def sources(where: Path, function: str = "*") -> list[Path]:

@@ -39,6 +39,9 @@ class EthosU(Generator):
     def serves(self, target: Target) -> bool:
         return target.npu is not None
 
+    def contents(self, target: Target) -> str:
+        return configuration(target).system
+
     def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
         return regions(graph, configuration(target))
 

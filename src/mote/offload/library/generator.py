@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable
+from hashlib import sha256
 from pathlib import Path
 
 from mote.graph import Graph, Op
@@ -32,6 +33,16 @@ class LibraryGenerator(Generator):
 
     def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
         return (op for op in graph.ops if type(op) in self.operators)
+
+
+def folders_key(*folders: Path) -> str:
+    """The C files in folders as a key: names, sizes and times, for a library has more files than can be read for every
+    layer."""
+    paths = sorted(path for folder in folders for path in folder.rglob("*.[ch]"))
+    state = sha256()
+    for path, about in ((path, path.stat()) for path in paths):
+        state.update(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
+    return state.hexdigest()
 
 
 def given_folder(given: str | None, variable: str, header: str) -> Path | None:

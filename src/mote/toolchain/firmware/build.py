@@ -61,7 +61,7 @@ class Build:
     @property
     def _compilation(self) -> Compilation:
         self.workdir.mkdir(exist_ok=True)
-        return Compilation(self.compiler.version, self.project.resolve(), self.workdir.resolve())
+        return Compilation(self.compiler.key, self.project.resolve(), self.workdir.resolve())
 
     @property
     def _base(self) -> list[str]:

@@ -33,7 +33,7 @@ def board(folder: Path) -> Path:
     compiler = find_compiler(targets.load("host"))
     output = folder / "simavr_board"
     command = [*compiler.command, *_FLAGS, str(SOURCE), "-o", str(output), "-lsimavr"]
-    said = [*command[:-4], compiler.version, sys.platform]
+    said = [*command[:-4], compiler.key, sys.platform]
     try:
         cache.fetch(cache.key(said, [SOURCE]), output, lambda: compile_or_raise(command, folder, SOURCE.name))
     except MoteError as error:
