@@ -38,13 +38,14 @@ UPDATES = IntegerSgd(0.02, seed=4, momentum=0.9, accumulate=2)
 
 
 def network() -> Graph:
-    """A residual, padding apart, branches, strides, depthwise layers, all poolings, and a classifier."""
+    """A residual, padding apart, branches, strides, depthwise layers, all poolings (maxima of windows that overlap),
+    and a classifier."""
     net = Net(3)
     x = net.input(1, 12, 11, 3)
     x = net.conv(x, 6, 3, fused_activation_function="RELU")
-    x = net.pool(x, 2, "MAX_POOL_2D")
+    x = net.pool(x, 3, "MAX_POOL_2D", stride=2)
     x = net.add(x, net.conv(net.conv(x, 6, 3, fused_activation_function="RELU6"), 6, 1))
-    x = net.depthwise(net.pad(x, (0, 0), (1, 1), (1, 1), (0, 0)), 1, 3, stride=2, padding="VALID")
+    x = net.depthwise(net.pad(x, (0, 0), (1, 1), (1, 1), (0, 0)), 2, 3, stride=2, padding="VALID")
     branches = net.depthwise(x, 1, 3, quant=JOINED), net.conv(x, 4, 1, quant=JOINED, fused_activation_function="RELU")
     x = net.concatenate(3, *branches)
     x = net.pool(net.conv(net.conv(x, 7, 3), 7, 3, stride=2), 2, stride=1)

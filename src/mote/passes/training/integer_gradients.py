@@ -21,7 +21,7 @@ from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Quantization
 from mote.graph.types import Activation, DType, Rounding
 from mote.ops.common import BIAS, WEIGHTS, Axis, int8_range
-from mote.ops.elementwise.activations import LookupTable, Relu, Relu0To1, Relu6, ReluN1To1, Unary
+from mote.ops.elementwise.activations import LookupTable, Relu, Relu0To1, Relu6, ReluN1To1, RequantizeInt8, Unary
 from mote.ops.elementwise.arithmetic import INT8, Add, Arithmetic, Mul
 from mote.ops.elementwise.quantize import dequantized
 from mote.ops.matrix.fully_connected import FullyConnected
@@ -174,8 +174,8 @@ def depthwise(t: IntegerTape, op: DepthwiseConv2D, gradient: int, wanted: Wanted
     back = [phase(axis, n, 0) for axis, n in zip(axes, size, strict=True)]
     plain = op.multiplier == 1 and all(axis.stride == 1 for axis in axes)
     if weights.id in t.learned or not plain or back[0] is None or back[1] is None:
-        windows = {"vertical": axes[0], "horizontal": axes[1], "size": size}
-        return made | {0: t.one(IntegerDepthwiseInputGradient, [gradient, weights.id], INPUT, quant=of_x, **windows)}
+        of = {"vertical": axes[0], "horizontal": axes[1], "size": size, "multiplier": op.multiplier}
+        return made | {0: t.one(IntegerDepthwiseInputGradient, [gradient, weights.id], INPUT, quant=of_x, **of)}
     turned = _constant(t, _data(t, weights.id)[:, back[0].taps, back[1].taps], weights.quant)
     windows = {"vertical": back[0].window, "horizontal": back[1].window}
     return made | {0: t.one(DepthwiseConv2D, [gradient, turned], INPUT, quant=of_x, **windows)}
@@ -273,7 +273,12 @@ def _shares(t: IntegerTape, gradient: int, of: int) -> int:
 
 
 def max_pool(t: IntegerTape, op: MaxPool, gradient: int, wanted: Wanted) -> Gradients:
+    """A pixel that is the largest of several windows has all their gradients: they are in its scale before they are
+    added up."""
     windows = {"vertical": op.vertical, "horizontal": op.horizontal}
+    of_x = t.quant_of(op.inputs[0])
+    if any(axis.stride < axis.kernel for axis in windows.values()) and float(of_x.scale[0]) > t.scale(gradient):
+        gradient = t.one(RequantizeInt8, [gradient], "rescaled", quant=of_x)
     taken = t.beside(MaxPoolTaps, [op.inputs[0]], "taps", dtype=DType.UINT8, **windows)
     _, height, width, _ = t.shape(op.inputs[0])
     return {0: t.one(MaxPoolSpread, [gradient, taken], INPUT, size=(height, width), **windows)}

@@ -36,13 +36,15 @@ def dense(depth: int, out: int) -> Graph:
     return piece(IntegerConvInputGradient, given, quant=MADE, size=(1, 1), vertical=ONE, horizontal=ONE)
 
 
-def depthwise(size: tuple[int, int], depth: int, v: Axis, h: Axis) -> Graph:
-    scales = quantized(np.geomspace(0.005, 0.05, depth).tolist(), axis=3)
+def depthwise(size: tuple[int, int], depth: int, v: Axis, h: Axis, multiplier: int = 1) -> Graph:
+    outputs = depth * multiplier
+    scales = quantized(np.geomspace(0.005, 0.05, outputs).tolist(), axis=3)
     given = tensors(
-        ("gradient", (1, v.size(size[0]), h.size(size[1]), depth), "int8", quantized(0.01)),
-        ("weights", (1, v.kernel, h.kernel, depth), "int8", scales),
+        ("gradient", (1, v.size(size[0]), h.size(size[1]), outputs), "int8", quantized(0.01)),
+        ("weights", (1, v.kernel, h.kernel, outputs), "int8", scales),
     )
-    return piece(IntegerDepthwiseInputGradient, given, quant=MADE, size=size, vertical=v, horizontal=h)
+    own = {"size": size, "vertical": v, "horizontal": h, "multiplier": multiplier}
+    return piece(IntegerDepthwiseInputGradient, given, quant=MADE, **own)
 
 
 def pooled(kind: type[Op], size: int, channels: int, axis: Axis) -> Graph:
@@ -72,6 +74,8 @@ def layers() -> list[Graph]:
         dense(9, 4),
         depthwise((5, 4), 6, SAME, SAME),
         depthwise((6, 7), 3, STRIDED, Axis(3, stride=2, before=1, after=1)),
+        depthwise((5, 4), 3, SAME, SPREAD, multiplier=2),
+        depthwise((6, 7), 2, STRIDED, Axis(3, stride=2, before=1, after=1), multiplier=5),
     ]
 
 
@@ -117,6 +121,7 @@ def test_windows_of_all_kinds(target: str) -> None:
         channels = int(rng.integers(1, 40))
         pieces.append(conv((height, width), channels, int(rng.integers(1, 20)), v, h))
         pieces.append(depthwise((height, width), channels, v, h))
+        pieces.append(depthwise((height, width), channels, v, h, multiplier=int(rng.integers(2, 5))))
     agree(pieces, target, 8)
 
 
@@ -136,6 +141,7 @@ def test_gradients_are_those_of_float32(graph: Graph) -> None:
     scales = w.quant.scale.reshape(-1, *[1] * (weights.ndim - 1)) if dense_ else w.quant.scale
     kind = ConvInputGradient if dense_ else DepthwiseInputGradient
     of = {"size": op.size, "vertical": op.vertical, "horizontal": op.horizontal}
+    of |= {} if dense_ else {"multiplier": op.multiplier}
     (want,) = evaluate(kind, real, (weights * scales).astype(np.float32).reshape(op.kernel(graph)), **of)
     assert np.abs(made - np.clip(want / 0.02, -127, 127)).max() < 1.6
     assert np.abs(want / 0.02).max() > 20

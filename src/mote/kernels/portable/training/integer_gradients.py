@@ -1,4 +1,5 @@
-"""Gradients of int8 layers: `mote_masks_s8.h` and `mote_input_gradients_s8.h`."""
+"""Gradients of int8 layers: `mote_masks_s8.h`, `mote_input_gradients_s8.h` and
+`mote_depthwise_multiplier_input_gradient_s8.h`."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from mote.kernels.contract import (
     Needs,
     Packed,
     Params,
+    Refusal,
     Structs,
     View,
     signature,
@@ -74,14 +76,29 @@ def conv_input_gradient(view: View) -> Packed:
     return Packed("conv_input_gradient_s8", params, Entry(operands=(0, 1)), Needs(scratch=4 * op.channels(g)))
 
 
-def _depthwise(view: View) -> Packed:
+def _depthwise(view: View) -> Packed | Refusal:
+    op = view.the(IntegerDepthwiseInputGradient)
+    if op.multiplier > 1:
+        return Refusal("several channels are made of each")
+    return _by_channel(view, "depthwise_input_gradient_s8", {})
+
+
+def _depthwise_multiplier(view: View) -> Packed | Refusal:
+    op = view.the(IntegerDepthwiseInputGradient)
+    if op.multiplier == 1:
+        return Refusal("one channel is made of each")
+    own: Params = {"multiplier": op.multiplier, "factor": op.factors(view.graph).astype(np.int16)}
+    return _by_channel(view, MULTIPLIER, own)
+
+
+def _by_channel(view: View, name: str, own: Params) -> Packed:
+    """A kernel with a scale for each channel of the images, and the taps of a pixel as scratch."""
     op = view.the(IntegerDepthwiseInputGradient)
     mult, shift = op.scaling(view.graph)
     scales = [tuple(scale_params(*pair).values()) for pair in zip(mult.tolist(), shift.tolist(), strict=True)]
-    params: Params = {"of": _of(view), "scale": Structs("mote_multiplier_t", np.array(scales, np.int64))}
-    return Packed(
-        "depthwise_input_gradient_s8", params, Entry(operands=(0, 1)), Needs(scratch=8 * op.terms_of(view.graph))
-    )
+    params: Params = {"of": _of(view), "scale": Structs("mote_multiplier_t", np.array(scales, np.int64)), **own}
+    scratch = 8 * op.vertical.kernel * op.horizontal.kernel
+    return Packed(name, params, Entry(operands=(0, 1)), Needs(scratch=scratch))
 
 
 def input_gradient_work(cycles: float) -> Callable[[View], float]:
@@ -92,7 +109,7 @@ def input_gradient_work(cycles: float) -> Callable[[View], float]:
 RESULT_CYCLES = 20
 """Cycles of rescaling a sum."""
 BITS = signature(DType.INT8, DType.UINT8)
-MASKS, INPUTS = "masks_s8", "input_gradients_s8"
+MASKS, INPUTS, MULTIPLIER = "masks_s8", "input_gradients_s8", "depthwise_multiplier_input_gradient_s8"
 KERNELS = (
     Kernel("activation_mask_s8", (ActivationMask,), BITS, _mask, MASKS, costs=OTHER, tuned=True),
     Kernel("masked_gradient_s8", (MaskedGradient,), INT8, _masked, MASKS, costs=OTHER, tuned=True),
@@ -115,5 +132,13 @@ KERNELS = (
         INPUTS,
         costs=SIGNAL,
         work=input_gradient_work(5),
+    ),
+    Kernel(
+        MULTIPLIER,
+        (IntegerDepthwiseInputGradient,),
+        INT8,
+        _depthwise_multiplier,
+        costs=SIGNAL,
+        work=input_gradient_work(9),
     ),
 )

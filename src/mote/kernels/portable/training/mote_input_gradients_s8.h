@@ -79,8 +79,8 @@ static inline int32_t mote_input_gradient_taps(const mote_input_gradient_t *of, 
         for (int32_t kx = 0; kx < of->cols.taps && row >= 0; kx++) {
             const int32_t column = mote_gradient_output(&of->cols, x, kx);
             if (column >= 0) {
-                taps[count].gradient = (row * of->cols.out + column) * of->channels;
-                taps[count++].weights = (ky * of->cols.taps + kx) * of->channels;
+                taps[count].gradient = (row * of->cols.out + column) * of->outputs;
+                taps[count++].weights = (ky * of->cols.taps + kx) * of->outputs;
             }
         }
     }

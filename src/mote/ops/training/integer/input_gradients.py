@@ -94,6 +94,18 @@ class IntegerInputGradient(Op):
         raise NotImplementedError
 
 
+def shares(scales: Array, largest: Array) -> Ints:
+    """The factors of channels that add up in one sum: their scales as shares of the largest one."""
+    made: Ints = np.rint(scales / largest * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
+    return made
+
+
+def multiplied(gradient: Ints, factors: Ints) -> Ints:
+    """The gradient of each channel times its factor, with 4 bits more than it had."""
+    drop = FACTOR_BITS - KEPT_BITS
+    return gradient * factors + (1 << drop - 1) >> drop
+
+
 class IntegerConvInputGradient(IntegerInputGradient):
     """Of CONV_2D with weights [out, kh, kw, in], or FULLY_CONNECTED with [out, in]. Scales of output channels differ:
     the gradient of each is multiplied by a factor of 15 bits, and keeps 4 bits more than it had."""
@@ -120,8 +132,7 @@ class IntegerConvInputGradient(IntegerInputGradient):
     def factors(self, g: Graph) -> Ints:
         """The scale of each output channel as a share of the largest."""
         scales = self.weights_scale(g)
-        shares: Ints = np.rint(scales / scales.max() * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
-        return shares
+        return shares(scales, scales.max())
 
     def scaling(self, g: Graph) -> tuple[Ints, Ints]:
         largest = self.weights_scale(g).max()
@@ -129,37 +140,55 @@ class IntegerConvInputGradient(IntegerInputGradient):
         return quantize_multipliers(np.array([real]))
 
     def scaled(self, g: Graph, gradient: Ints) -> Ints:
-        drop = FACTOR_BITS - KEPT_BITS
-        return gradient * self.factors(g) + (1 << drop - 1) >> drop
+        return multiplied(gradient, self.factors(g))
 
     def part(self, gradient: Array, kernel: Array, at: tuple[int, int]) -> Array:
         return np.asarray(gradient @ kernel[:, *at])
 
 
 class IntegerDepthwiseInputGradient(IntegerInputGradient):
-    """Of DEPTHWISE_CONV_2D with weights [1, kh, kw, channels], each channel by itself."""
+    """Of DEPTHWISE_CONV_2D with weights [1, kh, kw, out]: each channel of the images by itself, from the `multiplier`
+    channels that were made from it. The gradients of several are multiplied by factors, as those of CONV_2D are."""
 
+    multiplier: int = 1
     kind = "DEPTHWISE_CONV_2D_INPUT_GRADIENT_INT8"
 
     def channels(self, g: Graph) -> int:
-        return self.input(g).channels
+        return self.given_channels(g) // self.multiplier
 
     def kernel(self, g: Graph) -> Shape:
-        return 1, self.vertical.kernel, self.horizontal.kernel, self.channels(g)
+        return 1, self.vertical.kernel, self.horizontal.kernel, self.given_channels(g)
 
     def macs(self, g: Graph) -> int:
         return self.input(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def unsupported(self, g: Graph) -> str | None:
-        if self.input(g, 1).channels != self.channels(g):
-            return "a multiplier of channels is not supported"
+        given = self.given_channels(g)
+        if self.input(g, 1).channels != given or given % self.multiplier:
+            return f"weights of {self.input(g, 1).shape} are not those of {given} channels, {self.multiplier} of each"
         return super().unsupported(g)
 
     def terms_of(self, g: Graph) -> int:
-        return self.vertical.kernel * self.horizontal.kernel
+        return self.vertical.kernel * self.horizontal.kernel * self.multiplier
+
+    def _by_channel(self, g: Graph) -> Array:
+        """The scales of the weights [channels, multiplier]."""
+        return self.weights_scale(g).reshape(-1, self.multiplier)
+
+    def factors(self, g: Graph) -> Ints:
+        """The scale of each output channel as a share of the largest of those from the same channel."""
+        scales = self._by_channel(g)
+        return shares(scales, scales.max(axis=1, keepdims=True)).reshape(-1)
 
     def scaling(self, g: Graph) -> tuple[Ints, Ints]:
-        return quantize_multipliers(self.input(g).scale * self.weights_scale(g) / self.output(g).scale)
+        finer = 1 << KEPT_BITS if self.multiplier > 1 else 1
+        return quantize_multipliers(
+            self.input(g).scale * self._by_channel(g).max(axis=1) / self.output(g).scale / finer
+        )
+
+    def scaled(self, g: Graph, gradient: Ints) -> Ints:
+        return multiplied(gradient, self.factors(g)) if self.multiplier > 1 else gradient
 
     def part(self, gradient: Array, kernel: Array, at: tuple[int, int]) -> Array:
-        return np.asarray(gradient * kernel[0, *at])
+        products = gradient * kernel[0, *at]
+        return np.asarray(products.reshape(*products.shape[:3], -1, self.multiplier).sum(axis=4))
