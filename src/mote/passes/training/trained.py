@@ -14,6 +14,7 @@ from mote.passes.training.backward import Loss, training_graph
 from mote.passes.training.choice import chosen, in_integers
 from mote.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.passes.training.learners import with_learner
+from mote.passes.training.normalizations import apart
 from mote.passes.training.optimizers import Adam, Optimizer, Sgd
 from mote.passes.training.samples import Samples
 from mote.passes.training.spec import WHERE, Auto, Learner, Spec, StepSettings
@@ -43,7 +44,7 @@ def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings,
         shown = ", ".join(sorted(kinds))
         remedy = "choose layers of one type: those of float32, or quantized ones"
         raise MoteError(f"weights of {shown} cannot learn together", where=WHERE, remedy=remedy)
-    return training_graph(graph, learned, loss, optimizer(settings))
+    return training_graph(apart(graph, learned), learned, loss, optimizer(settings))
 
 
 def _integer_sgd(settings: StepSettings) -> IntegerSgd:
