@@ -38,8 +38,8 @@ MOST_RAM = 128
 """Bytes of an updater; the firmware gives a buffer of 256 as well."""
 
 
-def test_a_model_is_there_after_every_cut(tmp_path: Path) -> None:
-    """Cuts at every operation of every scenario on five kinds of flash; among them a second cut while it recovers."""
+def update_program(folder: Path) -> tuple[Path, list[str]]:
+    """The program that cuts power while updates go on, and the files that these are of."""
     old, new = pair()
     files = {
         "old": stand_in_signed(image(1, old)),
@@ -49,10 +49,20 @@ def test_a_model_is_there_after_every_cut(tmp_path: Path) -> None:
     files["delta"] = delta.encode(files["old"], files["new"])
     assert len(files["delta"]) < len(files["new"]) / 5
     for name, data in files.items():
-        (tmp_path / name).write_bytes(data)
-    program = built(tmp_path, [HERE / "power.c", HERE / "nor.c", *sources(*MODULE)], *(["-O2"] if THOROUGH else []))
-    given = [str(tmp_path / name) for name in ("old", "new", "delta", "forged")]
-    said = ran(program, *given, *THOROUGH)
+        (folder / name).write_bytes(data)
+    program = built(folder, [HERE / "power.c", HERE / "nor.c", *sources(*MODULE)], *(["-O2"] if THOROUGH else []))
+    return program, [str(folder / name) for name in ("old", "new", "delta", "forged")]
+
+
+def test_settings_are_checked_and_numbers_of_records_go_round(tmp_path: Path) -> None:
+    program, files = update_program(tmp_path)
+    assert "runs 0 cuts 0" in ran(program, *files, "quick")
+
+
+def test_a_model_is_there_after_every_cut(tmp_path: Path) -> None:
+    """Cuts at every operation of every scenario on five kinds of flash; among them a second cut while it recovers."""
+    program, files = update_program(tmp_path)
+    said = ran(program, *files, *THOROUGH)
     found = re.search(r"runs (\d+) cuts (\d+)", said)
     assert found and int(found[1]) > 10_000 and int(found[2]) > 6_000
     rows = re.findall(

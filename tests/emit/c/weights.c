@@ -3,6 +3,7 @@
 #include "net.h"
 
 #include "mote_crc.h"
+#include "mote_weights.h"
 #include "nor.h"
 
 #include <stdio.h>
@@ -248,7 +249,7 @@ static void check_keys(void) {
     CHECK(restart() == MOTE_BAD_STATE && net_import_weights(learned[1], NET_WEIGHTS_BYTES) == MOTE_BAD_STATE);
     learn(3);
     memcpy(bad, exported(), NET_WEIGHTS_BYTES);
-    CHECK(net_save_weights(&records) == MOTE_OK && net_saved_weights(&records) == 1);
+    CHECK(net_save_weights(&records) == MOTE_OK && net_saved_weights(&records) == 3); /* behind those of the other */
     net_other = 0;
     CHECK(restart() == MOTE_OK && holds(learned[2]) && net_saved_weights(&records) == 2);
     net_other = 1;
@@ -316,6 +317,69 @@ static void check_misuse(void) {
     CHECK(net_run() == MOTE_OK);
 }
 
+#ifndef AUTHENTIC
+/* A record whose number is among the last that there are: those that come behind go round, and are the newest. */
+static void check_numbers(void) {
+    set_up(&geometries[2]);
+    saves(learned[1]);
+    for (uint32_t last = 0xfffffff0u; last != 0; last++) {
+        word_to(nor + 1024, last);
+        word_to(nor + 1024 + NET_WEIGHTS_BYTES - 4, mote_crc(0, nor + 1024, NET_WEIGHTS_BYTES - 4, 1));
+        memset(nor + 1024 + 2048, 0xff, 2048);
+        memset(nor + 1024 + (NET_WEIGHTS_BYTES + 31) / 32 * 32, 0xff, 1024);
+        for (uint32_t i = 2; i < 5; i++) {
+            saves(learned[i]);
+            CHECK(restart() == MOTE_OK && holds(learned[i]));
+        }
+    }
+}
+
+enum { MODELS = 4 };
+
+static uint8_t values[MODELS][1500];
+
+/* Saves of models whose records have other lengths, beside those of net, which is the last one: each finds its newest
+ * record, whatever the others have saved. */
+static void check_neighbours(uint32_t unit, uint32_t sector, uint32_t sectors, const uint32_t *lengths, uint32_t models) {
+    const geometry_t g = {unit, sector, sectors, 0};
+    uint32_t newest = 0;
+    set_up(&g);
+    for (uint32_t i = 0; i < 200; i++) {
+        const uint32_t one = i < models ? i : nor_random() % models;
+        if (one + 1 == models) {
+            newest = 1 + nor_random() % (RECORDS - 1);
+            saves(learned[newest]);
+        } else {
+            values[one][0]++;
+        }
+        for (uint32_t m = 0; m < models && m <= i; m++) {
+            const mote_weights_part_t part = {0, lengths[m], 0, 0, MOTE_WEIGHTS_ANY};
+            const mote_weights_t own = {1000 + m, 20 + (lengths[m] + 3) / 4 * 4, &part, 1, NULL};
+            uint8_t found[sizeof *values];
+            if (m + 1 == models) {
+                CHECK(restart() == MOTE_OK && holds(learned[newest]));
+                continue;
+            }
+            CHECK(mote_records_fit(&records, own.bytes) && (m != one || mote_weights_save(&own, &records, values[m])));
+            const mote_weights_found_t last = mote_weights_find(&own, &records);
+            CHECK(last.own != UINT32_MAX);
+            CHECK(mote_weights_take(&own, &flash, mote_record_at(&records, own.bytes, last.own), found));
+            CHECK(memcmp(found, values[m], lengths[m]) == 0);
+        }
+    }
+}
+
+static void check_all_neighbours(void) {
+    static const uint32_t lengths[][MODELS] = {{8}, {900}, {600, 345}, {1300, 77, 401}};
+    check_neighbours(1, 256, 6, lengths[0], 2);
+    check_neighbours(8, 512, 3, lengths[0], 2);
+    check_neighbours(1, 256, 16, lengths[1], 2); /* four of the longest, where lengths in sectors differ */
+    check_neighbours(32, 1024, 3, lengths[1], 2);
+    check_neighbours(256, 512, 12, lengths[2], 3);
+    check_neighbours(4, 2048, 5, lengths[3], 4);
+}
+#endif
+
 /* No sector is erased more often than others, nor than the page says. */
 static void check_wear(void) {
     set_up(&geometries[2]);
@@ -351,6 +415,9 @@ int main(void) {
     check_bits();
     check_keys();
     check_lies();
+#else
+    check_numbers();
+    check_all_neighbours();
 #endif
     check_misuse();
     check_wear();

@@ -27,7 +27,7 @@ int mote_journal_load(mote_update_t *update) {
     for (uint32_t place = 0; place < places; place++) {
         mote_update_record_t record;
         if (mote_flash_read(&s->flash, mote_record_at(&records, RECORD, place), &record, RECORD) != 0) continue;
-        if (!is_valid(s, &record) || (found && record.sequence <= update->record.sequence)) continue;
+        if (!is_valid(s, &record) || (found && !mote_record_later(record.sequence, update->record.sequence))) continue;
         update->record = record;
         update->next = place + 1;
         found = 1;
@@ -41,7 +41,8 @@ mote_update_status mote_journal_append(mote_update_t *update, const mote_update_
     mote_update_record_t record = *next;
     record.format = FORMAT;
     record.sequence = ++update->record.sequence; /* no two records have the same, even where one fails */
-    const uint32_t place = mote_record_begin(&writer, &records, RECORD, update->next);
+    const uint32_t place = mote_record_behind(&records, RECORD, update->next);
+    mote_record_begin(&writer, &records, RECORD, place);
     mote_record_put(&writer, &record, SUMMED);
     if (!mote_record_end(&writer, RECORD, place)) return MOTE_UPDATE_FLASH;
     update->record = record;

@@ -70,7 +70,8 @@ uint32_t mote_weights_bytes(const mote_interpreter_t *it);
 mote_status mote_save_weights(const mote_interpreter_t *it, const mote_records_t *records, const mote_mac_t *mac);
 mote_status mote_load_weights(mote_interpreter_t *it, const mote_records_t *records, const mote_mac_t *mac);
 
-/* How often weights of this image were saved there, as the newest record says that can be loaded; 0: there is none. */
+/* The number of this image's newest record there that can be loaded, one more with each save; 0: there is none. The first
+ * record of an image counts on from those of other images in the area. */
 uint32_t mote_saved_weights(const mote_interpreter_t *it, const mote_records_t *records, const mote_mac_t *mac);
 
 /* The same record in memory of yours, mote_weights_bytes of it, for a file system or a line. */

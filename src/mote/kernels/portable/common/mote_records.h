@@ -80,6 +80,11 @@ static inline int mote_records_fit(const mote_records_t *records, uint32_t bytes
     return bytes <= area->bytes && area->bytes / mote_record_block(records, bytes) >= 2u;
 }
 
+/* Whether a number is a later one than another: numbers go round, and the later one is ahead by less than half of them. */
+static inline int mote_record_later(uint32_t number, uint32_t other) {
+    return number != other && number - other <= (uint32_t)INT32_MAX;
+}
+
 /* Whether the CRC-32 of the record that begins at `at` is right. */
 static inline int mote_record_whole(const mote_flash_t *flash, uint32_t at, uint32_t bytes) {
     uint8_t piece[MOTE_RECORDS_PIECE];
@@ -103,28 +108,30 @@ typedef struct {
     int failed;
 } mote_record_writer_t;
 
-/* Begins a record behind the newest one: at `next` or, where that is the end of a block or nothing but torn records is
- * left in it, in the block behind, which is erased. Gives its place. */
-static inline uint32_t mote_record_begin(mote_record_writer_t *writer, const mote_records_t *records, uint32_t bytes,
-                                         uint32_t next) {
-    const mote_flash_t *const flash = records->flash;
+/* The place for a record behind the newest one: `next` or, where nothing but torn records is left in its block, the first
+ * of the block behind. */
+static inline uint32_t mote_record_behind(const mote_records_t *records, uint32_t bytes, uint32_t next) {
     const uint32_t each = mote_records_each(records, bytes), stride = mote_record_stride(records, bytes);
-    writer->records = records;
-    writer->fill = writer->crc = 0;
-    writer->failed = 0;
-    while (next % each != 0 && !mote_flash_blank(flash, mote_record_at(records, bytes, next), stride)) {
+    while (next % each != 0 && !mote_flash_blank(records->flash, mote_record_at(records, bytes, next), stride)) {
         next++;
     }
-    if (next % each == 0) {
-        const uint32_t sector = records->area.sector;
-        next %= mote_records_count(records, bytes);
-        writer->at = mote_record_at(records, bytes, next);
+    return next % mote_records_count(records, bytes);
+}
+
+/* Begins a record at a place; where that is the first of a block, the block is erased. */
+static inline void mote_record_begin(mote_record_writer_t *writer, const mote_records_t *records, uint32_t bytes,
+                                     uint32_t place) {
+    const mote_flash_t *const flash = records->flash;
+    const uint32_t sector = records->area.sector, stride = mote_record_stride(records, bytes);
+    writer->records = records;
+    writer->at = mote_record_at(records, bytes, place);
+    writer->fill = writer->crc = 0;
+    writer->failed = 0;
+    if (place % mote_records_each(records, bytes) == 0) {
         for (uint32_t done = 0; done < stride && !writer->failed; done += sector) {
             writer->failed = flash->erase(flash->context, writer->at + done, sector) != 0;
         }
     }
-    writer->at = mote_record_at(records, bytes, next);
-    return next;
 }
 
 static inline void mote_record_flush(mote_record_writer_t *writer) {

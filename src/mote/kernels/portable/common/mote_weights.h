@@ -197,52 +197,128 @@ static inline int mote_weights_take(const mote_weights_t *weights, const mote_fl
                                      mote_weights_mac(weights, &head, states, made) && mote_mac_equal(made, told));
 }
 
-/* What lies in an area. */
+/* The newest record of this model in an area. */
 typedef struct {
-    uint32_t own;    /* the place of the newest record of this model, or UINT32_MAX */
-    uint32_t next;   /* where the next one goes: behind that, or behind the newest of any model */
-    uint32_t saves;  /* the number of the newest record of this model, or 0 */
-    uint32_t number; /* the highest number of any record */
+    uint32_t own;   /* its place, or UINT32_MAX */
+    uint32_t saves; /* its number, or 0 */
 } mote_weights_found_t;
 
 static inline mote_weights_found_t mote_weights_find(const mote_weights_t *weights, const mote_records_t *records) {
     const uint32_t places = mote_records_count(records, weights->bytes);
-    mote_weights_found_t found = {UINT32_MAX, places, 0, 0};
+    mote_weights_found_t found = {UINT32_MAX, 0};
     for (uint32_t place = 0; place < places; place++) {
         const uint32_t at = mote_record_at(records, weights->bytes, place);
         uint32_t number;
-        if (mote_flash_read(records->flash, at, &number, sizeof number) != 0 || number == 0 || number == UINT32_MAX ||
-            !mote_record_whole(records->flash, at, weights->bytes)) {
-            continue;
-        }
-        if (number > found.number) {
-            found.number = number;
-            found.next = place + 1u;
-        }
-        if (number > found.saves && mote_weights_fit(weights, records->flash, at)) {
+        if (mote_flash_read(records->flash, at, &number, sizeof number) == 0 && number != 0 && number != UINT32_MAX &&
+            (found.own == UINT32_MAX || mote_record_later(number, found.saves)) &&
+            mote_record_whole(records->flash, at, weights->bytes) && mote_weights_fit(weights, records->flash, at)) {
             found.saves = number;
             found.own = place;
         }
     }
-    if (found.own != UINT32_MAX) {
-        found.next = found.own + 1u;
-    }
     return found;
 }
 
-/* Writes what is learned behind the newest record, which holds until all is written; 0: the flash failed. Numbers of
- * records are anybody's where there are no MACs, and else none but those of genuine ones count. */
-static inline int mote_weights_save(const mote_weights_t *weights, const mote_records_t *records, const uint8_t *states) {
+#define MOTE_WEIGHTS_OTHERS 4u /* models beside the own whose newest record is looked for */
+
+/* The newest record of another model; number 0: there is none. */
+typedef struct {
+    uint32_t model, number, at, bytes;
+} mote_weights_other_t;
+
+/* The head of a record of any model and length, where one that is whole begins. */
+static inline int mote_weights_begin(const mote_records_t *records, uint32_t at, mote_weights_head_t *head) {
+    const uint32_t left = records->area.at + records->area.bytes - at;
+    return left >= sizeof *head && mote_flash_read(records->flash, at, head, sizeof *head) == 0 &&
+           (head->version == MOTE_WEIGHTS_VERSION || head->version == MOTE_WEIGHTS_AUTHENTICATED) && head->number != 0 &&
+           head->bytes > sizeof *head && head->bytes % 4u == 0 && head->bytes <= left &&
+           mote_record_whole(records->flash, at, head->bytes);
+}
+
+/* The newest records of other models, whose lengths and places are theirs; where there are too many models, of those with
+ * the highest numbers. */
+static inline void mote_weights_others(const mote_weights_t *weights, const mote_records_t *records,
+                                       mote_weights_other_t others[MOTE_WEIGHTS_OTHERS]) {
+    const uint32_t unit = records->flash->unit, end = records->area.at + records->area.bytes;
+    const uint32_t step = unit >= 4u || records->area.sector % 4u != 0 ? unit : 4u;
+    memset(others, 0, MOTE_WEIGHTS_OTHERS * sizeof *others);
+    for (uint32_t at = records->area.at, next; at < end; at = next) {
+        mote_weights_head_t head;
+        uint32_t slot = 0;
+        next = at + step;
+        if (!mote_weights_begin(records, at, &head)) {
+            continue;
+        }
+        next = at + mote_record_stride(records, head.bytes);
+        for (uint32_t i = 0; i < MOTE_WEIGHTS_OTHERS; i++) {
+            if (others[i].number != 0 && others[i].model == head.model) {
+                slot = i;
+                break;
+            }
+            slot = others[i].number < others[slot].number ? i : slot;
+        }
+        const int later = others[slot].model == head.model ? mote_record_later(head.number, others[slot].number)
+                                                           : head.number > others[slot].number;
+        if (head.model != weights->model && (others[slot].number == 0 || later)) {
+            const mote_weights_other_t other = {head.model, head.number, at, head.bytes};
+            others[slot] = other;
+        }
+    }
+}
+
+/* The block, from `first` on, in which least is lost: not the newest record of this model, and of other models rather none
+ * or the one with the lowest number. */
+static inline uint32_t mote_weights_block(const mote_weights_t *weights, const mote_records_t *records, uint32_t first,
+                                          uint32_t own, const mote_weights_other_t *others) {
+    const uint32_t bytes = mote_record_block(records, weights->bytes), blocks = records->area.bytes / bytes;
+    uint32_t best = first, least = UINT32_MAX;
+    for (uint32_t i = 0; i < blocks; i++) {
+        const uint32_t block = (first + i) % blocks, at = records->area.at + block * bytes;
+        uint32_t lost = 0;
+        for (uint32_t k = 0; k < MOTE_WEIGHTS_OTHERS; k++) {
+            if (others[k].number > lost && others[k].at < at + bytes && at < others[k].at + others[k].bytes) {
+                lost = others[k].number;
+            }
+        }
+        if (block != own && lost < least) {
+            best = block;
+            least = lost;
+        }
+    }
+    return best;
+}
+
+/* Where the next record of a model goes: behind its newest one or, where a block has to be erased for it, to the first
+ * place of that. Gives its number. That of a model's first record is higher than those of the models before, so that
+ * their age can be told; later ones depend on nobody else's. */
+static inline uint32_t mote_weights_next(const mote_weights_t *weights, const mote_records_t *records, uint32_t *place) {
     const mote_weights_found_t found = mote_weights_find(weights, records);
-    const uint32_t newest = weights->seal == NULL ? found.number : found.saves;
-    const mote_weights_head_t head = mote_weights_head(weights, newest + 1u);
+    const uint32_t each = mote_records_each(records, weights->bytes);
+    const int first = found.own == UINT32_MAX;
+    uint32_t number = found.saves;
+    *place = first ? 0 : mote_record_behind(records, weights->bytes, found.own + 1u);
+    if (*place % each == 0) {
+        mote_weights_other_t others[MOTE_WEIGHTS_OTHERS];
+        mote_weights_others(weights, records, others);
+        *place = each * mote_weights_block(weights, records, *place / each, first ? UINT32_MAX : found.own / each, others);
+        for (uint32_t i = 0; i < MOTE_WEIGHTS_OTHERS && first; i++) {
+            number = others[i].number > number && others[i].number <= (uint32_t)INT32_MAX ? others[i].number : number;
+        }
+    }
+    return number + 1u == UINT32_MAX ? 1u : number + 1u;
+}
+
+/* Writes what is learned behind the newest record, which holds until all is written; 0: the flash failed. */
+static inline int mote_weights_save(const mote_weights_t *weights, const mote_records_t *records, const uint8_t *states) {
+    uint32_t place;
+    const mote_weights_head_t head = mote_weights_head(weights, mote_weights_next(weights, records, &place));
     const uint32_t zeros = 0;
     uint8_t mac[MOTE_MAC_BYTES] = {0};
     mote_record_writer_t writer;
     if (weights->seal != NULL && !mote_weights_mac(weights, &head, states, mac)) {
         return 0;
     }
-    const uint32_t place = mote_record_begin(&writer, records, weights->bytes, found.next);
+    mote_record_begin(&writer, records, weights->bytes, place);
     mote_record_put(&writer, &head, sizeof head);
     for (uint32_t i = 0; i < weights->count; i++) {
         const mote_weights_part_t part = mote_weights_part(weights, i);
