@@ -79,6 +79,46 @@ def test_what_is_learned_survives_power_cuts_and_nothing_else_is_taken_for_it(tm
     assert counted and int(counted[1]) > 3_000
 
 
+FLIPS = """\
+#include "net.c"
+#include <stdio.h>
+FLASH
+#define REQUIRE(fact) do { if (!(fact)) { printf("bit %u: %s\\n", (unsigned)bit, #fact); return 1; } } while (0)
+int main(void) {
+    static uint8_t record[NET_WEIGHTS_BYTES], before[NET_STATE_BYTES], after[NET_STATE_BYTES];
+    uint32_t bit = 0;
+    REQUIRE(net_init() == MOTE_OK && net_check() == MOTE_OK && net_export_weights(record, sizeof record) == MOTE_OK);
+    REQUIRE(net_save_weights(&records) == MOTE_OK && net_save(before, sizeof before) == MOTE_OK);
+    for (; bit < 8 * sizeof net_learned; bit++) {
+        ((uint8_t *)net_learned)[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        REQUIRE(net_check() == MOTE_DAMAGED && net_import_weights(record, sizeof record) == MOTE_DAMAGED);
+        REQUIRE(net_load_weights(&records) == MOTE_DAMAGED && net_save_weights(&records) == MOTE_DAMAGED);
+        REQUIRE(net_export_weights(record, sizeof record) == MOTE_DAMAGED && net_saved_weights(&records) == 0);
+        ((uint8_t *)net_learned)[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    REQUIRE(net_save(after, sizeof after) == MOTE_OK && memcmp(before, after, sizeof after) == 0);
+    REQUIRE(net_check() == MOTE_OK && net_load_weights(&records) == MOTE_OK);
+    printf("%u bits\\n", (unsigned)bit);
+    return 0;
+}
+"""
+
+
+def test_no_record_is_taken_by_a_damaged_table_of_what_is_learned(tmp_path: Path) -> None:
+    """Every bit of the table, in a copy of the model where it can be changed."""
+    compiled = learners(target="host")
+    compiled.write(tmp_path)
+    source = (tmp_path / "net.c").read_text()
+    table = "static const mote_weights_part_t net_learned["
+    assert source.count(table) == 1
+    (tmp_path / "net.c").write_text(source.replace(table, table.replace("const ", "")))
+    (tmp_path / "flips.c").write_text(FLIPS.replace("FLASH", FLASH))
+    run([compiler_or_skip("gcc"), *FLAGS, *SANITIZED, "flips.c", "-o", "flips", "-lm"], tmp_path)
+    done = subprocess.run(["./flips"], cwd=tmp_path, env=NO_LEAKS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert done.stdout == f"{8 * 20 * len(learned(compiled.plan))} bits\n"
+
+
 FLASH = """\
 #include <string.h>
 static uint8_t nor[4096], buffer[MOTE_RECORDS_BUFFER];

@@ -124,7 +124,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
             *keeping,
             *(weights.functions(plan, options) if weights.learned(plan) else []),
             *(opening.functions(options, pool) if options.cipher else []),
-            *checks.check(name, _checked(pool, executor, structs), pool.mark),
+            *checks.check(name, _checked(plan, options, pool, executor, structs), pool.mark),
             *_accessors(plan, made, options),
             *(_zones(plan, options) if plan.zone else []),
             *work,
@@ -258,12 +258,15 @@ def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definiti
     return [Text(f"static const mote_{s.kernel.name}_t {s.name}{pool.mark} = {value};\n") for s, value in made]
 
 
-def _checked(pool: ConstantPool, executor: Executor, structs: Iterable[_Struct]) -> list[Checked]:
+def _checked(
+    plan: Plan, options: ProjectOptions, pool: ConstantPool, executor: Executor, structs: Iterable[_Struct]
+) -> list[Checked]:
     """All constants of the model."""
     arrays = [array_span(c.name, c.value) for c in pool.arrays]
     tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
     return [
         Checked([*arrays, *tables], {}),
+        *([weights.checked(plan, options)] if weights.learned(plan) else []),
         *(checks.struct(s.name, s.fields, s.kernel.params, pool.name) for s in structs),
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mote.emit.c.c import BLANK, CFunction, Comment, Define, Definition, Noted, Statement, assign, call, loop, when
-from mote.emit.c.model import states
+from mote.emit.c.model import states, weights
 from mote.emit.c.model.conversions import quantization_macros, quantizer
 from mote.emit.c.model.handle import called, handed, taken, variable
 from mote.emit.c.options import ProjectOptions
@@ -92,7 +92,10 @@ def counting(options: ProjectOptions) -> str:
 def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -> list[Definition]:
     """The definitions of the functions, behind that which runs the model."""
     between = states.between_inferences(options)
-    hold = f"mote_weights_hold(&{options.name}_weights, {_states(options)})"
+    ended = [
+        *weights.described(options),
+        f"return mote_weights_hold(&own, {_states(options)}) ? MOTE_OK : MOTE_BAD_STATE",
+    ]
     return [
         CFunction(
             beginning(own, options),
@@ -112,7 +115,7 @@ def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -
                 *(["return MOTE_OK"] if own.plan.pushed else _run(own, options, constants)),
             ],
         ),
-        CFunction(ending(options), [*between, f"return {hold} ? MOTE_OK : MOTE_BAD_STATE"]),
+        CFunction(ending(options), [*between, *ended]),
         *_reader(own, own.loss, telling_loss(options), "float loss", options),
         *_reader(own, own.count, counting(options), "int32_t count", options),
     ]
@@ -192,7 +195,8 @@ def declarations(own: Training, options: ProjectOptions) -> list[Definition]:
         Comment(
             "End a session. MOTE_BAD_STATE: something that was learned is infinite or no number, as after a learning\n"
             f"rate that is too high; then take back what was saved, with {name}_load_weights, or what was shipped,\n"
-            f"with {name}_reset. Nothing like that is ever saved or exported."
+            f"with {name}_reset. Nothing like that is ever saved or exported. MOTE_DAMAGED: flash no longer says\n"
+            "rightly what is learned."
         ),
         ending(options),
         BLANK,

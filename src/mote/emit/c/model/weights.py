@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mote.emit.c.c import CFunction, Comment, Define, Definition, Noted, Text, call, when
+from mote.emit.c.c import CFunction, Comment, Define, Definition, Noted, Statement, Text, assign, call, when
+from mote.emit.c.model.checks import Checked, ConstantSpan
 from mote.emit.c.model.handle import handed, taken, variable
 from mote.emit.c.model.states import between_inferences
 from mote.emit.c.options import ProjectOptions
 from mote.graph import State
+from mote.graph.tensor import Array
 from mote.graph.types import StateRole
 from mote.lower.values import value_range
 from mote.plan.plan import Plan
@@ -52,16 +54,21 @@ def importing(options: ProjectOptions) -> str:
     return f"mote_status {options.name}_import_weights({taken(options, 'const void *record', 'size_t bytes')})"
 
 
+def described(options: ProjectOptions, damaged: str = "MOTE_DAMAGED") -> list[Statement]:
+    """The statements that make `own`, the description of records, unless its table in flash is damaged."""
+    return ["mote_weights_t own", when(f"!{options.name}_describe_weights(&own)", f"return {damaged}")]
+
+
 def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
     """The table of what is learned, and the functions that save and load it."""
     name = options.name
-    own, states = f"&{name}_weights", f"{variable(options, 'kept')}.states.bytes"
-    between = between_inferences(options)
+    states = f"{variable(options, 'kept')}.states.bytes"
+    between = [*between_inferences(options), *described(options)]
     record = f"{name.upper()}_WEIGHTS_BYTES"
     fits = when(f"!mote_records_fit(flash, {record})", "return MOTE_BAD_FLASH")
     short = when(f"record == NULL || bytes < {record}", "return MOTE_BAD_STATE")
-    holds = when(f"!mote_weights_hold({own}, {states})", "return MOTE_BAD_STATE")
-    newest = f"const mote_weights_found_t newest = mote_weights_find({own}, flash)"
+    holds = when(f"!mote_weights_hold(&own, {states})", "return MOTE_BAD_STATE")
+    newest = "const mote_weights_found_t newest = mote_weights_find(&own, flash)"
     return [
         *_table(plan, options),
         CFunction(
@@ -70,7 +77,7 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
                 *between,
                 fits,
                 holds,
-                f"return mote_weights_save({own}, flash, {states}) ? MOTE_OK : MOTE_BAD_FLASH",
+                f"return mote_weights_save(&own, flash, {states}) ? MOTE_OK : MOTE_BAD_FLASH",
             ],
         ),
         CFunction(
@@ -82,7 +89,7 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
                 when("newest.own == UINT32_MAX", "return MOTE_BAD_STATE"),
                 f"const uint32_t at = mote_record_at(flash, {record}, newest.own)",
                 when(
-                    f"!mote_weights_take({own}, flash->flash, at, {states})",
+                    f"!mote_weights_take(&own, flash->flash, at, {states})",
                     f"{name}_forget({handed(options)})",
                     "return MOTE_BAD_FLASH",
                 ),
@@ -91,18 +98,22 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
         ),
         CFunction(
             counting(options),
-            [when(f"!mote_records_fit(flash, {record})", "return 0"), f"return mote_weights_find({own}, flash).saves"],
+            [
+                *described(options, damaged="0"),
+                when(f"!mote_records_fit(flash, {record})", "return 0"),
+                "return mote_weights_find(&own, flash).saves",
+            ],
         ),
         CFunction(
             exporting(options),
-            [*between, short, holds, call("mote_weights_export", own, states, "record"), "return MOTE_OK"],
+            [*between, short, holds, call("mote_weights_export", "&own", states, "record"), "return MOTE_OK"],
         ),
         CFunction(
             importing(options),
             [
                 *between,
                 short,
-                f"return mote_weights_import({own}, record, {states}) ? MOTE_OK : MOTE_BAD_STATE",
+                f"return mote_weights_import(&own, record, {states}) ? MOTE_OK : MOTE_BAD_STATE",
             ],
         ),
     ]
@@ -123,13 +134,18 @@ def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
             "failed; what was saved before holds, and only a load that cannot read the record that it has checked\n"
             "leaves the model as after init. MOTE_BAD_STATE: there is no record of this model (a version, the size,\n"
             "the model and a CRC-32 are compared, then values: a float must be finite, an index one of those that\n"
-            "there are); or, to be saved or exported, what was learned has such a value. Nothing has changed.\n"
-            "MOTE_BUSY in the middle of an inference. After init the model is as it was compiled: load, then."
+            "there are); or, to be saved or exported, what was learned has such a value. MOTE_DAMAGED: flash no\n"
+            "longer says rightly what is learned. Nothing has changed. MOTE_BUSY in the middle of an inference.\n"
+            "Other models may keep records in the same area: where it holds one more than there are models, a save\n"
+            "erases nobody's newest. After init the model is as it was compiled: load, then."
         ),
         saving(options),
         loading(options),
         Text(""),
-        Comment(f"How often weights were saved there, as the newest record of {name} says; 0: there is none."),
+        Comment(
+            f"The number of {name}'s newest record there, one more with each save; 0: there is none. The first record\n"
+            "of a model counts on from those of other models in the area."
+        ),
         counting(options),
         Text(""),
         Comment("The same record in memory of yours, for a file system or a line."),
@@ -139,24 +155,53 @@ def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
     ]
 
 
+def checked(plan: Plan, options: ProjectOptions) -> Checked:
+    """The table of what is learned, as constants that are checked."""
+    rows = _rows(plan)
+    return Checked([ConstantSpan(_table_name(options), f"{_table_name(options)} + {len(rows)}", rows.reshape(-1))], {})
+
+
+def _table_name(options: ProjectOptions) -> str:
+    return f"{options.name}_learned"
+
+
 def _table(plan: Plan, options: ProjectOptions) -> list[Definition]:
+    rows, table = _rows(plan), _table_name(options)
     parts = ",\n".join(f"    {{{part}}}" for part in _parts(plan))
-    table = f"static const mote_weights_part_t {options.name}_learned[]{options.flash_mark} = {{\n{parts},\n}};"
-    count = len(learned(plan))
-    own = f"0x{_identity(plan, options):08x}u, {record_bytes(plan)}u, {options.name}_learned, {count}u, NULL"
+    fields = {
+        "model": f"0x{_identity(plan, options):08x}u",
+        "bytes": f"{options.name.upper()}_WEIGHTS_BYTES",
+        "parts": table,
+        "count": f"{len(rows)}u",
+        "seal": "NULL",
+    }
+    crc = zlib.crc32(rows.astype("<u4").tobytes())
     return [
         Comment("What the model learns: where it lies, and what its values can be."),
-        Text(table),
-        Text(f"static const mote_weights_t {options.name}_weights = {{{own}}};\n"),
+        Text(f"static const mote_weights_part_t {table}[{len(rows)}]{options.flash_mark} = {{\n{parts},\n}};\n"),
+        Comment("What its records are; 0 where the table has changed, which could lead out of the states."),
+        CFunction(
+            f"static int {options.name}_describe_weights(mote_weights_t *own)",
+            [
+                *(assign(f"own->{field}", value) for field, value in fields.items()),
+                f"return mote_weights_intact(own, 0x{crc:08x}u)",
+            ],
+        ),
     ]
 
 
 def _parts(plan: Plan) -> Iterator[str]:
     """The initializers of the parts."""
-    for state in learned(plan):
+    for row, state in zip(_rows(plan).tolist(), learned(plan), strict=True):
         values = value_range(plan.graph, state)
-        kind = f"MOTE_WEIGHTS_{values.kind.name}"
-        yield f"{plan.place[state.before].offset}u, {state.initial.nbytes}u, {values.low}, {values.high}, {kind}"
+        yield f"{row[0]}u, {row[1]}u, {values.low}, {values.high}, MOTE_WEIGHTS_{values.kind.name}"
+
+
+def _rows(plan: Plan) -> Array:
+    """The words of the parts."""
+    ranges = [(state, value_range(plan.graph, state)) for state in learned(plan)]
+    rows = [[plan.place[s.before].offset, s.initial.nbytes, r.low, r.high, r.kind.value] for s, r in ranges]
+    return np.array(rows, np.int64).astype(np.uint32)
 
 
 def _identity(plan: Plan, options: ProjectOptions) -> int:

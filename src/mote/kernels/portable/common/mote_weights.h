@@ -17,11 +17,11 @@
 enum { MOTE_WEIGHTS_NONE, MOTE_WEIGHTS_ANY, MOTE_WEIGHTS_FLOAT, MOTE_WEIGHTS_INT8, MOTE_WEIGHTS_INT32 };
 
 /* A part of the states: its first byte and its bytes, and what its values can be: anything, numbers of float32 that are
- * finite, or integers from `low` to `high`; or a part that is not learned. */
+ * finite, or integers from `low` to `high`; or a part that is not learned. Of `kind` the lowest byte counts. */
 typedef struct {
     uint32_t at, bytes;
     int32_t low, high;
-    uint8_t kind;
+    uint32_t kind;
 } mote_weights_part_t;
 
 #ifndef MOTE_WEIGHTS_APART
@@ -50,8 +50,16 @@ typedef struct {
 static inline mote_weights_part_t mote_weights_part(const mote_weights_t *weights, uint32_t i) {
     mote_weights_part_t part;
     mote_flash_copy(&part, (const uint8_t *)weights->parts + i * MOTE_WEIGHTS_APART, sizeof part);
+    part.kind &= 0xffu;
     part.bytes = part.kind == MOTE_WEIGHTS_NONE ? 0 : part.bytes;
     return part;
+}
+
+/* Whether a table of parts is as it was compiled: one in which bits have changed could lead out of the states. */
+static inline int mote_weights_intact(const mote_weights_t *weights, uint32_t crc) {
+    const mote_weights_part_t *parts = weights->parts;
+    MOTE_LOOK_AT(parts);
+    return mote_crc_flash(0, parts, (size_t)weights->count * sizeof *parts, 4) == crc;
 }
 
 /* The first bytes of a record. */
