@@ -180,8 +180,9 @@ class Compiled:
 
     def _measured(self, options: ProjectOptions) -> Compiled:
         """The model with another header."""
-        files = {**self.project.files, f"{self.name}.h": header.text(self.plan, options, self.project.constants)}
-        return replace(self, project=replace(self.project, options=options, files=files))
+        made = self.project
+        text = header.text(self.plan, options, made.constants, made.function_tables)
+        return replace(self, project=replace(made, options=options, files={**made.files, f"{self.name}.h": text}))
 
     @property
     def package(self) -> Package:

@@ -14,6 +14,7 @@ from mote.emit.c import ramcode, stamps
 from mote.emit.c.c import Definition, Include, Text, printed
 from mote.emit.c.model import header, opening, several, source, together, weights, wrapper
 from mote.emit.c.model.arenas import arenas, shared
+from mote.emit.c.model.checks import function_tables
 from mote.emit.c.model.interface import Interface, interface
 from mote.emit.c.options import ProjectOptions
 from mote.emit.c.programs import example, selftest
@@ -64,6 +65,8 @@ class Project:
     """Bytes of constants in each flash memory, where there are several."""
     tables: int = 0
     """Bytes of schedule and row tables."""
+    function_tables: tuple[str, ...] = ()
+    """Constants inside of functions, which no check of flash covers, with their files."""
     plain: int = 0
     """Bytes of constant arrays that are not encrypted."""
     external: tuple[str, ...] = ()
@@ -202,6 +205,10 @@ class _Part:
     def kernels(self) -> dict[str, str]:
         return kernel_texts(self.job.plan, self.made, self.job.options)
 
+    @property
+    def function_tables(self) -> tuple[str, ...]:
+        return function_tables(self.kernels)
+
 
 def _parts(jobs: Sequence[Job]) -> list[_Part]:
     """The models in C, with constants that share the flash."""
@@ -264,7 +271,9 @@ def _in_ram(arrays: Sequence[ConstantArray], ram: Memory) -> list[ConstantArray]
 
 def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Definition]) -> dict[str, str]:
     """The file of C with this body, the models' headers, and kernels and constants, inside of it or beside it."""
-    files = {f"{p.unit.name}.h": header.text(p.job.plan, p.job.options, p.constants.nbytes) for p in parts}
+    files = {
+        f"{p.unit.name}.h": header.text(p.job.plan, p.job.options, p.constants.nbytes, p.function_tables) for p in parts
+    }
     files |= {f"{p.unit.name}.hpp": wrapper.text(p.job.plan, p.job.options) for p in parts if p.job.options.cpp}
     kernels = {file: text for p in parts for file, text in p.kernels.items()}
     if any(p.job.options.cipher for p in parts):
@@ -297,6 +306,7 @@ def _project(
         arena,
         {m.name: sum(aligned(array.nbytes) for array in arrays if array.memory == m) for m in flashes},
         sum(p.constants.tables for p in parts),
+        tuple(dict.fromkeys(table for p in parts for table in p.function_tables)),
         sum(array.nbytes for array in arrays if not array.sealed),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.sources)),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.includes)),

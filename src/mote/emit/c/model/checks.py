@@ -2,13 +2,15 @@
 
 It covers weights and tables, the kernels' parameters, and the tables that say what runs when. Addresses in parameters,
 which only the linker knows, are compared with what they must be. The check's own tables say where each of their entries
-ends twice, so that no damaged address is followed. Not covered is code, with the tables inside of kernels' functions.
+ends twice, so that no damaged address is followed. Not covered is code, with the tables inside of kernels' functions,
+which `function_tables` lists for the header.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -19,6 +21,11 @@ from mote.emit.c.values import wrap
 from mote.graph.tensor import Array
 from mote.kernels.contract import Structs, Value
 from mote.kernels.structs import Field, words
+
+_TABLES = re.compile(r"^[ \t]+static const \w+ ([^*;][^;]*);", re.MULTILINE)
+"""Declarations of constants inside of functions."""
+_BRACES = re.compile(r"\{[^{}]*\}")
+_NAME = re.compile(r"[\s\\]*(\w+)")
 
 
 @dataclass(frozen=True)
@@ -112,3 +119,15 @@ def check(name: str, parts: Sequence[Checked], mark: str = "") -> list[Definitio
 
 def _table(ctype: str, name: str, items: list[str], mark: str) -> Text:
     return Text(f"static const {ctype} {name}[{len(items)}]{mark} = {{\n{wrap(items)}\n}};\n")
+
+
+def function_tables(texts: Mapping[str, str]) -> tuple[str, ...]:
+    """The constants inside of functions in files of C, with the file of each: nothing else can reach them."""
+    return tuple(f"{table} in {file}" for file, text in texts.items() for table in _function_tables(text))
+
+
+def _function_tables(text: str) -> Iterator[str]:
+    for declaration in _TABLES.findall(text):
+        while declaration != (declaration := _BRACES.sub("", declaration)):
+            pass
+        yield from (_NAME.match(declared)[1] for declared in declaration.split(","))  # type: ignore[index]

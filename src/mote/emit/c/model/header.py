@@ -91,8 +91,8 @@ inference has ended, and the outputs are its own, or those of the last one where
 until the next one ends. MOTE_WAITING: none has ended."""
 
 
-def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
-    """The header of a model with some bytes of constants."""
+def text(plan: Plan, options: ProjectOptions, constants: int, tables: Sequence[str] = ()) -> str:
+    """The header of a model with some bytes of constants. `tables`: the constants inside of functions."""
     reads, writes, learns = inputs(plan, options), outputs(plan, options), training.training(plan)
     body: list[Definition] = [
         Text('#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'),
@@ -111,7 +111,7 @@ def text(plan: Plan, options: ProjectOptions, constants: int) -> str:
         *(_keeping(plan, options) if plan.graph.states else []),
         *(training.declarations(learns, options) if learns else []),
         *(weights.declarations(plan, options) if weights.learned(plan) else []),
-        *_checking(options),
+        *_checking(options, tables),
         *(_decrypting(plan, options) if options.cipher else []),
         *(d for port in reads if is_quantized(port) for d in quantizing(port, whole=not plan.pushed)),
         *(d for port in writes if is_quantized(port) for d in dequantizing(port)),
@@ -328,13 +328,22 @@ def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
     ]
 
 
-def _checking(options: ProjectOptions) -> list[Definition]:
+def _checking(options: ProjectOptions, tables: Sequence[str]) -> list[Definition]:
     """The function that checks constants in flash."""
     when = "Init does this too." if options.check_flash else "The linker drops this where nobody calls it."
+    not_covered = "; ".join(
+        [
+            "code, with the literals and jump tables that the compiler makes for it",
+            *([f"tables in functions, which no other code reaches ({', '.join(tables)})"] if tables else []),
+            "the check's own tables, which say begin, end and length of what they name and are compared",
+            "C that Mote did not write, and the names of classes, which no inference reads",
+        ]
+    )
     return [
         Comment(
             "Compare the CRC-32 of weights, tables and parameters in flash with that of the compiled model:\n"
-            f"MOTE_OK, or MOTE_DAMAGED where a bit has changed. May be called at any time. {when}"
+            f"MOTE_OK, or MOTE_DAMAGED where a bit has changed. May be called at any time. {when}\n"
+            f"{fill(f'Not covered: {not_covered}.', 112)}"
         ),
         f"mote_status {options.name}_check(void)",
         BLANK,
