@@ -184,7 +184,7 @@ def test_exact_on_an_esp32p4(name: str) -> None:
     """Also float32, in the registers of its FPU."""
     compiled = compile(DIGITS.with_name(f"{name}.tflite"), target=emulated("esp32p4"), ram="sram=500")
     assert len(compiled.plan.memories) == 2 and verify(compiled, 1).passed
-    assert 'MOTE_SECTION(".ext_ram.bss")' in compiled.project.files[f"{name}.c"]
+    assert 'MOTE_ZEROS_IN(".ext_ram.bss")' in compiled.project.files[f"{name}.c"]
 
 
 def test_a_core_without_compiler_and_emulator(monkeypatch: pytest.MonkeyPatch) -> None:

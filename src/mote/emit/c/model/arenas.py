@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from mote.emit.c.c import (
     plus,
 )
 from mote.emit.c.model.handle import variable
-from mote.emit.c.options import ProjectOptions
+from mote.emit.c.options import CONSTANTS, ProjectOptions
 from mote.emit.c.values import brief, section
 from mote.kernels.contract import ALIGNMENT, aligned
 from mote.lower.program import STATES
@@ -40,6 +41,47 @@ SECTION = Text("""\
 #endif
 #endif
 """)
+ZEROS = Text("""\
+/* The same for arenas in sections whose name does not begin with .bss: gcc would give them contents, and a linker keep
+ * these zeros in flash. gcc writes the name into its assembly as it stands, so that the type of the section comes with
+ * it, and what gcc writes behind it is a comment; clang has a pragma before and behind the definition. */
+#if defined(MOTE_SECTION)
+#define MOTE_ZEROS(name)
+#define MOTE_ZEROS_IN(name) MOTE_SECTION(name)
+#elif defined(__clang__) && defined(__ELF__)
+#define MOTE_PRAGMA(text) _Pragma(#text)
+#define MOTE_ZEROS(name) MOTE_PRAGMA(clang section bss = name)
+#define MOTE_ZEROS_IN(name)
+#elif defined(__GNUC__) && defined(__ELF__)
+#if defined(__arm__)
+#define MOTE_COMMENT "@"
+#elif defined(__aarch64__)
+#define MOTE_COMMENT "//"
+#elif defined(__AVR__)
+#define MOTE_COMMENT ";"
+#else
+#define MOTE_COMMENT "#"
+#endif
+#define MOTE_ZEROS(name)
+#define MOTE_ZEROS_IN(name) __attribute__((section(name ",\\"aw\\",%nobits" MOTE_COMMENT)))
+#else
+#define MOTE_ZEROS(name)
+#define MOTE_ZEROS_IN(name)
+#endif
+""")
+
+
+def sections(memories: Iterable[Memory]) -> list[Definition]:
+    """The macros that place definitions in memories."""
+    memories = list(memories)
+    return [*([ZEROS] if any(map(_needs_type, memories)) else []), *([SECTION] if memories else [])]
+
+
+def _needs_type(memory: Memory) -> bool:
+    """Whether a compiler would not take the memory's section for one of zeros."""
+    return (
+        memory.kind == "ram" and memory.section != CONSTANTS.section and not re.match(r"\.s?bss(\.|$)", memory.section)
+    )
 
 
 @dataclass(frozen=True)
@@ -139,7 +181,11 @@ def definition(
         counted = f"({nbytes} + {alignment - 1}) / {alignment} * {alignment}"
         nbytes = aligned(nbytes, alignment) if isinstance(nbytes, int) else counted
     more = f" MOTE_ALIGN({alignment})" if alignment > ARENA_ALIGNMENT else ""
-    return Compound(union, ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"], f" {name}{more}{section(memory)};")
+    fields = ["uint64_t alignment", f"uint8_t bytes[{nbytes}]"]
+    if memory is None or not _needs_type(memory):
+        return Compound(union, fields, f" {name}{more}{section(memory)};")
+    begin, place = (f'{macro}("{memory.section}")' for macro in ("MOTE_ZEROS", "MOTE_ZEROS_IN"))
+    return Compound(f"{begin} {union}", fields, f' {name}{more} {place}; MOTE_ZEROS("")')
 
 
 def shared_name(memory: Memory | None) -> str:

@@ -26,7 +26,7 @@ from mote.emit.c.c import (
     when,
 )
 from mote.emit.c.model import checks, opening, states, training, weights
-from mote.emit.c.model.arenas import SECTION, arenas, places
+from mote.emit.c.model.arenas import arenas, places, sections
 from mote.emit.c.model.checks import Checked, array_span
 from mote.emit.c.model.executor import BOTH, CORES, SECOND, Executor, element_of, other_elements
 from mote.emit.c.model.handle import HANDLE, handed, taken, variable
@@ -41,7 +41,7 @@ from mote.kernels.structs import Field, kernel_fields
 from mote.lower.program import Form, Program
 from mote.offload.contract import WAIT
 from mote.plan.plan import ARENA_ALIGNMENT, Plan
-from mote.targets import ALIGNED
+from mote.targets import ALIGNED, Memory
 
 BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})
 
@@ -64,8 +64,8 @@ class ModelSource:
     """Macros that kernels' headers read."""
     wide: bool
     """Places of rows take four bytes instead of two."""
-    sections: bool
-    """Definitions go to linker sections."""
+    memories: Sequence[Memory]
+    """Those that definitions are placed in."""
     alignment: int
     """Of its tensors, in bytes."""
     includes: Sequence[str]
@@ -110,7 +110,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
         requirements(plan, options, pool),
         settings,
         executor.wide,
-        bool(options.flashes or plan.memories),
+        [*options.flashes, *plan.memories],
         plan.alignment,
         [*includes(made), *dict.fromkeys(artifact.header for artifact in made.artifacts)],
         _instances(made),
@@ -186,7 +186,7 @@ def _kernels(units: Sequence[ModelSource]) -> list[Definition]:
     return [
         *(Define(name, max(own.settings.get(name, 0) for own in units)) for name in names),
         *([Define("MOTE_PLACE", "uint32_t")] if any(own.wide for own in units) else []),
-        *([SECTION] if any(own.sections for own in units) else []),
+        *sections(memory for own in units for memory in own.memories),
         *([ALIGN] if any(own.alignment > ARENA_ALIGNMENT for own in units) else []),
         *map(Include, dict.fromkeys(file for own in units for file in own.includes)),
         *map(Text, dict.fromkeys(instance for own in units for instance in own.instances)),
