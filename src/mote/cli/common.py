@@ -250,7 +250,7 @@ def add_compile_options(
         "--step",
         choices=STEP[1:],
         default="",
-        help="upper bound for the work of one step() call: a layer or a row; the header states its duration",
+        help="most work of one step() call: a layer or a row; the header states what the longest one measured took",
     )
     parser.add_argument(
         "--cores",

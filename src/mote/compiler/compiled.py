@@ -170,9 +170,9 @@ class Compiled:
         project = packaged(generate(Job(self.plan, options)), self.settings.target)
         return replace(self, project=project, settings=replace(self.settings, place_code="flash", ram_code=0))
 
-    def with_step_bound(self, instructions: int) -> Compiled:
-        """Adds the bound of a step to the header."""
-        return self._measured(replace(self.project.options, step_bound=instructions))
+    def with_longest_step(self, instructions: int) -> Compiled:
+        """Adds what the longest step took to the header."""
+        return self._measured(replace(self.project.options, longest_step=instructions))
 
     def with_built(self, built: Built) -> Compiled:
         """Adds measurements of the linked model to the header."""

@@ -18,6 +18,7 @@ from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.firmware import Firmware, bench, firmware, missing_tools
 from mote.data.inputs import Inputs, given_inputs
+from mote.emit.c.options import STEP_INPUTS, STEP_MARGIN
 from mote.emit.c.programs.golden import FULL
 from mote.errors import MoteError, explaining
 from mote.execute.stimuli import stimuli
@@ -30,8 +31,6 @@ from mote.notebook import card, sizes, table
 from mote.ops.control.control_flow import depends
 from mote.toolchain import Mode
 
-STEP_INPUTS = 3
-STEP_MARGIN = 0.05
 SHOWN = 10
 """Values of an output that a notebook shows."""
 
@@ -340,13 +339,13 @@ def stimulus(graph: Graph, inputs: Inputs | None) -> list[list[bytes]]:
     return [[np.ascontiguousarray(case[t]).tobytes() for t in graph.inputs] for case in cases]
 
 
-def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
-    """Adds the most instructions of a step to the model's header: measured on some inputs and increased by STEP_MARGIN,
-    since a few kernels depend on data."""
+def with_longest_step(compiled: Compiled, *, compiler: str | None = None, emulator: str | None = None) -> Compiled:
+    """Adds the instructions of the longest step on some inputs to the model's header, and STEP_MARGIN percent. That is
+    no bound: a few kernels depend on data."""
     flow = next((op for op in compiled.plan.graph.ops if depends(op)), None)
     if flow is not None:
         raise MoteError(
-            "takes as long as the inputs make it, so that no bound for a step can be stated",
+            "takes as long as the inputs make it, so that no longest step can be stated",
             where=flow.where,
             remedy="omit --step: the step function is there without it",
         )
@@ -357,11 +356,11 @@ def with_step_bound(compiled: Compiled, *, compiler: str | None = None, emulator
         longest = on.execute(Mode.PROFILE, raw).longest
     if not longest:
         raise MoteError(
-            "instructions cannot be counted there, so that no bound for a step can be stated",
+            "instructions cannot be counted there, so that no longest step can be stated",
             where=f"target {compiled.settings.target.name}",
             remedy="choose a microcontroller, or omit --step: the step function is there without it",
         )
-    return compiled.with_step_bound(int(max(longest) * (1 + STEP_MARGIN)) + 1)
+    return compiled.with_longest_step(max(longest) * (100 + STEP_MARGIN) // 100 + 1)
 
 
 def stack_bound(compiled: Compiled) -> int | None:

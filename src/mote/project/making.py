@@ -13,7 +13,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
 from mote.emit.c.programs.example import EXAMPLE
 from mote.files import edited
-from mote.measure.run import stack_bound, with_step_bound
+from mote.measure.run import stack_bound, with_longest_step
 from mote.measure.time_limit import within_time
 from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
 from mote.package.adapters.sources import source_files
@@ -99,7 +99,7 @@ def compiled_within(model: Any, settings: Settings, say: Say = silent) -> Compil
     """Compiles a model whose time limit, if there is one, holds on the emulated core, and whose header has the bound of
     a step, if one was asked for."""
     compiled = within_time(line.compile(model, settings, say=say), lambda s: line.compile(model, s, say=say))
-    return with_step_bound(compiled) if compiled.settings.step else compiled
+    return with_longest_step(compiled) if compiled.settings.step else compiled
 
 
 def first_needs(package: Sequence[str]) -> dict[str, Any]:

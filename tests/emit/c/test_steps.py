@@ -1,4 +1,4 @@
-"""An inference in pieces: the step function, the bound that the header states for it, and clean code in every mode."""
+"""An inference in pieces: the step function, the longest step that the header states, and clean code in every mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mote.compiler.firmware import bench
 from mote.compiler.line import compile
 from mote.errors import MoteError
 from mote.execute.stimuli import stimuli
-from mote.measure.run import with_step_bound
+from mote.measure.run import with_longest_step
 from mote.toolchain import Mode
 from tests.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, compiler_or_skip, run
 from tests.helpers.network import Net
@@ -115,7 +115,7 @@ def stated(compiled: Compiled) -> int:
 
 
 def longest(compiled: Compiled, count: int) -> int:
-    """Instructions of the longest step over inputs that no bound was measured on."""
+    """Instructions of the longest step over inputs that were not measured for the header."""
     graph = compiled.plan.graph
     raw = [[case[t].tobytes() for t in graph.inputs] for case in stimuli(graph, count, seed=99)]
     with TemporaryDirectory() as folder:
@@ -126,29 +126,30 @@ def longest(compiled: Compiled, count: int) -> int:
     return max(execution.longest)
 
 
-def test_the_stated_bound_holds() -> None:
-    """For other inputs too, by layers, by rows (several at once, where the kernel computes them so) and with pushed
-    input; these take a fraction of a layer."""
+def test_the_longest_step_is_stated() -> None:
+    """Other inputs take no more here, by layers, by rows (several at once, where the kernel computes them so) and with
+    pushed input; these take a fraction of a layer."""
     emulated("cortex-m4")
-    net, bounds = Net(), []
+    net, measured = Net(), []
     model = net.finish(net.mean(net.conv(net.conv(net.input(1, 24, 6, 4), 8), 8)))
     layers = {"step": "layer", "optimize": "speed"}
     assert compile(model, target="cortex-m4", **layers).plan.layered
     for options in (layers, {"step": "row"}, {"step": "row", "input": "rows"}):
         plain = compile(model, target="cortex-m4", name="tall", **options)
         assert "STEP_INSTRUCTIONS" not in plain.project.files["tall.h"]
-        bounded = with_step_bound(plain)
-        bounds.append(stated(bounded))
-        assert longest(plain, 4) <= bounds[-1]
-        changed = {name for name, text in plain.project.files.items() if bounded.project.files[name] != text}
+        told = with_longest_step(plain)
+        measured.append(stated(told))
+        assert longest(plain, 4) <= measured[-1]
+        assert "It is no bound" in told.project.files["tall.h"]
+        changed = {name for name, text in plain.project.files.items() if told.project.files[name] != text}
         assert changed == {"tall.h"}
-    by_layers, by_rows, pushed = bounds
+    by_layers, by_rows, pushed = measured
     assert by_rows < by_layers / 2 and pushed < by_layers / 5
 
 
-def test_no_bound_without_a_counter() -> None:
+def test_no_longest_step_without_a_counter() -> None:
     with pytest.raises(MoteError, match="instructions cannot be counted") as error:
-        with_step_bound(compile(DIGITS, step="row"))
+        with_longest_step(compile(DIGITS, step="row"))
     assert "microcontroller" in error.value.remedy
 
 

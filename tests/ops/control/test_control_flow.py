@@ -21,7 +21,7 @@ from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR
 from mote.graph.tolerance import compare
-from mote.measure.run import with_step_bound
+from mote.measure.run import with_longest_step
 from mote.ops.control.control_flow import While, unbounded
 from mote.plan.check import PlanError
 from mote.plan.check import check as check_plan
@@ -543,7 +543,7 @@ def test_a_state_belongs_to_one_call() -> None:
 
 def test_no_longest_step_is_stated() -> None:
     with pytest.raises(MoteError, match="takes as long as the inputs make it"):
-        with_step_bound(compile(branches("int8"), target="cortex-m4", step="layer"))
+        with_longest_step(compile(branches("int8"), target="cortex-m4", step="layer"))
 
 
 def test_open_shapes_follow_from_what_bodies_are_given() -> None:

@@ -20,7 +20,7 @@ from mote.compiler.several import CompiledModels, JointCode, Running, check_seve
 from mote.compiler.training.checkpointing import chosen_layers
 from mote.compiler.training.with_training import recomputing, with_training
 from mote.emit.c.model.weights import learned
-from mote.emit.c.options import CONSTANTS
+from mote.emit.c.options import CONSTANTS, STEP_INPUTS, STEP_MARGIN
 from mote.ops.common import BIAS
 from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.sources import SOURCE_NAMES, source_files
@@ -325,8 +325,9 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
         show(f"  training: {training_line(compiled)}")
     if plan.graph.states:
         show(f"  state: {plan.kept_bytes:,} bytes are kept from one run to the next{_rings(plan)}")
-    if compiled.project.options.step_bound is not None:
-        show(f"  step: {compiled.project.options.step_bound:,} instructions at most")
+    if compiled.project.options.longest_step is not None:
+        longest = compiled.project.options.longest_step
+        show(f"  step: {longest:,} instructions, the longest of {STEP_INPUTS} inferences and {STEP_MARGIN}%: no bound")
     show(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}; `mote explore` lists other plans")
     if compiled.settings.cores > 1:
         show(f"  two cores: {two_cores_line(compiled)}; `mote plan` says why")

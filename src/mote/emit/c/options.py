@@ -18,6 +18,10 @@ RAMFUNC_SECTION = ".mote_ramfunc"
 """The linker section of code executed from RAM."""
 CONSTANTS = Memory("RAM for constants", "ram", 1 << 40, section=".data.mote_constants")
 """The place of constants that start-up code copies to RAM, as it does all of .data; budgets limit it."""
+STEP_INPUTS = 3
+"""Inferences that the longest step is looked for in."""
+STEP_MARGIN = 5
+"""Percent that are stated beside it, since a few kernels take longer for some values."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,8 @@ class ProjectOptions:
     """Estimated cost of an inference, with its unit, and of one that learns."""
     built: Built | None = None
     """Measurements of the linked model."""
-    step_bound: int | None = None
-    """Measured bound of a step's instructions."""
+    longest_step: int | None = None
+    """Instructions of the longest step that was measured, with STEP_MARGIN: no bound."""
     model: int = 0
     """CRC-32 of the model file: a state saved by one model is not restored by another."""
     digest: str = ""

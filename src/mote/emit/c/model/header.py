@@ -27,7 +27,7 @@ from mote.emit.c.model.opening import signature
 from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs, parameters, pushed_rows
 from mote.emit.c.model.states import resetting, restoring, saved_bytes, saving
 from mote.emit.c.model.variables import instance
-from mote.emit.c.options import CONSTANTS, RAMFUNC_SECTION, ProjectOptions, banner
+from mote.emit.c.options import CONSTANTS, RAMFUNC_SECTION, STEP_INPUTS, STEP_MARGIN, ProjectOptions, banner
 from mote.emit.c.values import ALIGN, brief, number, quoted, wrap
 from mote.graph import Tensor
 from mote.graph.io_order import model_shape
@@ -286,14 +286,18 @@ def _result(options: ProjectOptions) -> list[Definition]:
 
 
 def _step(options: ProjectOptions) -> list[Definition]:
-    """The step function, and its bound where known."""
+    """The step function, and the longest step where it was measured."""
     step: list[Definition] = [f"mote_status {options.name}_step({taken(options)})", BLANK]
-    if options.step_bound is None:
+    if options.longest_step is None:
         return step
     return [
         *step,
-        Comment(f"Instructions that a step takes at most, measured on {options.target}."),
-        Define(f"{options.name.upper()}_STEP_INSTRUCTIONS", options.step_bound),
+        Comment(
+            f"Instructions of the longest step in {STEP_INPUTS} inferences on generated inputs, counted on\n"
+            f"{options.target} as Mote builds the model, and {STEP_MARGIN}% more. It is no bound: a step may take\n"
+            "longer for other inputs, and as another compiler builds it."
+        ),
+        Define(f"{options.name.upper()}_STEP_INSTRUCTIONS", options.longest_step),
         BLANK,
     ]
 
