@@ -31,6 +31,11 @@ CHANGING = {*MAKING, "os.remove", "os.rmdir"}
 """All calls that change folders: what a kill leaves is what one of them finds."""
 
 
+def needs_locks() -> None:
+    if sys.platform == "win32":
+        pytest.skip("folders cannot be locked")
+
+
 def texts(folder: Path) -> dict[str, str]:
     return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
 
@@ -306,6 +311,25 @@ def test_what_comes_while_it_is_written_is_not_lost(place: Path, monkeypatch: py
     monkeypatch.setattr(files, "_exchange", late)
     write_folder(str(place), NEW)
     assert (place / "late.o").read_text() == "late" and (place / "build" / "later.o").read_text() == "later"
+
+
+WRITER = """\
+import sys
+from mote.files import write_folder
+for turn in range(10):
+    own = {f"model{sys.argv[2]}.c": f"{sys.argv[2]} {turn}", "model.h": sys.argv[2], f"part/{turn}.h": sys.argv[2]}
+    write_folder(sys.argv[1], own)
+"""
+
+
+def test_of_several_writers_one_has_written_all(place: Path, tmp_path: Path) -> None:
+    needs_locks()
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(place), str(n)]) for n in range(4)]
+    assert [writer.wait() for writer in writers] == [0] * 4
+    found = generated(place)
+    (last,) = [n for n in range(4) if found["model.h"] == str(n)]
+    wanted = {f"model{last}.c": f"{last} 9", "model.h": str(last), "part/9.h": str(last)}
+    assert found == complete(wanted, tmp_path)
 
 
 def test_places_that_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

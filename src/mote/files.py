@@ -192,7 +192,7 @@ def write_folder(
     Where one of them has a name that is wanted, or the user has changed a generated file, nothing is written, unless
     by `force`: then the names of what was lost are returned. Files in `once` are for users to edit: one that was edited
     is kept. The new folder is made beside the old one, with links to the user's files, and then takes its place in one
-    step.
+    step. Of several processes that write it one waits for the other: the files of one would be the user's to the next.
     """
     if not folder:
         raise MoteError(
@@ -204,10 +204,11 @@ def write_folder(
         _check_place(place, folder)
         made = [parent for parent in place.parents if not parent.exists()]
         place.parent.mkdir(parents=True, exist_ok=True)
-        _tidy(place)
-        own, lost, kept = _compare(place, texts, folder, force, once)
-        texts = {name: text for name, text in texts.items() if name not in kept}
-        _swap(place, {**texts, MANIFEST: _manifest(texts)}, own)
+        with _alone(place.parent):
+            _tidy(place)
+            own, lost, kept = _compare(place, texts, folder, force, once)
+            texts = {name: text for name, text in texts.items() if name not in kept}
+            _swap(place, {**texts, MANIFEST: _manifest(texts)}, own)
         return lost
     except OSError as error:
         raise _unwritable(error, folder) from None
@@ -322,6 +323,18 @@ def _swap(place: Path, texts: Mapping[str, str | bytes], own: Set[str]) -> None:
 
 
 @contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time writes projects into a folder, where the system locks folders."""
+    lock = None
+    with suppress(OSError):
+        lock = _lock(folder, wait=True)
+    try:
+        yield
+    finally:
+        _unlocked(lock)
+
+
+@contextmanager
 def _hidden(place: Path) -> Iterator[Path]:
     """A new folder beside a project, which is locked as long as this process lives: another one that finds it unlocked
     removes it."""
@@ -352,9 +365,9 @@ def _made_beside(place: Path) -> tuple[Path, int | None]:
         _unlocked(lock)  # another process has found it before it was locked
 
 
-def _lock(folder: Path) -> int | None:
-    """Lock a folder until what is returned is closed, or this process ends; None where another one has it. Raises
-    OSError where the system has no locks."""
+def _lock(folder: Path, *, wait: bool = False) -> int | None:
+    """Lock a folder until what is returned is closed, or this process ends; None where another one has it, unless it is
+    waited for. Raises OSError where the system has no locks."""
     if sys.platform == "win32":
         raise OSError(errno.ENOTSUP, "folders cannot be locked")
     try:
@@ -362,8 +375,8 @@ def _lock(folder: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+        fcntl.flock(opened, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BaseException as error:
         os.close(opened)
         if isinstance(error, BlockingIOError):
             return None
