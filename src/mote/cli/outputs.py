@@ -9,11 +9,11 @@ from typing import Any
 from mote.cli.terminal import show
 from mote.compiler.artifacts import KINDS, Artifacts, artifacts
 from mote.compiler.settings import Settings
-from mote.emit.c.programs.example import EXAMPLE
 from mote.emit.c.project import Project
 from mote.errors import MoteError
-from mote.files import edited
+from mote.package.adapters.sources import recording_of
 from mote.plan.plan import Plan
+from mote.project.making import program_of
 from mote.toolchain.firmware.usage import Usage
 
 
@@ -65,9 +65,14 @@ def folder_of(arguments: argparse.Namespace) -> str:
 def build_artifacts(
     arguments: argparse.Namespace, project: Project, plans: Sequence[Plan], settings: Settings
 ) -> Artifacts:
-    """The binaries that are asked for, with the user's edited `main`, if there is one."""
-    main = None if arguments.force else edited(arguments.output, EXAMPLE)
-    program = None if main is None else {EXAMPLE: main}
+    """The binaries of several models that are asked for, with the user's edited `main`, if there is one."""
+    program = program_of(None, arguments.output, arguments.source, force=arguments.force)
+    if program is None and recording_of(arguments.source) and set(arguments.binaries) - {"lib"}:
+        raise MoteError(
+            "example/main.c plays a recording to one model, and there are several",
+            where="option source",
+            remedy="omit the kind of --output, or write an example/main.c of your own and compile again",
+        )
     return artifacts(project, plans, settings, arguments.binaries, program)
 
 

@@ -60,7 +60,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC){must}{options}
 endif()
 {MATH.format(name=name) if package.math else ""}
 if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR AND NOT CMAKE_CROSSCOMPILING)
-  add_executable(example {EXAMPLE})
+  add_executable(example {" ".join((EXAMPLE, *package.example_sources))})
   target_link_libraries(example {name})
 {selftest if package.selftest else ""}endif()
 """

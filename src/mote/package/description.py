@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -67,6 +67,8 @@ class Package:
     example: Example
     example_files: Mapping[str, str]
     """Headers beside the example's program."""
+    example_sources: tuple[str, ...] = field(default=(), kw_only=True)
+    """C files of the package that the example is compiled with, and the library is not."""
     selftest: str
     """The program that compares the model with the reference; empty where there is none."""
     optimization: Optimization
@@ -102,6 +104,10 @@ class Package:
     def with_files(self, files: Mapping[str, str]) -> Package:
         """Adds files that are not compiled with the library: adapters."""
         return replace(self, files={**self.files, **files})
+
+    def with_example(self, example: Example, sources: Sequence[str]) -> Package:
+        """The package with another example, which is compiled with some of its files."""
+        return replace(self, example=example, example_sources=tuple(sources))
 
     def described(self, metadata: Metadata) -> Package:
         """The package with a user's metadata."""

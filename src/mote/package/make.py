@@ -31,6 +31,7 @@ def _makefile(package: Package) -> str:
     told = " ".join(package.only_gcc)
     only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{told}) " if told else ""
     library, needed = ("-lm", "the library m") if package.math else ("", "no library")
+    example = " ".join((EXAMPLE, *package.example_sources))
     programs = ["example/example", *(["selftest/selftest"] if package.selftest else [])]
     must = f"\n# {' '.join(package.needed)} is needed: sums in kernels may wrap." if package.needed else ""
     selftest = f"""
@@ -62,8 +63,8 @@ lib{name}.a: $(SOURCES:.c=.o)
 %.o: %.c {headers}
 \t$(CC) $(CFLAGS) {include} -c -o $@ $<
 
-example/example: {EXAMPLE} $(SOURCES) {headers}
-\t$(CC) $(CFLAGS) {include} -o $@ {EXAMPLE} $(SOURCES) $(LDLIBS)
+example/example: {example} $(SOURCES) {headers}
+\t$(CC) $(CFLAGS) {include} -o $@ {example} $(SOURCES) $(LDLIBS)
 {selftest if package.selftest else ""}
 clean:
 \trm -f {" ".join(programs)} lib{name}.a $(SOURCES:.c=.o)

@@ -11,12 +11,15 @@ from mote.compiler.artifacts import Artifacts, artifacts, check_artifacts
 from mote.compiler.code_size import CodeSize, checked_code, with_built
 from mote.compiler.compiled import Compiled
 from mote.compiler.settings import Settings
-from mote.emit.c.programs.example import EXAMPLE
+from mote.emit.c.programs.example import EXAMPLE, Example
+from mote.emit.c.programs.recorded import recorded_example
+from mote.errors import MoteError
 from mote.files import edited
+from mote.graph.types import DType
 from mote.measure.run import stack_bound, with_longest_step
 from mote.measure.time_limit import within_time
 from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
-from mote.package.adapters.sources import source_files
+from mote.package.adapters.sources import playable_files, recording_of, source_files
 from mote.package.description import Files, metadata
 from mote.package.packagers import chosen_packagers, package_files, write_files
 from mote.progress import Say, silent
@@ -62,6 +65,8 @@ class MadeModel:
     """Every file to write, by path in the folder."""
     once: frozenset[str]
     """Files for users to edit, which are kept once they were."""
+    plays: bool
+    """Whether the example plays a recording to the model."""
 
     def write(self, recipe: BuildRecipe) -> list[str]:
         """Writes the files; returns those of the user's that were overwritten."""
@@ -82,8 +87,8 @@ def make(model: Any, recipe: BuildRecipe, say: Say = silent) -> MadeModel:
     code = checked_code(variants[first])
     variants[first] = compiled = with_built(variants[first], code)
     adapters = {changed: adapter_of(recipe.adapter, [variant]) for changed, variant in variants.items()}
-    main = None if recipe.force else edited(recipe.folder, EXAMPLE)
-    program = None if main is None else {EXAMPLE: main}
+    player = player_of(compiled, recipe)
+    program = program_of(player, recipe.folder, recipe.source, force=recipe.force)
     built = artifacts(compiled.project, [compiled.plan], compiled.settings, recipe.binaries, program)
     sources = source_files(recipe.source)
     full = {
@@ -91,8 +96,42 @@ def make(model: Any, recipe: BuildRecipe, say: Say = silent) -> MadeModel:
         for changed, v in variants.items()
     }
     packages = {name: full[changed] for name, changed in needs.items()}
-    files, once = package_files(recipe.folder, packages, full[first], binaries=built.files)
-    return MadeModel(compiled, code, built, adapters[first], files, once)
+    alone = full[first] if player is None else full[first].with_example(player, _code(playable_files(recipe.source)))
+    files, once = package_files(recipe.folder, packages, alone, binaries=built.files)
+    own = own_program(recipe.folder, force=recipe.force)
+    return MadeModel(compiled, code, built, adapters[first], files, once, player is not None and own is None)
+
+
+def player_of(compiled: Compiled, recipe: BuildRecipe) -> Example | None:
+    """The example that plays a recording to the model. A model that cannot take it is refused where the example would
+    become firmware; elsewhere the recording is for a program of the user's."""
+    recording = recording_of(recipe.source)
+    if recording is None or recipe.package:
+        return None
+    try:
+        dtype = DType(recording.values.dtype.name)
+        return recorded_example(compiled.plan, compiled.project.options, dtype, recording.frame)
+    except MoteError:
+        if set(recipe.binaries) <= {"lib"} or own_program(recipe.folder, force=recipe.force) is not None:
+            return None
+        raise
+
+
+def own_program(folder: str, *, force: bool) -> str | None:
+    """The text of the user's own example, which stays."""
+    return None if force else edited(folder, EXAMPLE)
+
+
+def program_of(player: Example | None, folder: str, source: Sequence[str], *, force: bool) -> dict[str, str] | None:
+    """The texts of a firmware's program: the user's own example or the one that plays the recording, with the files of
+    sources that need no driver; None for the project's example."""
+    own = own_program(folder, force=force)
+    text = own if own is not None or player is None else player.program()
+    return None if text is None else {EXAMPLE: text, **playable_files(source)}
+
+
+def _code(files: Mapping[str, str]) -> list[str]:
+    return sorted(name for name in files if name.endswith(".c"))
 
 
 def compiled_within(model: Any, settings: Settings, say: Say = silent) -> Compiled:

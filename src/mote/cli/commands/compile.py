@@ -21,6 +21,7 @@ from mote.compiler.training.checkpointing import chosen_layers
 from mote.compiler.training.with_training import recomputing, with_training
 from mote.emit.c.model.weights import learned
 from mote.emit.c.options import CONSTANTS, STEP_INPUTS, STEP_MARGIN
+from mote.emit.c.programs.example import EXAMPLE
 from mote.ops.common import BIAS
 from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.sources import SOURCE_NAMES, source_files
@@ -110,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(f"  C project in {folder}: add {compiled.name}.c to your build; {compiled.name}.h is the manual")
     print_artifacts(made.artifacts, compiled.settings.target.name)
     _print_adapter(made.adapter)
-    _print_sources(arguments.source)
+    _print_sources(arguments.source, plays=made.plays)
     _print_lost(lost)
     return 0
 
@@ -131,7 +132,9 @@ def _print_adapter(adapter: ModelAdapter) -> None:
             show(f"  stack of {model.options.name}: {stack}")
 
 
-def _print_sources(names: Sequence[str]) -> None:
+def _print_sources(names: Sequence[str], *, plays: bool = False) -> None:
+    if plays:
+        show(f"  {EXAMPLE} plays {', '.join(name for name in names if name not in SOURCE_NAMES)} to the model")
     if names:
         code = ", ".join(sorted(file for file in source_files(names) if file.endswith((".c", ".cpp"))))
         show(f"  sources {', '.join(names)}: compile {code} with your firmware (docs/deploy/sensors.md)")

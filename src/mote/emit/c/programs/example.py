@@ -93,13 +93,15 @@ class Example:
     """The lines that it prints, by the reference."""
     runs: tuple[ExampleRun, ...] = ()
     """Inputs and outputs of each run, of a single model."""
+    given: str = "a few inputs"
+    """Inputs that it runs the model on, in words."""
 
     def program(self, console: Console = HOSTED) -> str:
         """The program in an ecosystem, for users to edit."""
         headers = "\n".join(f'#include "{file}"' for file in self.includes)
         return f"""\
 /* {SPDX} */
-/* Runs the model on a few inputs and prints the classes. Yours to edit: an edited file is kept when the project is
+/* Runs the model on {self.given} and prints the classes. Yours to edit: an edited file is kept when the project is
  * generated again. */
 {console.head}
 #include <stddef.h>
@@ -186,7 +188,7 @@ def calling_example(
     plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun], calls: Calls, headers: Sequence[str]
 ) -> Example:
     """The example of a model, by the calls that run it."""
-    body = [*map(Text, calls.storage), *([BLANK] if calls.storage else []), *_printing([(plan, options)])]
+    body = [*map(Text, calls.storage), *([BLANK] if calls.storage else []), *printing([(plan, options)])]
     main = CFunction("static int example(void)", _inferences(plan, options, calls))
     includes = (*headers, f"{options.name}_inputs.h")
     lines = (line for run, sample in enumerate(given) for line in _lines(plan, options, run, sample))
@@ -203,7 +205,7 @@ def shared_example(models: Sequence[tuple[Plan, ProjectOptions]], examples: Sequ
     main = CFunction("static int example(void)", [f"return {calls}"])
     return Example(
         tuple(file for e in examples for file in e.includes),
-        printed([*_printing(models), *functions, main]),
+        printed([*printing(models), *functions, main]),
         tuple(line for e in examples for line in e.lines),
     )
 
@@ -216,7 +218,7 @@ def joint_example(
     copies = (f"memcpy({p.call}, {_array(p)}[run], sizeof {_array(p)}[run])" for p in ports)
     body: list[Statement] = [*(Noted(copy, "your data here") for copy in copies), f"(void){name}_run()"]
     for plan, own in models:
-        done = when(f"{own.name}_status() == MOTE_OK", *_results(plan, own, compiled_calls(plan, own)))
+        done = when(f"{own.name}_status() == MOTE_OK", *results(plan, own, compiled_calls(plan, own)))
         wait = [f'print("{own.name} ")', "print_number(run)", 'print(": waiting\\n")']
         waiting = [Compound(f"else if ({own.name}_status() == MOTE_WAITING)", wait)] if plan.graph.warm_up else []
         body += [done, *waiting, Compound("else", [f'print("{own.name}: run failed\\n")', "return 1"])]
@@ -229,10 +231,10 @@ def joint_example(
         for line in _lines(plan, own, run, sample)
     )
     main = CFunction("static int example(void)", [begin, runs, "return 0"])
-    return Example((f"{name}.h", f"{name}_inputs.h"), printed([*_printing(models), main]), tuple(lines))
+    return Example((f"{name}.h", f"{name}_inputs.h"), printed([*printing(models), main]), tuple(lines))
 
 
-def _printing(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Definition]:
+def printing(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Definition]:
     """The functions that print numbers, of floats where a model has such outputs."""
     real = any(port.tensor.dtype.real for model in models for port in outputs(*model))
     return [PRINTING, *([PRINTING_FLOATS] if real else [])]
@@ -283,10 +285,10 @@ def _inference(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statem
         wait = [f'print("{name} ")', "print_number(run)", 'print(": waiting\\n")', "continue"]
         body.append(when("status == MOTE_WAITING", *wait))
     body.append(when("status != MOTE_OK", f'print("{name}: run failed\\n")', "return 1"))
-    return [*body, *_results(plan, options, calls)]
+    return [*body, *results(plan, options, calls)]
 
 
-def _results(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement]:
+def results(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement]:
     """The statements that print the outputs of a run."""
     name, body = calls.name, list[Statement]()
     writes = outputs(plan, options)

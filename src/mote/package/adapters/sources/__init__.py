@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from mote.data.readers.sounds import sound
+from mote.emit.c.programs.recorded import RECORDING
 from mote.emit.licence import licensed
 from mote.errors import MoteError
 from mote.files import read_file
@@ -26,8 +27,6 @@ SOURCE_NAMES = (
     *("cmsis-sai", "esp-idf-i2s", "arduino-pdm", _MEMORY),
 )
 """The available adapters to drivers."""
-RECORDING = "mote_recording"
-"""Name of the C files of a recording."""
 CODE = frozenset(
     {path.name for name in (_COMMON, *SOURCE_NAMES) for path in (_HERE / name).glob("*.c*")} | {f"{RECORDING}.c"}
 )
@@ -47,6 +46,11 @@ class Recording:
     rate: int = 0
     channels: int = 1
 
+    @property
+    def frame(self) -> int:
+        """Values of one moment of sound, or of a line."""
+        return self.channels if self.rate else self.block
+
 
 def source_files(names: Sequence[str]) -> dict[str, str]:
     """The files of sources, by name: adapters, or recordings as `FILE.wav` or `FILE:BYTES_OF_A_LINE`."""
@@ -63,6 +67,16 @@ def source_files(names: Sequence[str]) -> dict[str, str]:
         if path.suffix in (".c", ".cpp", ".h")
     }
     return files if not recordings else {**files, **recording_files(read_recording(recordings[0]), recordings[0])}
+
+
+def recording_of(names: Sequence[str]) -> Recording | None:
+    """The recording among sources, if there is one."""
+    return next((read_recording(name) for name in names if name not in SOURCE_NAMES), None)
+
+
+def playable_files(names: Sequence[str]) -> dict[str, str]:
+    """Those files of sources that a program on any core can be linked with: a recording needs no driver."""
+    return source_files([name for name in names if name not in SOURCE_NAMES or name == _MEMORY])
 
 
 def read_recording(name: str) -> Recording:
