@@ -6,12 +6,30 @@ from mote.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.emit.licence import SPDX
 from mote.package.description import Files, Package
 from mote.package.make import in_one_folder
+from mote.targets.flags import NATIVE, UNFUSED
 
 MATH = """\
 # A kernel of yours calls the math library, which is one of its own but for compilers that have it in their C library.
 if(UNIX OR (CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$" AND NOT WIN32))
   target_link_libraries({name} PUBLIC m)
 endif()
+"""
+
+
+NATIVELY = f"""\
+  # Every instruction of this computer that its compiler knows, as Mote measures.
+  option({{option}} "Use every instruction of this computer" ON)
+  if({{option}} AND NOT CMAKE_CROSSCOMPILING)
+    include(CheckCCompilerFlag)
+    check_c_compiler_flag({NATIVE[0]} {{option}}_MARCH)
+    check_c_compiler_flag({NATIVE[1]} {{option}}_MCPU)
+    if({{option}}_MARCH)
+      target_compile_options({{name}} PRIVATE {NATIVE[0]})
+    elseif({{option}}_MCPU)
+      target_compile_options({{name}} PRIVATE {NATIVE[1]})
+    endif()
+    target_compile_options({{name}} PRIVATE {UNFUSED})
+  endif()
 """
 
 
@@ -38,6 +56,7 @@ def _cmake(package: Package) -> str:
   target_link_libraries(selftest {name})
   add_test(NAME selftest COMMAND selftest)
 """
+    native = NATIVELY.format(name=name, option=f"{name.upper()}_NATIVE") if package.target.is_native else ""
     return f"""\
 # {SPDX}
 # add_subdirectory() this folder and link your firmware with `{name}`.
@@ -50,6 +69,7 @@ add_library({name} STATIC
 target_include_directories({name} PUBLIC {folders})
 set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC){must}{options}
+{native}\
   # {level} where nobody says how to optimize: neither flags, nor the build type, nor options of the folder above.
   get_directory_property(GIVEN COMPILE_OPTIONS)
   string(TOUPPER "${{CMAKE_BUILD_TYPE}}" CONFIG)

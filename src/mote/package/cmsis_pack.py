@@ -184,7 +184,7 @@ solution:
 
 
 def _project(package: Package) -> str:
-    needed = "".join(f"\n        - {flag}" for flag in package.needed)
+    needed = "".join(f"\n        - {flag}" for flag in package.flags)
     flags = f"\n      C:{needed}" if needed else ""
     return f"""\
 # {SPDX}

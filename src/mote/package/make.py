@@ -5,7 +5,16 @@ from __future__ import annotations
 from mote.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.emit.licence import SPDX
 from mote.package.description import Files, Package
+from mote.targets.flags import NATIVE, STANDARD, UNFUSED
 
+KNOWS = "$(shell $(CC) $(f) -E -xc /dev/null >/dev/null 2>&1 && echo $(f))"
+"""An option `f`, where the compiler knows it."""
+NATIVELY = f"""\
+# Every instruction of this computer that its compiler knows, as Mote measures: NATIVE= leaves them out.
+ifeq ($(origin NATIVE), undefined)
+NATIVE := $(firstword $(foreach f, {" ".join(NATIVE)}, {KNOWS}))
+endif
+"""
 WARNINGS = "-Wall -Wextra -Wconversion -pedantic"
 
 
@@ -28,6 +37,7 @@ def _makefile(package: Package) -> str:
     headers = " ".join(package.headers)
     include = " ".join(["-I.", *(f"-I{_escaped(path)}" for path in package.includes)])
     cross = " ".join((level, *package.needed))
+    compiler, archiver, core = _cross_tools(package)
     told = " ".join(package.only_gcc)
     only_gcc = f"$(if $(findstring Free Software,$(shell $(CC) --version)),{told}) " if told else ""
     library, needed = ("-lm", "the library m") if package.math else ("", "no library")
@@ -45,12 +55,13 @@ test: selftest/selftest
     return f"""\
 # {SPDX}
 # Builds lib{name}.a for the core that your flags choose, and the example for this computer:
-#     make CC=arm-none-eabi-gcc AR=arm-none-eabi-ar CFLAGS="-mcpu=cortex-m4 {cross}" lib{name}.a
+#     make CC={compiler} AR={archiver} CFLAGS="{core} {cross}" lib{name}.a
 # In a build of your own compile SOURCES: no other source file and {needed} is needed.
 # {package.measured}{must}
 CC ?= cc
 AR ?= ar
-CFLAGS ?= -std=c99 {cross} {only_gcc}{WARNINGS}
+{NATIVELY if package.target.is_native else ""}\
+CFLAGS ?= {STANDARD} {cross} {f"$(NATIVE) {UNFUSED} " if package.target.is_native else ""}{only_gcc}{WARNINGS}
 LDLIBS ?= {library}
 
 SOURCES = {listed}
@@ -71,6 +82,16 @@ clean:
 
 .PHONY: all test clean
 """
+
+
+def _cross_tools(package: Package) -> tuple[str, str, str]:
+    """The compiler and the archiver for the package's core, and Mote's own flags without the optimization; for this
+    computer, those of an example."""
+    target = package.target
+    if target.is_host:
+        return "arm-none-eabi-gcc", "arm-none-eabi-ar", "-mcpu=cortex-m4"
+    flags = " ".join((STANDARD, *target.core_flags, "-ffunction-sections", "-fdata-sections"))
+    return target.core.gcc, f"{target.core.gcc.removesuffix('gcc')}ar", flags
 
 
 def _escaped(path: str) -> str:

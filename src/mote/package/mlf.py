@@ -12,6 +12,7 @@ from mote.errors import MoteError
 from mote.package.description import Files, Package
 from mote.package.readme import readme
 from mote.targets import Target
+from mote.targets.flags import NATIVE, STANDARD, UNFUSED
 
 VERSION = 7
 CODE = "codegen/host"
@@ -88,7 +89,7 @@ def _placed(path: str) -> str:
 
 
 def _use(package: Package) -> str:
-    flags = " ".join(["-std=c99", *package.flags])
+    flags = " ".join([STANDARD, *package.flags, *((NATIVE[0], UNFUSED) if package.target.is_native else ())])
     external = " ".join(package.external)
     return f"""\
 ## Use

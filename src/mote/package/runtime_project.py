@@ -15,7 +15,7 @@ from mote.graph.rows import row_count
 from mote.package.description import Package
 from mote.plan.plan import Plan
 from mote.targets import Target
-from mote.targets.flags import Optimization
+from mote.targets.flags import NATIVE, UNFUSED, Optimization, only_gcc
 from mote.text import printable
 
 NAME = "mote_runtime"
@@ -33,7 +33,8 @@ def runtime_package(
     image: bytes,
 ) -> Package:
     """The package of a runtime's C files."""
-    flags = " ".join([*target.gcc_flags, how.level, *how.gcc, WRAPPING])
+    native = (NATIVE[0], UNFUSED) if target.is_native else ()
+    flags = " ".join([*target.core_flags, how.level, *how.gcc, WRAPPING, *native])
     return Package(
         name=NAME,
         summary=f"Mote's runtime for {target.name}: runs models that `mote pack` writes",
@@ -46,7 +47,7 @@ def runtime_package(
         selftest="",
         optimization=how,
         measured=printable(f"What Mote measures on {target.name} is built by gcc with {flags}."),
-        only_gcc=tuple(flag for flag in (*target.gcc_flags, *how.gcc) if flag.startswith("-f")),
+        only_gcc=only_gcc(target.core_flags, how),
         needed=(WRAPPING,),
         image=image,
     )

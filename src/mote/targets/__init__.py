@@ -150,6 +150,16 @@ class Target:
         return ARCHITECTURES[self.arch]
 
     @property
+    def core_flags(self) -> tuple[str, ...]:
+        """The options of gcc that choose the core, and those that all code for it is compiled with."""
+        return (*self.gcc_flags, *(flag for flag in self.core.gcc_flags if not flag.startswith("--specs")))
+
+    @property
+    def is_native(self) -> bool:
+        """Whether code for it uses all instructions of this computer."""
+        return VECTORS in self.features
+
+    @property
     def is_host(self) -> bool:
         """Whether it is this computer, which runs code without an emulator."""
         return self.core is HOST

@@ -31,6 +31,14 @@ SLOWER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
 """Cores for which gcc's -O3 makes some models slower than -O2 does: it takes more registers than they have."""
 
 
+NATIVE = ("-march=native", "-mcpu=native")
+"""Options of compilers for all instructions of this computer: the first that one knows."""
+UNFUSED = "-ffp-contract=off"
+"""The option without which such instructions change results of float32: no product is fused with a sum."""
+STANDARD = "-std=gnu99"
+"""The dialect of C in measurements: with -std=c99 gcc fuses nothing, and has other code for float32."""
+
+
 def optimization(optimize: str, cpu: str) -> Optimization:
     """The compiler flags that were measured to be best for a core, or a set of them by its name."""
     if optimize in SETS:

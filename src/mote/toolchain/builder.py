@@ -13,8 +13,8 @@ from string import Template
 
 from mote.cores.board import Board
 from mote.errors import BoardError, MoteError
-from mote.targets import VECTORS, Memory, Target
-from mote.targets.flags import OPTIMIZATION, SETS, optimization
+from mote.targets import Memory, Target
+from mote.targets.flags import OPTIMIZATION, SETS, STANDARD, optimization
 from mote.toolchain import cache
 from mote.toolchain.compilers import Compiler, compile_or_raise, native_flags
 from mote.toolchain.elf import memory_section
@@ -22,7 +22,7 @@ from mote.toolchain.elf import memory_section
 HARNESS = Path(__file__).parent / "harness"
 DEVICE_PIPES = HARNESS / "device_pipes.c"
 
-COMMON = ("-std=gnu99", "-Wall", "-Wextra")
+COMMON = (STANDARD, "-Wall", "-Wextra")
 _DEVICE = ("-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-asynchronous-unwind-tables")
 # zig cc has its own ideas of safety, which cost instructions that no other compiler would spend.
 _ZIG = ("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer", "-fno-unwind-tables")
@@ -184,7 +184,7 @@ def target_flags(target: Target, compiler: Compiler) -> tuple[str, ...]:
     if compiler.kind == "zig":
         headers = ("-isystem", str(HARNESS / "freestanding" / "include"))
         return (*target.zig_flags, *headers, *_DEVICE, *_ZIG)
-    return native_flags(compiler) if VECTORS in target.features else ()
+    return native_flags(compiler) if target.is_native else ()
 
 
 def _harness_sources(target: Target) -> list[Path]:

@@ -18,10 +18,9 @@ from mote.cores import Architecture
 from mote.errors import MoteError
 from mote.extras import megabytes
 from mote.targets import Target
+from mote.targets.flags import NATIVE, UNFUSED
 
 ZIG_REMEDY = f"pip install ziglang ({megabytes('extras', 'zig')} MB)"
-NATIVE = ("-march=native", "-mcpu=native")
-"""Options of compilers for all instructions of this computer: the first that one knows."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def native_flags(compiler: Compiler) -> tuple[str, ...]:
     for option in NATIVE:
         macros = _predefined((*compiler.command, option))
         if macros is not None:
-            return option, "-ffp-contract=off", f"-DMOTE_MACHINE=0x{zlib.crc32(macros.encode()):08x}u"
+            return option, UNFUSED, f"-DMOTE_MACHINE=0x{zlib.crc32(macros.encode()):08x}u"
     return ()
 
 

@@ -10,7 +10,7 @@ from mote.emit.licence import SPDX
 from mote.graph.tensor import Normalization
 from mote.kernels.files import SETS
 from mote.targets import Memory
-from mote.targets.flags import Optimization, only_gcc, optimization
+from mote.targets.flags import NATIVE, UNFUSED, Optimization, only_gcc, optimization
 from mote.text import printable
 from mote.version import __version__
 
@@ -51,6 +51,8 @@ class ProjectOptions:
     """The target's core."""
     core_flags: tuple[str, ...] = ()
     """gcc flags that select the core."""
+    native: bool = False
+    """It is measured with all instructions of this computer."""
     instruction_sets: tuple[str, ...] = SETS
     """Instruction sets of the core for which the kernel library has files: those of others are not written."""
     fused: bool = False
@@ -115,7 +117,7 @@ class ProjectOptions:
     def measured(self) -> str:
         """A sentence on how the model was built for measurements."""
         how = self.optimization
-        flags = " ".join([*self.core_flags, how.level, *how.gcc])
+        flags = " ".join([*self.core_flags, how.level, *how.gcc, *((NATIVE[0], UNFUSED) if self.native else ())])
         return printable(f"What Mote measures on {self.target} is built by gcc with {flags}.")
 
 

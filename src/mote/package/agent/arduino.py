@@ -99,7 +99,7 @@ def _manifest(package: AgentPackage) -> str:
             "srcDir": "src",
             "includeDir": "src",
             "libArchive": False,
-            "flags": [*library.needed, *(["-lm"] if library.math else [])],
+            "flags": [*library.flags, *(["-lm"] if library.math else [])],
         },
     }
     return json.dumps(fields, indent=2) + "\n"

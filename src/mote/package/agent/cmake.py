@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mote.emit.licence import SPDX
 from mote.package.agent.description import PORT, AgentPackage, check_sentence, port_text, rtt_files
-from mote.package.cmake import quoted
+from mote.package.cmake import NATIVELY, quoted
 from mote.package.description import Files
 from mote.package.make import WARNINGS
 
@@ -30,6 +30,7 @@ def _cmake(package: AgentPackage) -> str:
     told = " ".join(
         (library.optimization.level, *library.needed, *(f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in library.only_gcc))
     )
+    native = NATIVELY.format(name="model", option="MOTE_NATIVE") if library.target.is_native else ""
     include = " ".join(("src", *map(quoted, library.includes)))
     return f"""\
 # {SPDX}
@@ -64,6 +65,7 @@ elseif(MOTE_PORT_RTT)
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
   target_compile_options(model PRIVATE {told})
+{native}\
   target_compile_options(agent PRIVATE -Os {WARNINGS})
 endif()
 {"target_link_libraries(agent PRIVATE m)" + chr(10) if library.math else ""}"""

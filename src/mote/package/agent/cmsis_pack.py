@@ -50,7 +50,7 @@ def _pack(package: AgentPackage) -> Package:
 
 
 def _project(pack: Package) -> str:
-    flags = "".join(f"\n        - {flag}" for flag in pack.needed)
+    flags = "".join(f"\n        - {flag}" for flag in pack.flags)
     needed = f"\n      C:{flags}" if flags else ""
     vendor = cmsis_pack.vendor(pack)
     return f"""\

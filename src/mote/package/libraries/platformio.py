@@ -97,7 +97,7 @@ def _manifest(package: Package, example: list[str]) -> str:
         "build": {
             "srcDir": SOURCES,
             "includeDir": SOURCES,
-            "flags": [*package.needed, *(["-lm"] if package.math else [])],
+            "flags": [*package.flags, *(["-lm"] if package.math else [])],
         },
     }
     return json.dumps(fields, indent=2) + "\n"

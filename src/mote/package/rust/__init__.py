@@ -105,7 +105,8 @@ def _build(package: Package, sources: list[str]) -> str:
     values = {"SOURCES": sources, "FLAGS": told, "CORE": core}
     for key, items in values.items():
         text = text.replace(f"@{key}@", ", ".join(map(_toml, items)))
-    return f"// {SPDX}\n{text.replace('@NAME@', package.name)}"
+    native = "true" if package.target.is_native else "false"
+    return f"// {SPDX}\n{text.replace('@NAME@', package.name).replace('@NATIVE@', native)}"
 
 
 def _readme(package: Package) -> str:

@@ -4,13 +4,16 @@
 //! are those of the core, which CFLAGS_<target>, TARGET_CFLAGS or CFLAGS replace.
 use std::env;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const NAME: &str = "@NAME@";
 const SOURCES: &[&str] = &[@SOURCES@];
 const FLAGS: &[&str] = &[@FLAGS@];
 /// The flags of the core that the C was compiled for; none where it is portable.
 const CORE: &[&str] = &[@CORE@];
+
+/// Whether Mote measures it with all instructions of the computer that it runs on.
+const NATIVE: bool = @NATIVE@;
 
 /// The value of NAME_<target>, TARGET_NAME or NAME, the first that is set.
 fn given(name: &str, target: &str) -> Option<String> {
@@ -52,6 +55,17 @@ fn usual(target: &str) -> (&'static str, &'static str, Vec<&'static str>) {
     }
 }
 
+/// The flags for all instructions of this computer that its compiler knows; no product is fused with a sum.
+fn natively(compiler: &str) -> Vec<&'static str> {
+    let knows = |flag: &&str| {
+        let mut command = Command::new(compiler);
+        let tried = command.args([flag, "-E", "-x", "c", "-"]).stdin(Stdio::null()).stdout(Stdio::null());
+        tried.stderr(Stdio::null()).status().map_or(false, |status| status.success())
+    };
+    let flag = ["-march=native", "-mcpu=native"].into_iter().find(knows);
+    flag.into_iter().chain(["-ffp-contract=off"]).collect()
+}
+
 fn run(command: &mut Command) {
     match command.status() {
         Ok(status) if status.success() => {}
@@ -70,6 +84,8 @@ fn main() {
     let compiler = given("CC", &target).unwrap_or_else(|| compiler.to_string());
     let archiver = given("AR", &target).unwrap_or_else(|| archiver.to_string());
     let flags = given("CFLAGS", &target);
+    let here = NATIVE && env::var("HOST").ok().as_deref() == Some(&target);
+    let core = if here { [core, natively(&compiler)].concat() } else { core };
     println!("cargo:rerun-if-changed=csrc");
     let library = out.join(format!("lib{}.a", NAME));
     let _ = std::fs::remove_file(&library);
@@ -77,7 +93,7 @@ fn main() {
     for source in SOURCES {
         let object = out.join(source).with_extension("o");
         let mut command = Command::new(&compiler);
-        command.args(["-std=c99", "-ffunction-sections", "-fdata-sections"]).args(FLAGS);
+        command.args(["-std=gnu99", "-ffunction-sections", "-fdata-sections"]).args(FLAGS);
         match &flags {
             Some(flags) => command.args(flags.split_whitespace()),
             None => command.args(&core),
