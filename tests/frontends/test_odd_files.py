@@ -161,3 +161,25 @@ def test_weights_that_layers_share() -> None:
         t = y
     w.output(t)
     check(w.finish())
+
+
+def without_layers(*outputs: str) -> bytes:
+    """An input that is the output, or constants that are."""
+    w = Writer("empty")
+    tensors = {"x": w.input("x", (1, 8), "float32"), "none": w.const("none", np.zeros((1, 0), np.float32))}
+    w.output(*(tensors[name] for name in outputs))
+    return w.finish()
+
+
+def test_a_model_without_layers_copies_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(without_layers("x")).plan.ram > 0
+    (tmp_path / "empty.tflite").write_bytes(without_layers("x"))
+    for command in ("inspect", "plan", "shrink", "explore --no-measure -t cortex-m4"):
+        assert main([*command.split(), str(tmp_path / "empty.tflite")]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("outputs", [("none",), ("x", "none")])
+def test_outputs_without_elements(outputs: tuple[str, ...]) -> None:
+    with pytest.raises(MoteError, match="output 'none' has the shape 1x0: no elements") as caught:
+        compile(without_layers(*outputs))
+    assert caught.value.remedy == "export the model without it"

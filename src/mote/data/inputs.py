@@ -12,7 +12,7 @@ from mote.data.readers.arrays import ONE, load_arrays
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape, to_code
-from mote.graph.tensor import Array
+from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
 from mote.ops.elementwise.quantize import QUANTIZED, quantized
 
@@ -85,12 +85,16 @@ def _misfit(tensor: Tensor, value: Array, given: Array, where: str) -> NoReturn:
 
 
 def _wanted(tensor: Tensor) -> str:
-    return f"{tensor.dtype} {'x'.join(map(str, model_shape(tensor)))}"
+    return _type_and_shape(tensor.dtype, model_shape(tensor))
 
 
 def described(value: Array) -> str:
     """The type and the shape of an array, for messages."""
-    return f"{value.dtype} {'x'.join(map(str, value.shape)) or 'scalar'}"
+    return _type_and_shape(value.dtype, value.shape)
+
+
+def _type_and_shape(dtype: object, shape: Shape) -> str:
+    return f"{dtype} {'x'.join(map(str, shape)) or 'scalar'}"
 
 
 def _cases(tensor: Tensor, value: Array) -> list[Array]:

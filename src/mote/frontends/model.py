@@ -12,6 +12,7 @@ from mote.errors import MoteError, Unsupported, UnsupportedError, naming, workin
 from mote.frontends import limits
 from mote.frontends.calibration import doubtful, meaningless
 from mote.graph import Graph, InvalidGraphError, ModelLayer, Op, State, Tensor
+from mote.text import printable
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,18 @@ class Model:
                 remedy="export the model again; if LiteRT runs it, please report this as a bug",
             ) from None
         with naming(self.where):
+            _check_outputs(graph)
             limits.check(graph)
         return graph
+
+
+def _check_outputs(graph: Graph) -> None:
+    for t in (graph.tensors[i] for i in graph.outputs):
+        if not t.size:
+            shape = "x".join(map(str, t.shape))
+            raise MoteError(
+                f"output '{printable(t.name)}' has the shape {shape}: no elements", remedy="export the model without it"
+            )
 
 
 def checked(model: Model) -> Model:

@@ -300,9 +300,9 @@ def _result(
     precisions = result.integers.precisions
     gained = [op for op in graph.ops if precisions.get(op.index, Precision.FLOAT32) is not Precision.FLOAT32]
     if not any(op.macs(graph) or precisions[op.index] is Precision.FLOAT16 for op in gained):
-        kinds = sorted({op.kind for op in graph.ops})
+        kinds = ", ".join(sorted({op.kind for op in graph.ops})) or "no layers at all"
         raise MoteError(
-            f"there is nothing to quantize: no layer with weights among {', '.join(kinds)}",
+            f"there is nothing to quantize: no layer with weights among {kinds}",
             remedy="compile the model as it is",
         )
     return result

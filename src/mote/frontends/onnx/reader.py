@@ -96,8 +96,6 @@ class _Reader:
             entry = self.main.find(name)
             if entry is None:
                 raise DamagedError(f"nothing computes the output '{printable(name)}'")
-            if entry is not LOST and 0 in entry.shape:
-                raise MoteError(f"output '{printable(name)}' has no elements", remedy="export the model without it")
             if entry is not LOST:
                 if 0 in entry.shape:
                     raise MoteError(

@@ -310,11 +310,11 @@ def _check_edges(
 
 
 def _check_unread(inputs: tuple[int, ...], tensors: dict[int, Tensor], layers: tuple[SourceLayer, ...]) -> None:
-    """Refuse unread inputs of types that C lacks; those that a layer reads are refused with it."""
+    """Refuse inputs of types that C lacks which no layer reads; those that one reads are refused with it."""
     for i in inputs:
         if not tensors[i].dtype.computable and not any(i in layer.inputs for layer in layers):
             name, dtype = tensors[i].name, tensors[i].dtype
-            raise MoteError(f"input '{name}' has type {dtype}", remedy="export the model without it: nothing reads it")
+            raise MoteError(f"input '{name}' has type {dtype}", remedy="export the model without it: no layer reads it")
 
 
 def _computed_inputs(inputs: tuple[int, ...], tensors: dict[int, Tensor], notes: list[str]) -> tuple[int, ...]:
