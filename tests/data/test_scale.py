@@ -12,6 +12,7 @@ from mote.data.dataset import dataset
 from mote.data.scale import scale_warnings
 from mote.frontends.build import Builder, norms, windows
 from mote.graph import Graph
+from mote.graph.graph import ABSENT
 from mote.graph.types import DType
 from mote.ops.common import Axis
 
@@ -58,9 +59,15 @@ def normalized() -> Graph:
     return b.finish().graph()
 
 
+def without_bias(graph: Graph) -> Graph:
+    """The graph with layers as `.tflite` files may have them: without the zeros for a bias."""
+    return graph.with_ops(op.with_(inputs=(*op.inputs[:2], ABSENT)) if op.weights else op for op in graph.ops)
+
+
+@pytest.mark.parametrize("graph", [normalized(), without_bias(normalized())], ids=["biased", "unbiased"])
 @pytest.mark.parametrize(("factor", "said"), [(1, ""), (255, "times too large"), (1 / 255, "times too small")])
-def test_batch_statistics_tell_the_scale(factor: float, said: str) -> None:
-    found = scale_warnings(normalized(), dataset(factor * DIGITS.reshape(-1, 1, 8, 8)))
+def test_batch_statistics_tell_the_scale(graph: Graph, factor: float, said: str) -> None:
+    found = scale_warnings(graph, dataset(factor * DIGITS.reshape(-1, 1, 8, 8)))
     assert (not found) if not said else said in found[0]
 
 

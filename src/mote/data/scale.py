@@ -123,7 +123,8 @@ def _first_normalization(graph: Graph, tensor: Tensor) -> Op | None:
     channel."""
     reached, seen = tensor.id, False
     while (op := graph.only_consumer(reached)) is not None:
-        per_channel = any(graph.tensors[i].data is not None and graph.tensors[i].size > 1 for i in op.inputs[1:])
+        others = (op.tensor(graph, position) for position in range(1, len(op.inputs)))
+        per_channel = any(t is not None and t.data is not None and t.size > 1 for t in others)
         if op.kind == "MUL" and seen and per_channel:
             after = graph.only_consumer(op.outputs[0])
             return after if after is not None and after.kind == "ADD" else op

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from mote.compress.quantize.types.precision import Precision, Scheme
 from mote.compress.quantize_aware.aware import AwareModule
 from mote.graph import Graph
+from mote.graph.graph import ABSENT
 from mote.graph.types import DType
+from mote.ops.common import BIAS
 from tests.helpers import float_nets
 from tests.helpers.float_nets import BLOCKS, cases, check_litert, extremes
 from tests.helpers.modules import batch
@@ -74,6 +76,17 @@ def test_what_it_gives_is_what_the_file_gives(blocks: Sequence[str], precision: 
     if all_whole(module.integer_graph()):
         check_exact(module)
     check_litert(module.integer_graph(), cases(module.source, 2, seed=3))
+
+
+def test_layers_whose_bias_is_absent() -> None:
+    """Such as `.tflite` files have; also where it begins with integers that were found before."""
+    biased = float_nets.graph(["conv", "depthwise"])
+    layers = (op.with_(inputs=(*op.inputs[:BIAS], ABSENT)) if op.weights else op for op in biased.ops)
+    graph = biased.with_ops(layers)
+    module = prepared(graph, Scheme(Precision.INT8))
+    module.begin_with(module.integers)
+    trained(module)
+    check_exact(module)
 
 
 def test_mixed_precisions() -> None:

@@ -12,8 +12,10 @@ import pytest
 from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.graph import Graph
+from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array
 from mote.graph.types import StateRole
+from mote.ops.common import BIAS
 from mote.ops.elementwise.quantize import dequantized, quantized
 from mote.ops.matrix.fully_connected import FullyConnected
 from mote.passes.training.backward import Loss, training_graph
@@ -23,6 +25,7 @@ from mote.passes.training.integer_losses import integer_loss, quantized_output
 from mote.passes.training.labelled import labelled, told
 from mote.passes.training.optimizers import Sgd
 from mote.passes.training.samples import Samples
+from mote.passes.training.sensitivity import reached
 from tests.features.postprocess.scored import in_c, streamed
 from tests.helpers.network import Net
 from tests.helpers.support import emulated
@@ -51,6 +54,12 @@ def network() -> Graph:
     x = net.pool(net.conv(net.conv(x, 7, 3), 7, 3, stride=2), 2, stride=1)
     x = net.fully_connected(net.fully_connected(net.mean(x), 8), CLASSES)
     return tflite.parse(net.finish(net.op("SOFTMAX", [x], quant=(1 / 256, -128), beta=1.0)), "network")
+
+
+def unbiased() -> Graph:
+    """The same without biases."""
+    graph = network()
+    return graph.with_ops(op.with_(inputs=(*op.inputs[:BIAS], ABSENT)) if op.weights else op for op in graph.ops)
 
 
 def autoencoder(edges: bool = True) -> Graph:
@@ -89,7 +98,7 @@ def normal(graph: Graph, count: int) -> Samples:
 
 def constants(graph: Graph, first: int = 1) -> set[int]:
     """Weights and biases of all layers, or only biases (2)."""
-    return {i for op in graph.ops if op.weights for i in op.inputs[first:]}
+    return {i for op in graph.ops if op.weights for i in op.inputs[first:] if i != ABSENT}
 
 
 def samples(graph: Graph, count: int, seed: int = 0) -> Samples:
@@ -127,6 +136,7 @@ class Task:
 
 
 CLASSIFIER = Task(network, Loss.SOFTMAX_CROSS_ENTROPY, samples, 15)
+UNBIASED = Task(unbiased, Loss.SOFTMAX_CROSS_ENTROPY, samples, 15)
 CURVED = Task(curves, Loss.SOFTMAX_CROSS_ENTROPY, samples, 9)
 REGRESSION = Task(autoencoder, Loss.MEAN_SQUARED_ERROR, normal, 6)
 
@@ -149,6 +159,7 @@ def test_gradients_are_those_of_float32(task: Task, first: int) -> None:
         (CLASSIFIER, "cortex-m4", 1, SGD),
         (CLASSIFIER, "cortex-m55", 1, SGD),
         (CLASSIFIER, "cortex-m4", 1, UPDATES),
+        (UNBIASED, "host", 1, SGD),
         (CURVED, "host", 1, SGD),
         (REGRESSION, "host", 1, UPDATES),
         (REGRESSION, "cortex-m4", 2, SGD),
@@ -163,6 +174,11 @@ def test_c_learns_the_bits_of_the_reference(task: Task, target: str, first: int,
     for wanted, got in zip(streamed(program, given), made, strict=True):
         for t, x, y in zip(program.outputs, wanted, got, strict=True):
             np.testing.assert_array_equal(y, x, err_msg=str(program.tensors[t]))
+
+
+def test_gradients_come_to_layers_without_a_bias() -> None:
+    ways = [[op.name for op in reached(graph, CLASSIFIER.loss)] for graph in (network(), unbiased())]
+    assert ways[0] == ways[1] != []
 
 
 def test_it_learns() -> None:

@@ -7,7 +7,7 @@ the dequantized values (straight-through estimator); clipped values get no gradi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,7 +97,7 @@ class AwareModule(Trainable):
             origin = self.source.ops[index]
             if FAMILIES[type(origin)].rule is not Rule.LAYER or any(self._shared(i) for i in origin.inputs[1:]):
                 continue
-            for i, source in zip(op.inputs[1:], origin.inputs[1:], strict=False):
+            for i, source in zip(op.inputs[1:], _present(origin.inputs[1:]), strict=False):
                 t = made.graph.tensors[i]
                 numbers = forward.real_numbers(forward.constant(t, torch.device("cpu")), t)[0]
                 self.real.constants[str(source)].data.copy_(numbers)
@@ -221,13 +221,17 @@ class AwareModule(Trainable):
             precision = self.integers.precisions.get(op.index, Precision.FLOAT32)
             if precision.integer and FAMILIES[type(op)].rule is Rule.LAYER:
                 constants = self._constants(now, origin, whole.tensors[op.inputs[0]].scale, precision)
-                pairs = zip(op.inputs[1:], constants, origin.inputs[1:], strict=True)
+                pairs = zip(op.inputs[1:], constants, _present(origin.inputs[1:]), strict=True)
                 made |= {i: Made(replace(t, id=i), source) for i, t, source in pairs}
                 continue
             for i, source in zip(op.inputs, origin.inputs, strict=True):
                 if str(source) in self.real.constants:
                     made[i] = Made(_again(whole.tensors[i], now.tensors[source]), source)
         return made
+
+
+def _present(tensors: Iterable[int]) -> list[int]:
+    return [t for t in tensors if t != ABSENT]
 
 
 def _again(t: Tensor, now: Tensor) -> Tensor:

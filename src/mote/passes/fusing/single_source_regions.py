@@ -38,7 +38,8 @@ class SourceRegion:
 
 
 def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterator[SourceRegion]:
-    """The regions behind a tensor whose operators all belong there, those that reach furthest first."""
+    """The regions behind a tensor whose operators all belong there, those that reach furthest first. `belongs` is asked
+    about operators with one output and no absent inputs."""
     grown = _grown(graph, source, belongs)
     for last in grown[: -MOST_ENDS - 1 : -1]:
         ops = _needed(grown, last)
@@ -50,6 +51,10 @@ def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterato
 
 def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]:
     """Operators that are made from a tensor and constants alone, in their order, up to tensors that others see."""
+
+    def fits(op: Op) -> bool:
+        return len(op.outputs) == 1 and ABSENT not in op.inputs and not op.updates and not op.bodies and belongs(op)
+
     places = graph.places
     seen = {*graph.outputs, *(s.after for s in graph.states)}
     members: list[Op] = []
@@ -67,10 +72,9 @@ def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]
     reach(source)
     while queue and len(members) < MOST_OPERATORS:
         op = graph.ops[heappop(queue)]
-        single = len(op.outputs) == 1 and ABSENT not in op.inputs and not op.updates and not op.bodies
-        if single and all(i in known for _, i in op.computed(graph)) and belongs(op):
+        if all(i in known for _, i in op.computed(graph)) and fits(op):
             members.append(op)
-            if op.outputs[0] not in seen and all(map(belongs, graph.consumers.get(op.outputs[0], []))):
+            if op.outputs[0] not in seen and all(map(fits, graph.consumers.get(op.outputs[0], []))):
                 known.add(op.outputs[0])
                 reach(op.outputs[0])
     return members

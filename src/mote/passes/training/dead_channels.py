@@ -31,7 +31,7 @@ def with_room(graph: Graph, learned: Collection[int]) -> Graph:
 
 def _own_scales(graph: Graph, op: Op) -> bool:
     """Whether a layer has int8 weights with scales that are no other layer's, and a bias."""
-    if len(op.inputs) <= BIAS or not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected):
+    if not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected) or op.tensor(graph, BIAS) is None:
         return False
     w, operands = op.input(graph, WEIGHTS), op.inputs[WEIGHTS:]
     per_channel = w.dtype == DType.INT8 and w.quant is not None and w.quant.per_channel

@@ -24,6 +24,7 @@ from mote.passes.training.inert_channels import without_inert_channels
 from mote.passes.training.integer_gradients import RULES, IntegerTape, before_activation
 from mote.passes.training.integer_losses import IntegerLoss, integer_loss
 from mote.passes.training.label import labelled
+from mote.passes.training.missing_biases import with_biases
 from mote.passes.training.optimizers import counted
 from mote.passes.training.samples import Samples
 from mote.passes.training.walk import BackwardWalk, check_learned
@@ -61,7 +62,7 @@ def integer_training_graph(
     check_learned(graph, learned, DType.INT8, DType.INT32)
     _check_readers(graph, learned)
     graph, learned = without_inert_channels(graph, learned)
-    graph = with_room(graph, learned)
+    graph = with_room(with_biases(graph, learned), learned)
     judge = integer_loss(graph, loss)
     t = IntegerTape(graph, frozenset(learned), _scales(graph, learned, judge, samples))
     rate, step = t.tensor("learning_rate", (1,)), t.tensor("step", (1,), DType.INT32)

@@ -58,7 +58,7 @@ def reached(graph: Graph, loss: str) -> list[Op]:
 
 def _repeats(graph: Graph, op: Op) -> bool:
     """Whether an operator repeats an activation, which has no gradient in integers."""
-    return any(graph.tensors[i].data is None and is_repeated(graph.tensors, op, p) for p, i in enumerate(op.inputs))
+    return any(is_repeated(graph.tensors, op, p) for p, _ in op.computed(graph))
 
 
 @dataclass(frozen=True, eq=False)
