@@ -144,7 +144,7 @@ def test_layers_as_a_list_and_names_in_parts() -> None:
 
 def test_networks_inside_shared_layers_and_calls_that_count_from_one() -> None:
     """Weights of a network inside are stored together, trainable ones first: only names say whose they are."""
-    norm = layer("BatchNormalization", "norm", [of("first")], axis=[1], epsilon=1e-3, center=True, scale=True)
+    norm = layer("BatchNormalization", "norm", [of("first")], axis=[1], epsilon=1e-3, center=True, scale=1)
     inside = functional(
         [
             taken("in", 4),

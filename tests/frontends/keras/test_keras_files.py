@@ -178,7 +178,7 @@ def test_a_layer_whose_result_is_unknown_ends_the_reading() -> None:
         (layer("Dense", "a", units="3"), "damaged .units of 'a' is not an integer"),
         (layer("Dense", "a"), "damaged .'a' lacks the option units"),
         (layer("Dense", "a", units=5), "damaged .the kernel of 'a' is 4x3, not 4x5"),
-        (layer("Dense", "a", units=3, use_bias=1), "use_bias of 'a' is neither true nor false"),
+        (layer("Dense", "a", units=3, use_bias=2), "use_bias of 'a' is neither true nor false"),
         (layer("Embedding", "a", input_dim=3, output_dim=2), "the table of 'a' is 4x3, not 3x2|is missing"),
         (layer("LeakyReLU", "a", negative_slope=1e300), "negative_slope of 'a' is out of range for float32"),
         (layer("LeakyReLU", "a", negative_slope=10**400), "negative_slope of 'a' is out of range for float32"),

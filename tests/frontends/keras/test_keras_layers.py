@@ -178,6 +178,7 @@ def test_normalizations() -> None:
         (IMAGE, L.BatchNormalization()),
         (IMAGE, L.BatchNormalization(axis=1, scale=False)),
         ((6,), L.BatchNormalization(center=False)),
+        ((6,), L.BatchNormalization(scale=1, center=0)),
         (IMAGE, lambda x: L.BatchNormalization()(L.Conv2D(3, 3, use_bias=False)(x))),
         (SEQUENCE, L.LayerNormalization()),
         (SEQUENCE, L.LayerNormalization(axis=[1, 2])),

@@ -94,10 +94,11 @@ class LayerConfig:
         return float(value)
 
     def flag(self, option: str, default: Any = MISSING) -> bool:
+        """A boolean, for which scripts may have given Keras 0 or 1."""
         value = self.get(option, default)
-        if not isinstance(value, bool):
+        if value not in (True, False):
             raise DamagedArchiveError(f"{option} of '{self.name}' is neither true nor false")
-        return value
+        return bool(value)
 
     def text(self, option: str, default: Any = MISSING) -> str:
         return _text(self.get(option, default), f"{option} of '{self.name}'")

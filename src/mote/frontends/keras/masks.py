@@ -44,7 +44,7 @@ def passed_on(call: LayerCall, results: Sequence[Value]) -> Mapping[int, Value]:
         return {}
     if layer.kind == "Concatenate" and call.values[0].axis(layer.integer("axis", -1)) == 1:
         return {0: moves.concat(call.b, [_whole(call, v, m) for v, m in zip(call.values, given, strict=True)], 1)}
-    every = layer.options.get(ALL) is True
+    every = layer.flag(ALL, False)
     if not every and len(there) < len(given):
         return {}
     join = e.logical_and if every else e.logical_or

@@ -229,7 +229,7 @@ class _Reader:
 
     def _apply(self, layer: LayerConfig, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Results:
         """Build the operators of a layer, or of a sublayer."""
-        if kwargs.get("training") is True and layer.kind in TRAINED:
+        if kwargs.get("training") in (True, 1) and layer.kind in TRAINED:
             raise UnsupportedNodeError("it is called with training=True")
         parser = (OPERATIONS if layer.is_operation else LAYERS).get(layer.kind)
         if parser is None or not (layer.is_own or layer.is_operation):

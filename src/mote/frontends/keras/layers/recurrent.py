@@ -44,7 +44,7 @@ GATES: Mapping[str, tuple[str, float | None, float | None]] = {
 
 def rnn(call: LayerCall) -> Results:
     """A layer of one cell, or of stacked cells."""
-    made = _layer(call, call.layer, call.values[0], _initial(call), call.layer.options.get(ZEROS) is True)
+    made = _layer(call, call.layer, call.values[0], _initial(call), call.layer.flag(ZEROS, False))
     if call.mask is not None and call.layer.flag("return_sequences", False):
         call.made[made[0]] = call.mask
     return made
