@@ -9,7 +9,7 @@ from onnx import GraphProto, TensorProto, helper, numpy_helper
 from mote.compiler.line import compile
 from mote.errors import TooLargeError, UnsupportedError
 from mote.evaluation.verify import verify
-from mote.frontends.onnx import control, reader
+from mote.frontends.onnx import control, reader, reference
 from mote.frontends.onnx.ops import PARSERS
 from tests.frontends.onnx.onnx_support import agrees, graph_of, model_of
 
@@ -22,11 +22,11 @@ def body(nodes: list, inputs: list, outputs: list, constants: dict[str, np.ndarr
     return helper.make_graph(nodes, "body", inputs, outputs, initializers)
 
 
-def branches() -> dict[str, GraphProto]:
-    """Two ways to go on with the x around them."""
+def branches(name_outside: str = "x") -> dict[str, GraphProto]:
+    """Two ways to go on with a value around them."""
     made = {}
     for name, kind in (("then_branch", "Neg"), ("else_branch", "Exp")):
-        made[name] = body([node(kind, ["x"], [kind])], [], [value(kind, FLOAT, [2, 3])])
+        made[name] = body([node(kind, [name_outside], [kind])], [], [value(kind, FLOAT, [2, 3])])
     return made
 
 
@@ -63,6 +63,22 @@ def test_a_branch_that_depends_on_the_input_is_chosen_at_run_time() -> None:
         node("If", ["c"], ["y"], **branches()),
     ]
     agrees(model_of(nodes, {"x": [2, 3]}, ["y"], {"zero": np.zeros((), np.float32)}))
+
+
+@pytest.mark.parametrize("judge", ["onnxruntime", "onnx"])
+def test_nodes_may_be_in_any_order(judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where only a branch reads what a later node computes."""
+    monkeypatch.setattr(reference, "installed", lambda package: package == judge)
+    nodes = [
+        node("If", ["c"], ["y"], **branches("late")),
+        node("Less", ["sum", "zero"], ["c"]),
+        node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        node("Tanh", ["early"], ["late"]),
+        node("Abs", ["x"], ["early"]),
+    ]
+    model = model_of(nodes, {"x": [2, 3]}, ["y"], {"zero": np.zeros((), np.float32)})
+    result = verify(compile(model.SerializeToString()), 2)
+    assert result.passed and result.reference.startswith({"onnx": "onnx.reference"}.get(judge, "ONNX Runtime"))
 
 
 def test_branches_with_other_shapes_are_refused() -> None:

@@ -95,6 +95,12 @@ def old(nodes: list, version: int, inputs: dict | None = None, **constants: np.n
     return model.SerializeToString()
 
 
+LOOP = (
+    node("Abs", ["c"], ["d"], name="behind"),
+    node("Add", ["m", "b"], ["c"], name="around"),
+    node("Neg", ["c"], ["b"], name="back"),
+)
+"""Two nodes that need one another, and one that reads them."""
 REFUSED = {
     "nothing": (b"", "the file is damaged"),
     "noise": (b"\x08\x07no model", "it is not an ONNX model, or a truncated one"),
@@ -125,13 +131,17 @@ REFUSED = {
         with_(lambda m: m.graph.node.append(node("QuantizeLinear", ["y"], ["q"]))),
         r"layer 2 QuantizeLinear 'q': has 1 inputs, the operator has 2 to 3",
     ),
-    "an order that is none": (
-        with_(lambda m: m.graph.node.append(m.graph.node.pop(0))),
-        r"layer 0 Relu 'act' reads 'm', which layer 1 MatMul 'product' computes after it",
-    ),
     "a circle": (
         with_(lambda m: renamed(m, 0, ["y", "w"], ["m"])),
         r"'y' depends on itself, at layer 0 MatMul 'product'",
+    ),
+    "a node that reads itself": (
+        with_(lambda m: renamed(m, 1, ["y"], ["y"])),
+        r"'y' depends on itself, at layer 1 Relu 'act'",
+    ),
+    "what a circle is read by": (
+        with_(lambda m: (renamed(m, 1, ["m"], ["y"]), m.graph.node.extend(LOOP))),
+        r"'b' depends on itself, at layer 3 Add 'around'",
     ),
     "one name for two values": (
         with_(lambda m: renamed(m, 1, ["m"], ["m"])),

@@ -80,15 +80,19 @@ class FileNode:
     @cached_property
     def reads(self) -> frozenset[str]:
         """The names that it reads, including those that its subgraphs capture."""
-        names = {name for name in self.inputs if name}
-        waiting = list(self.bodies)
-        while waiting:
-            body = waiting.pop()
-            names |= {output.name for output in body.output}
-            for node in body.node:
-                names |= {name for name in node.input if name}
-                waiting += [a.g for a in node.attribute if TYPES[a.type] == "GRAPH"]
-        return frozenset(names)
+        return frozenset(name for name in self.inputs if name).union(*map(_captured, self.bodies))
+
+
+def _captured(body: Any) -> set[str]:
+    """The names that a subgraph reads of those around it."""
+    own = {entry.name for entry in (*body.input, *body.initializer)}
+    names = {output.name for output in body.output}
+    for node in body.node:
+        own.update(node.output)
+        names.update(name for name in node.input if name)
+        for inner in (a.g for a in node.attribute if TYPES[a.type] == "GRAPH"):
+            names |= _captured(inner)
+    return names - own
 
 
 @dataclass(eq=False)

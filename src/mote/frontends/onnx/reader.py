@@ -21,11 +21,11 @@ from mote.frontends.onnx.file.container import (
     Container,
     LocalFunction,
     calls_of,
-    check_order,
     named,
     open_container,
 )
 from mote.frontends.onnx.file.local import written_out
+from mote.frontends.onnx.file.order import in_order
 from mote.frontends.onnx.file.schema import check_call, check_types, definition_of, schema_of
 from mote.frontends.onnx.file.tensors import (
     DTYPES,
@@ -107,9 +107,8 @@ class _Reader:
         return described(with_numbers(_joined(self.b.finish())), self.container.proto)
 
     def _scope(self, graph: Any, versions: Mapping[str, int], around: GraphScope | None = None) -> GraphScope:
-        calls = calls_of(graph.node, versions)
         given = [entry.name for entry in (*graph.input, *graph.initializer)]
-        check_order(calls, given)
+        calls = in_order(calls_of(graph.node, versions), given)
         return GraphScope(calls, [output.name for output in graph.output], around=around)
 
     def _constants(self, graph: Any, scope: GraphScope) -> None:
@@ -248,12 +247,11 @@ class _Reader:
 
     def _function(self, function: LocalFunction, call: FileNode, index: int, scope: GraphScope) -> Sequence[Entry]:
         """The outputs of a function for the inputs of a node."""
-        calls = calls_of(written_out(function, call), function.versions)
+        calls = in_order(calls_of(written_out(function, call), function.versions), function.inputs)
         wanted = [theirs if ours else "" for theirs, ours in zip(function.outputs, call.outputs, strict=False)]
         inner = GraphScope(calls, wanted)
         if len(call.inputs) > len(function.inputs) or len(call.outputs) > len(function.outputs):
             raise UnsupportedNodeError("has more inputs or outputs than the function has")
-        check_order(calls, function.inputs)
         for theirs, ours in zip(function.inputs, call.inputs, strict=False):
             if ours:
                 inner.values[theirs], inner.types[theirs] = scope.find(ours), scope.element_type(ours)

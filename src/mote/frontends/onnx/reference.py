@@ -9,6 +9,8 @@ import numpy as np
 
 from mote.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.onnx.classes import Classes, classes_of
+from mote.frontends.onnx.file.container import calls_of, domain_of
+from mote.frontends.onnx.file.order import in_order
 from mote.frontends.onnx.inputs import inputs_of
 from mote.frontends.onnx.qonnx import dialect
 from mote.frontends.onnx.saturation import saturating
@@ -133,6 +135,7 @@ def _session(ort: Any, model: Any) -> Any:
 
 
 def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: Classes) -> SessionRun:
+    _sort(model)
     with refusals("onnx.reference"), quiet():
         evaluator = require("onnx.reference", extra="onnx").ReferenceEvaluator(model)
 
@@ -142,6 +145,14 @@ def _python(onnx: Any, model: Any, types: Mapping[str, np.dtype[Any]], classes: 
         return dict(zip(evaluator.output_names, map(classes.numbers, outputs), strict=True))
 
     return run
+
+
+def _sort(model: Any) -> None:
+    """Put nodes in order: `onnx.reference` takes them as they come."""
+    versions = {domain_of(entry.domain): entry.version for entry in model.opset_import}
+    nodes = [call.proto for call in in_order(calls_of(model.graph.node, versions), ())]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
 
 
 def _typed(value: Array, dtype: np.dtype[Any]) -> Array:

@@ -187,42 +187,6 @@ def call_of(node: Any, versions: Mapping[str, int]) -> FileNode:
     return FileNode(domain, node.op_type, node.name, *names, attributes, versions.get(domain, 1), node)
 
 
-def check_order(calls: Sequence[FileNode], given: Sequence[str]) -> None:
-    """Check that every node has outputs, that every name is defined before it is read, and that none is computed
-    twice."""
-    made: dict[str, int] = {}
-    for place, call in enumerate(calls):
-        if not call.outputs:
-            raise DamagedError(f"{named(place, call)} has no outputs")
-        for name in call.outputs:
-            if name and (name in made or name in given):
-                raise DamagedError(f"'{printable(name)}' is computed twice, the second time by {named(place, call)}")
-            made |= {name: place} if name else {}
-    for place, call in enumerate(calls):
-        late = next((name for name in call.inputs if made.get(name, -1) >= place), None)
-        if late is None:
-            continue
-        if _leads(calls, made, made[late], place):
-            raise DamagedError(f"'{printable(late)}' depends on itself, at {named(place, call)}")
-        raise DamagedError(
-            f"{named(place, call)} reads '{printable(late)}', which {named(made[late], calls[made[late]])} computes"
-            " after it"
-        )
-
-
-def _leads(calls: Sequence[FileNode], made: Mapping[str, int], node: int, to: int) -> bool:
-    """Whether a node depends, directly or not, on the output of another one."""
-    seen, waiting = set(), [node]
-    while waiting:
-        at = waiting.pop()
-        if at == to:
-            return True
-        if at not in seen:
-            seen.add(at)
-            waiting += [made[name] for name in calls[at].inputs if name in made]
-    return False
-
-
 def named(place: int, call: FileNode) -> str:
     """The node's name in messages."""
     return f"layer {place} {printable(call.code)} '{printable(call.label)}'"
