@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from mote.frontends.build.builder import Builder
 from mote.frontends.build.windows import conv, window
 from mote.frontends.model import Model
 from mote.graph.io_order import channels_moved, code_axis, model_shape, to_code, to_model
+from mote.graph.rows import row_count
 from mote.graph.tensor import Array, Tensor
 from mote.graph.types import DType
 
@@ -26,10 +28,10 @@ SHAPE = (1, 3, 4, 5)
 SOURCE = Source("turned", Format.ONNX, b"a model with channels first")
 
 
-def turned(source: Source) -> Model:
+def turned(source: Source, shape: tuple[int, ...] = SHAPE) -> Model:
     """A model that doubles images of three channels, and gives the channels in the opposite order."""
     b = Builder(source.where, source.edges)
-    x = b.input("x", SHAPE, DType.FLOAT32, channels_last=True)
+    x = b.input("x", shape, DType.FLOAT32, channels_last=True)
     with b.layer(0, "Conv", "y"):
         weights = np.zeros((3, 3, 1, 1), np.float32)
         weights[[0, 1, 2], [2, 1, 0]] = 2
@@ -73,6 +75,14 @@ def test_python_has_the_shapes_of_the_model(edges: str) -> None:
     np.testing.assert_array_equal(result.values["y"].reshape(x.shape), expected(x))
     np.testing.assert_array_equal(mote.run(compiled, {"x": x[:1].reshape(-1)}).values["y"], expected(x[:1]))
     assert mote.verify(compiled, 3).exact and mote.verify(compiled, 1).reference == "the test"
+
+
+@pytest.mark.parametrize("size", [256, 640])
+def test_large_images_are_turned_row_by_row(size: int) -> None:
+    """As matrices they had a row for each pixel, more than plans may have."""
+    graph = turned(replace(SOURCE, edges="model"), (1, 3, size, size)).graph()
+    assert [op.kind for op in graph.ops] == ["TRANSPOSE", "CONV_2D", "TRANSPOSE"]
+    assert max(row_count(t.shape) for t in graph.tensors.values() if t.data is None) == size
 
 
 def test_images_in_the_order_of_the_code_are_refused() -> None:

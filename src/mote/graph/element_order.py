@@ -116,6 +116,25 @@ class ElementOrder:
         return moved.transpose(np.argsort(self.order, kind="stable")).reshape(shape)
 
 
+def permuted_axes(shape: Sizes, wanted: Sizes, sizes: Sizes, permutation: Sizes) -> tuple[Sizes, Sizes] | None:
+    """A transposition of blocks as one of the axes of a tensor of this shape, which gives the wanted shape: images keep
+    their rows, where a matrix of blocks has a row for each pixel. None: no permutation of the axes does."""
+    blocks: list[list[int]] = []
+    axes = [axis for axis, n in enumerate(shape) if n != 1]
+    for size in sizes:
+        block: list[int] = []
+        while axes and prod(shape[a] for a in block) < size:
+            block.append(axes.pop(0))
+        if prod(shape[a] for a in block) != size:
+            return None
+        blocks.append(block)
+    moved = [axis for block in permutation for axis in blocks[block]]
+    single = [axis for axis, n in enumerate(shape) if n == 1]
+    if [shape[axis] for axis in moved] != [n for n in wanted if n != 1] or len(shape) != len(wanted):
+        return None
+    return shape, tuple((single if n == 1 else moved).pop(0) for n in wanted)
+
+
 def _behind(sizes: Sizes) -> list[int]:
     """The elements behind the beginning of each, and at the end one."""
     return [prod(sizes[i:]) for i in range(len(sizes) + 1)]

@@ -15,7 +15,7 @@ from mote.frontends import limits
 from mote.frontends.model import Model, SourceLayer, checked
 from mote.frontends.source import EDGES, FixedInput
 from mote.graph import Graph, Op, Quantization, State, Tensor
-from mote.graph.element_order import Atom, ElementOrder
+from mote.graph.element_order import Atom, ElementOrder, permuted_axes
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -279,7 +279,7 @@ class Builder:
         wanted = ElementOrder.of(atoms)
         if value.arrangement == wanted:
             return self.view(value.tensor, shape)
-        return self.view(self._transposed(value.tensor, value.arrangement, wanted), shape)
+        return self.view(self._transposed(value.tensor, value.arrangement, wanted, shape), shape)
 
     def view(self, tensor: int, shape: Shape) -> int:
         """A tensor under another shape."""
@@ -298,13 +298,13 @@ class Builder:
         """The tensor of a value in index order, as the file has it."""
         return self.arranged(value, [[a] for a in range(value.rank)])
 
-    def _transposed(self, tensor: int, has: ElementOrder, wants: ElementOrder) -> int:
-        """A tensor with its elements in another layout."""
+    def _transposed(self, tensor: int, has: ElementOrder, wants: ElementOrder, wanted_shape: Shape = ()) -> int:
+        """A tensor with its elements in another layout, of that shape where a permutation of its axes has it."""
         move = has.move(wants)
         if move is None:
             plain = ElementOrder.plain(prod(has.atoms))
-            return self._transposed(self._transposed(tensor, has, plain), plain, wants)
-        sizes, permutation = move
+            return self._transposed(self._transposed(tensor, has, plain), plain, wants, wanted_shape)
+        sizes, permutation = permuted_axes(self.tensors[tensor].shape, wanted_shape, *move) or move
         if (key := (tensor, sizes, permutation)) not in self._moved:
             shape = tuple(sizes[i] for i in permutation)
             source, quant = self.view(tensor, sizes), self.tensors[tensor].quant
