@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from traceback import walk_tb
@@ -54,21 +54,26 @@ def naming(file: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """Why a layer cannot be compiled, and what helps, where the reason says it."""
+
+    reason: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
 class Unsupported:
-    """One layer that Mote cannot compile, and why."""
+    """One layer that Mote cannot compile, why, and what helps."""
 
     index: int
     name: str
     op: str
     reason: str
+    remedy: str = ""
     doubt: str = ""
     """What is odd about its quantization, if anything is."""
 
 
-REPLACE = (
-    "replace or remove these layers before conversion (docs/models/operators.md lists what is supported), "
-    "or convert the model to int8 or float32"
-)
 CALIBRATE = (
     "quantize the trained network again, with a representative dataset: inputs as they will be in use, enough of them "
     "to reach every layer (a scale of 0 comes from a layer whose values were all the same)"
@@ -76,14 +81,34 @@ CALIBRATE = (
 
 
 class UnsupportedError(MoteError):
-    """Every unsupported layer of a model, in one message."""
+    """Every unsupported layer of a model, in one message, with what helps each of them. `assumed` is what was assumed
+    about the model and may be the cause."""
 
-    def __init__(self, layers: list[Unsupported], *, where: str) -> None:
+    def __init__(self, layers: list[Unsupported], *, where: str, assumed: Sequence[str] = ()) -> None:
         self.layers = layers
         lines = [f"{len(layers)} layer(s) cannot be compiled:"]
         lines += [f"  layer {x.index} {x.op} '{x.name}': {_because(x)}" for x in layers]
-        remedies = [REPLACE] * any(not x.doubt for x in layers) + [CALIBRATE] * any(x.doubt for x in layers)
-        super().__init__("\n".join(lines), where=where, remedy="; where scales are odd, ".join(remedies))
+        remedies = [*assumed, *(f"otherwise, {remedy}" if assumed else remedy for remedy in _remedies(layers))]
+        super().__init__("\n".join(lines), where=where, remedy="\n  ".join(remedies))
+
+
+MOST_NAMED = 5
+"""No more layers than these are named beside a remedy."""
+
+
+def _remedies(layers: Sequence[Unsupported]) -> list[str]:
+    """The remedies, each with the layers that it helps where there are several."""
+    helped: dict[str, list[str]] = {}
+    for layer in layers:
+        helped.setdefault(layer.remedy, []).append(str(layer.index))
+    if len(helped) == 1:
+        return list(helped)
+    return [f"layer {_some(indices)}: {remedy}" for remedy, indices in helped.items()]
+
+
+def _some(indices: Sequence[str]) -> str:
+    more = f" and {len(indices) - MOST_NAMED} more" if len(indices) > MOST_NAMED else ""
+    return f"{', '.join(indices[:MOST_NAMED])}{more}"
 
 
 def _because(layer: Unsupported) -> str:
@@ -92,7 +117,15 @@ def _because(layer: Unsupported) -> str:
 
 class UnsupportedNodeError(Exception):
     """Raised by the parser of an operator, in any front end; collected, so that one message lists every unsupported
-    layer."""
+    layer. `remedy` says what helps, where that is something else than another operator or type."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        self.problem = Problem(reason, remedy)
+        super().__init__(reason)
+
+    def named(self, reason: str) -> UnsupportedNodeError:
+        """The same in other words."""
+        return UnsupportedNodeError(reason, self.problem.remedy)
 
 
 class BudgetError(MoteError):

@@ -168,7 +168,7 @@ def _layer(model: Model, graph: Graph, layer: SourceLayer) -> InspectedLayer:
         macs=sum(op.macs(graph) for op in layer.ops) if layer.problem is None else None,
         weights=sum(t.nbytes for t in reads if t.data is not None) + sum(map(_inner_weights, layer.ops)),
         bodies=[_body(body) for op in layer.ops for body in op.bodies],
-        unsupported=layer.problem,
+        unsupported=layer.problem.reason if layer.problem else None,
         short=graph.layers[layer.index].name,
     )
 

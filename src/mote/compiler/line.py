@@ -36,11 +36,12 @@ from mote.emit.c.names import c_prefix
 from mote.emit.c.options import CONSTANTS, ProjectOptions
 from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
-from mote.errors import BudgetError, MoteError, RamError, Unsupported, UnsupportedError, explaining, naming
+from mote.errors import BudgetError, MoteError, Problem, RamError, Unsupported, UnsupportedError, explaining, naming
 from mote.features.attaching import FrontEnd, attached
 from mote.features.postprocess.attaching import BackEnd, followed
 from mote.frontends import Format, Source
 from mote.frontends.labels import classes
+from mote.frontends.remedies import remedy_of
 from mote.graph import Graph
 from mote.graph.io_order import code_axis
 from mote.graph.rows import row_count
@@ -99,7 +100,11 @@ def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compil
     """Compiles a graph without a file. Layers that no kernel computes are refused, all in one message."""
     with explaining():
         reasons = ((op, op.unsupported(graph)) for op in graph.ops)
-        wrong = [Unsupported(op.index, op.name, op.kind, reason) for op, reason in reasons if reason]
+        wrong = [
+            Unsupported(op.index, op.name, op.kind, reason, remedy_of(Problem(reason), op.activations(graph)))
+            for op, reason in reasons
+            if reason
+        ]
         if wrong:
             raise UnsupportedError(wrong, where=graph.name)
         return _compile(CompilerInput(graph, graph.name), settings, say)

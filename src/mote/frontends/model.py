@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mote.errors import MoteError, Unsupported, UnsupportedError, naming, working_on
+from mote.errors import MoteError, Problem, Unsupported, UnsupportedError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import doubtful, meaningless
+from mote.frontends.remedies import remedy_of
 from mote.graph import Graph, InvalidGraphError, ModelLayer, Op, State, Tensor
 from mote.text import printable
 
@@ -25,7 +26,7 @@ class SourceLayer:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     ops: tuple[Op, ...]
-    problem: str | None = None
+    problem: Problem | None = None
 
     @property
     def where(self) -> str:
@@ -53,11 +54,20 @@ class Model:
     """The model's version, as the file says."""
     preprocess: str = ""
     """The preprocessing steps that make its input, as the file says."""
+    assumed: tuple[str, ...] = ()
+    """What was assumed about its inputs, with what to do where that is wrong."""
 
     @property
     def problems(self) -> list[Unsupported]:
         return [
-            Unsupported(x.index, x.name, x.code, x.problem, doubtful(self.tensors_of(x)) or "")
+            Unsupported(
+                x.index,
+                x.name,
+                x.code,
+                x.problem.reason,
+                remedy_of(x.problem, self.tensors_of(x)),
+                doubtful(self.tensors_of(x)) or "",
+            )
             for x in self.layers
             if x.problem
         ]
@@ -75,14 +85,16 @@ class Model:
     def graph(self) -> Graph:
         """The checked graph: its errors are errors of the file. It is within the size limits."""
         if self.problems:
-            raise UnsupportedError(self.problems, where=self.where)
+            raise UnsupportedError(self.problems, where=self.where, assumed=self.assumed)
         try:
             graph = self.partial().verify()
         except InvalidGraphError as error:
             raise MoteError(
                 f"the model is inconsistent: {error}",
                 where=self.where,
-                remedy="export the model again; if LiteRT runs it, please report this as a bug",
+                remedy="\n  ".join(
+                    (*self.assumed, "export the model again; if LiteRT runs it, please report this as a bug")
+                ),
             ) from None
         with naming(self.where):
             _check_outputs(graph)
@@ -106,8 +118,8 @@ def checked(model: Model) -> Model:
     for layer in model.layers:
         reasons = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
         with working_on(layer), np.errstate(all="ignore"):
-            problem = layer.problem or meaningless(model.tensors_of(layer)) or next(reasons, None)
-        layers.append(replace(layer, problem=problem))
+            reason = None if layer.problem else meaningless(model.tensors_of(layer)) or next(reasons, None)
+        layers.append(replace(layer, problem=Problem(reason) if reason else layer.problem))
     return replace(model, layers=tuple(layers))
 
 
@@ -134,12 +146,12 @@ def with_numbers(model: Model, *, infinite: bool = False) -> Model:
     return replace(model, layers=tuple(layers))
 
 
-def _odd_constant(model: Model, layer: SourceLayer, anywhere: bool) -> str | None:
+def _odd_constant(model: Model, layer: SourceLayer, anywhere: bool) -> Problem | None:
     for op in layer.ops:
         infinite = anywhere or op.kind in MAY_BE_INFINITE or op.kind.startswith("SELECT")
         for t in (model.tensors[i] for i in op.inputs if i in model.tensors):
             if t.data is None or t.data.dtype.kind not in "fc" or np.all(np.isfinite(t.data)):
                 continue
             if not infinite or np.any(np.isnan(t.data)):
-                return f"constant '{t.name}' holds infinity or NaN"
+                return Problem(f"constant '{t.name}' holds infinity or NaN")
     return None

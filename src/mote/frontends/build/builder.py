@@ -102,6 +102,7 @@ class Builder:
         self.edges = edges
         self.tensors: dict[int, Tensor] = {}
         self.warnings: list[str] = []
+        self.assumed: list[str] = []
         self._layers: list[SourceLayer] = []
         self._ops: list[Op] = []
         self._inputs: list[int] = []
@@ -207,7 +208,7 @@ class Builder:
             with working_on(SourceLayer(index, code, name, (), (), ())):
                 yield
         except UnsupportedNodeError as reason:
-            problem = str(reason)
+            problem = reason.problem
             del self._ops[begin:]
         own = tuple(self._ops[begin:])
         made = {o for op in own for o in op.outputs}
@@ -353,7 +354,8 @@ class Builder:
         limits.check_layers(len(self._layers))
         edges = tuple(self._inputs), tuple(self._outputs)
         states, last, warnings = tuple(self._states), (*self._last, *self._assigns), tuple(self.warnings)
-        return checked(Model(self.where, self.tensors, tuple(self._layers), *edges, states, (), last, warnings))
+        model = Model(self.where, self.tensors, tuple(self._layers), *edges, states, (), last, warnings)
+        return checked(replace(model, assumed=tuple(self.assumed)))
 
     def _copy(self, t: Tensor) -> int:
         """Another tensor with the same elements."""

@@ -23,6 +23,7 @@ from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.masks import passed_on
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.model import Model, with_numbers
+from mote.frontends.remedies import IN_TORCH, OWN_CLASSES
 from mote.frontends.source import Source
 from mote.graph import Quantization
 from mote.graph.tensor import Shape
@@ -35,7 +36,7 @@ TRAINED = {*NOISE, "BatchNormalization"}
 TENSOR = "__keras_tensor__"
 MOST_NODES = limits.MOST_LAYERS
 ONE = "let a TimeDistributed network take one tensor and return one"
-FUNCTIONAL = "build the model of Keras's own layers, as a Sequential or Functional one"
+FUNCTIONAL = f"build the model of Keras's own layers, as a Sequential or Functional one, or {IN_TORCH}"
 
 Key = tuple[str, int, int]
 """A value of a network: layer name, call index and output index."""
@@ -233,7 +234,7 @@ class _Reader:
             raise UnsupportedNodeError("it is called with training=True")
         parser = (OPERATIONS if layer.is_operation else LAYERS).get(layer.kind)
         if parser is None or not (layer.is_own or layer.is_operation):
-            raise UnsupportedNodeError(_refusal(layer))
+            raise _refusal(layer)
         policy = layer.check_type()
         if any(kind in policy for kind in ("float16", "float64")):
             self.half.add(policy)
@@ -251,13 +252,14 @@ def _network_inside(layer: LayerConfig) -> LayerConfig | None:
     return inside if inside.kind in NETWORKS and inside.is_own else None
 
 
-def _refusal(layer: LayerConfig) -> str:
-    """The reason why a layer cannot be compiled."""
+def _refusal(layer: LayerConfig) -> UnsupportedNodeError:
+    """The reason why a layer cannot be compiled, and what helps."""
     if layer.kind == "Lambda":
-        return "a Lambda is a program in Python, which Mote never runs"
+        return UnsupportedNodeError("a Lambda is a program in Python, which Mote never runs", OWN_CLASSES)
     if not (layer.is_own or layer.is_operation):
-        return f"{layer.kind} is a custom class, whose computation is not in the file"
-    return f"{layer.kind} is not supported"
+        reason = f"{layer.kind} is a custom class, whose computation is not in the file"
+        return UnsupportedNodeError(reason, OWN_CLASSES)
+    return UnsupportedNodeError(f"{layer.kind} is not supported")
 
 
 def _check_network(network: LayerConfig) -> None:

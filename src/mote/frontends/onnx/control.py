@@ -13,10 +13,10 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, elementwise, moves
 from mote.frontends.onnx.node import LOST, Entry, Node, UnavailableError
 from mote.frontends.onnx.ops import classical
+from mote.frontends.remedies import BRANCHES, FIXED_LOOPS
 from mote.graph.tensor import Array
 
 MOST_ROUNDS = 1 << 10
-UNROLL = "export the model with a fixed number of iterations, or with the loop unrolled"
 
 
 class BodyReader(Protocol):
@@ -50,7 +50,9 @@ def _chosen(node: Node, bodies: BodyReader, then: Entry, else_: Entry) -> Entry:
     one, other = bodies.value(then), bodies.value(else_)
     if (one.shape, one.dtype) != (other.shape, other.dtype):
         kinds = f"{one.dtype} {one.shape} or {other.dtype} {other.shape}"
-        raise UnsupportedNodeError(f"which branch is taken is only known at run time, and its result is {kinds}")
+        raise UnsupportedNodeError(
+            f"which branch is taken is only known at run time, and its result is {kinds}", BRANCHES
+        )
     condition = moves.reshape(node.b, node.input(0), ())
     return bodies.made(node, lambda: elementwise.where(node.b, condition, one, other))
 
@@ -74,11 +76,11 @@ def loop(node: Node, bodies: BodyReader) -> list[Entry]:
     at = 0
     while rounds is None or at < rounds:
         if not isinstance(running, np.ndarray):
-            raise UnsupportedNodeError(f"the loop's condition is only known at run time: {UNROLL}")
+            raise UnsupportedNodeError("the loop's condition is only known at run time", FIXED_LOOPS)
         if not _truth(running):
             break
         if at == MOST_ROUNDS:
-            raise UnsupportedNodeError(f"more than {MOST_ROUNDS} iterations: {UNROLL}")
+            raise UnsupportedNodeError(f"more than {MOST_ROUNDS} iterations", FIXED_LOOPS)
         running, *results = map(there, bodies.body(graph, [np.array(at, np.int64), running, *carried], node))
         carried = results[: len(carried)]
         for part, new in zip(made, results[len(carried) :], strict=True):
@@ -93,7 +95,7 @@ def _rounds(node: Node) -> int | None:
         return None
     count = node.maybe_known(0)
     if count is None:
-        raise UnsupportedNodeError(f"the number of iterations is only known at run time: {UNROLL}")
+        raise UnsupportedNodeError("the number of iterations is only known at run time", FIXED_LOOPS)
     return _whole(count)
 
 
@@ -118,7 +120,7 @@ def scan(node: Node, bodies: BodyReader) -> list[Entry]:
         raise UnsupportedNodeError(f"the inputs have {' and '.join(map(str, sorted(sizes)))} elements to go through")
     rounds = sizes.pop()
     if rounds > MOST_ROUNDS:
-        raise UnsupportedNodeError(f"more than {MOST_ROUNDS} iterations: {UNROLL}")
+        raise UnsupportedNodeError(f"more than {MOST_ROUNDS} iterations", FIXED_LOOPS)
     carried = [node.entry(p) for p in range(states)]
     made: list[list[Entry]] = [[] for _ in range(results)]
     for at in range(rounds):

@@ -9,6 +9,7 @@ from typing import Any
 from mote.errors import MoteError
 from mote.frontends.onnx.file.tensors import DTYPES, DamagedError, held_type
 from mote.frontends.onnx.node import GraphScope, words
+from mote.frontends.remedies import batch_of_one
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
 from mote.text import did_you_mean, printable
@@ -45,10 +46,10 @@ Propose = Callable[[str, Shape], tuple[Shape, str] | None]
 
 
 def inputs_of(
-    infos: Sequence[Any], shapes: Mapping[str, Shape], notes: list[str], propose: Propose = lambda name, shape: None
+    infos: Sequence[Any], shapes: Mapping[str, Shape], assumed: list[str], propose: Propose = lambda name, shape: None
 ) -> list[Input]:
     """The inputs with fixed shapes: the user's first, then the file's. Named dimensions have the same size everywhere;
-    a dynamic batch is 1, other dynamic dimensions are refused with a proposal."""
+    a dynamic first one is `assumed` to be a batch of 1, others are refused with a proposal."""
     names = [info.name for info in infos]
     for name in shapes:
         if name not in names:
@@ -59,7 +60,7 @@ def inputs_of(
     sizes: dict[str, int] = {}
     for info in infos:
         _learn(info, shapes.get(info.name), sizes)
-    return [_input(info, shapes.get(info.name), sizes, notes, propose) for info in infos]
+    return [_input(info, shapes.get(info.name), sizes, assumed, propose) for info in infos]
 
 
 def _dims(info: Any) -> list[Any] | None:
@@ -103,7 +104,7 @@ def _size(dim: Any) -> str:
     return str(dim.dim_value) if dim.dim_value > 0 else printable(dim.dim_param) or "?"
 
 
-def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list[str], propose: Propose) -> Input:
+def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], assumed: list[str], propose: Propose) -> Input:
     dims, name = _dims(info), printable(info.name)
     number = info.type.tensor_type.elem_type
     dtype = DTYPES.get(number, held_type(number))
@@ -116,9 +117,9 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
     shape = [d.dim_value if d.dim_value > 0 else sizes.get(_name(d), 0) for d in dims]
     if any(d.dim_value < -1 for d in dims):
         raise DamagedError(f"input '{name}' has the shape {'x'.join(str(d.dim_value) for d in dims)}")
-    if shape and not shape[0]:
+    batched = bool(shape) and not shape[0]
+    if batched:
         shape[0] = 1
-        notes.append(f"input '{name}' has a dynamic batch dimension; the model is compiled for 1")
     if open_ := [_size(dim) for dim, size in zip(dims, shape, strict=True) if not size]:
         example = ",".join(str(size) if size else "N" for size in shape)
         remedy = f"fix it with --shape {name}={example}, with numbers for N"
@@ -129,6 +130,8 @@ def _input(info: Any, given: Shape | None, sizes: Mapping[str, int], notes: list
             f"input '{name}' has the shape {'x'.join(map(_size, dims))}: {named} only known at run time",
             remedy=remedy,
         )
+    if batched:
+        assumed.append(batch_of_one(name, dims[0].dim_param, tuple(shape)))
     return Input(info.name, tuple(shape), dtype, number)
 
 

@@ -18,10 +18,8 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value
 from mote.frontends.onnx.file.tensors import read_tensor
+from mote.frontends.remedies import RUN_TIME_SIZES
 from mote.graph.tensor import Array
-
-FIX_SHAPES = "give its shape with --shape NAME=1,3,96,96, or export the model with fixed shapes"
-"""Remedy where a shape is only known at run time."""
 
 T = TypeVar("T")
 Entry = Any
@@ -225,7 +223,7 @@ class Node:
         self.input(position)
         data = self.scope.constant(self.call.inputs[position])
         if data is None:
-            raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes: {FIX_SHAPES}")
+            raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes", RUN_TIME_SIZES)
         return data
 
     def maybe_known(self, position: int) -> Array | None:

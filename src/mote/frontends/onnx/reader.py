@@ -44,6 +44,7 @@ from mote.frontends.onnx.ops import GROUPS, PARSERS
 from mote.frontends.onnx.qonnx import dialect
 from mote.frontends.onnx.qonnx import layers as qonnx_layers
 from mote.frontends.onnx.sizes import proposed
+from mote.frontends.remedies import STRINGS
 from mote.frontends.source import Source
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
@@ -123,7 +124,7 @@ class _Reader:
             raise DamagedError("an input is listed twice")
         self.source.check_constants(printable(info.name) for info in infos)
         constants = {fixed.name: fixed for fixed in self.source.constants}
-        for given in inputs_of(infos, dict(self.source.shapes), self.b.warnings, self._proposed):
+        for given in inputs_of(infos, dict(self.source.shapes), self.b.assumed, self._proposed):
             dtype = held_type(given.element_type)
             if (fixed := constants.get(printable(given.name))) is not None:
                 self._define(self.main, given.name, fixed.array(given.shape, dtype), given.element_type)
@@ -131,7 +132,7 @@ class _Reader:
             if not dtype.computable:
                 raise MoteError(
                     f"input '{printable(given.name)}' has elements of the type {dtype}",
-                    remedy="export the part of the model after it, which computes with numbers",
+                    remedy=STRINGS if dtype == DType.STRING else "export the model with float32 or int8 there",
                 )
             if 0 in given.shape:
                 raise MoteError(
@@ -141,6 +142,7 @@ class _Reader:
             image = is_image(self.main, given.name)
             made = self.b.input(printable(given.name), given.shape, dtype, channels_last=image)
             self._define(self.main, given.name, made, given.element_type)
+        self.b.warnings += self.b.assumed
 
     def _proposed(self, name: str, shape: Shape) -> tuple[Shape, str] | None:
         proto = self.container.proto
@@ -307,7 +309,7 @@ class _Reader:
                 if told is call:
                     raise
                 inside = f"{printable(call.code)} '{printable(call.label)}' inside of it"
-                raise UnsupportedNodeError(f"{inside}: {reason}") from None
+                raise reason.named(f"{inside}: {reason}") from None
 
     def _types(self, call: FileNode, scope: GraphScope) -> list[Any]:
         """The TypeProtos of a node's outputs, as far as they can be inferred."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from mote.errors import UnsupportedError, UnsupportedNodeError
 from mote.frontends.model import Model
+from mote.frontends.remedies import FIXED_LOOPS
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.variables import Key, Variables
@@ -26,7 +27,6 @@ from mote.text import printable
 OPERATORS = ("IF", "WHILE", "CALL", "STABLEHLO_COMPOSITE")
 CALLED = {"CALL": "subgraph", "STABLEHLO_COMPOSITE": "decomposition_subgraph_index"}
 """Operators that call one subgraph, and the option with its index."""
-UNROLL = "export the loop with a fixed length, or unrolled (`unroll=True` in Keras)"
 SHOWN = 3
 """Number of unsupported layers of a body that a message lists."""
 
@@ -100,7 +100,7 @@ class Caller:
         for t in (self.tensors[i] for i in (*node.inputs, *node.outputs) if i not in self.variables.handles):
             if t.dtype == DType.VARIANT:
                 raise UnsupportedNodeError(
-                    f"'{t.name}' is a list of tensors, which grows while the model runs: {UNROLL}"
+                    f"'{t.name}' is a list of tensors, which grows while the model runs", FIXED_LOOPS
                 )
         parser = {"IF": self._if, "WHILE": self._while}.get(node.code, self._call)
         check(node, {*self.variables.handles, *self._handles_made(node)})

@@ -12,6 +12,7 @@ import numpy as np
 
 from mote.errors import UnsupportedNodeError
 from mote.frontends import limits
+from mote.frontends.remedies import RUN_TIME_SIZES
 from mote.frontends.tflite.blockwise import BlockwiseScales
 from mote.frontends.tflite.file import flexbuffer
 from mote.frontends.tflite.file.flatbuffer import MalformedError
@@ -19,9 +20,6 @@ from mote.frontends.tflite.file.record import TableRecord
 from mote.graph import Quantization, State, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
-
-FIX_SHAPES = "export the model with fixed shapes"
-"""Remedy where a shape is only known at run time."""
 
 
 class Padding(StrEnum):
@@ -97,7 +95,7 @@ class Node:
         """The value of an input that must be constant (an axis, a shape, paddings)."""
         data = self.input(position).data if self.has(position) else None
         if data is None:
-            raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes: {FIX_SHAPES}")
+            raise UnsupportedNodeError(f"{what} must be a constant, or follow from shapes", RUN_TIME_SIZES)
         return data
 
     def integers(self, position: int, what: str) -> list[int]:

@@ -12,6 +12,7 @@ from mote.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, work
 from mote.frontends import limits
 from mote.frontends.calibration import RANDOM
 from mote.frontends.model import Model, SourceLayer, checked
+from mote.frontends.remedies import RUN_TIME_SIZES, batch_of_one
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite import control, variables
 from mote.frontends.tflite.blockwise import BlockwiseScales, blocks_of, check_blocks
@@ -25,7 +26,7 @@ from mote.frontends.tflite.file.sparsity import densified, sparsity
 from mote.frontends.tflite.file.storage import Storage
 from mote.frontends.tflite.folding import KnownTensors
 from mote.frontends.tflite.known import known_result, with_small_weights
-from mote.frontends.tflite.node import FIX_SHAPES, Node
+from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, MAY_BE_EMPTY, MAY_BE_INFINITE, PARSERS, Parser, custom
 from mote.frontends.tflite.restarts import renamed, restarted
 from mote.frontends.tflite.shaped import Shaped
@@ -122,7 +123,7 @@ class _File:
         self._fix(inputs, tensors)
         _fix_shapes(inputs, tensors, calls, _open(main, tensors) | shaped.open)
         inputs = _computed_inputs(inputs, tensors, self.notes)
-        _check_sizes(main, [i for i in inputs if i not in shaped.given], tensors, self.notes)
+        assumed = _check_sizes(main, [i for i in inputs if i not in shaped.given], tensors, self.notes)
         made: list[State] = []
         bytes_ = signed(calls, tensors, inputs, outputs, own)
         known = KnownTensors(tensors, _open(main, tensors) | shaped.open)
@@ -140,7 +141,8 @@ class _File:
         outputs, copies = _computed_outputs(outputs, tensors, self.notes)
         first, last = tuple(bytes_.entries), (*bytes_.exits, *copies, *assigns)
         kept = (*own, *states, *made)
-        return checked(Model(self.source.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)))
+        made_of = self.source.where, tensors, layers, inputs, outputs, kept, first, last, tuple(self.notes)
+        return checked(Model(*made_of, assumed=assumed))
 
     def _describe(self, inputs: Sequence[int], outputs: Sequence[int], tensors: dict[int, Tensor]) -> None:
         """Take normalization and labels from the metadata."""
@@ -248,8 +250,8 @@ class _File:
                     flow = call.code in control.OPERATORS
                     ops = known.take(caller.parse(node, _check_operands) if flow else _parse_node(node))
                     _check_outputs(node)
-            except (UnsupportedNodeError, VariableError) as reason:
-                problem = str(reason)
+            except UnsupportedNodeError as reason:
+                problem = reason.problem
             layers.append(SourceLayer(index, node.code, node.name, node.inputs, node.outputs, ops, problem))
         return tuple(layers)
 
@@ -349,9 +351,12 @@ def _computed_outputs(
     return tuple(computed), copies
 
 
-def _check_sizes(subgraph: TableRecord, inputs: Sequence[int], tensors: dict[int, Tensor], notes: list[str]) -> None:
-    """Refuse dynamic dimensions that the file stores as 1, but for the batch; warn about others, which have their
-    stored sizes."""
+def _check_sizes(
+    subgraph: TableRecord, inputs: Sequence[int], tensors: dict[int, Tensor], notes: list[str]
+) -> tuple[str, ...]:
+    """Refuse dynamic dimensions that the file stores as 1, but for the first one, which is assumed to be a batch; warn
+    about others, which have their stored sizes. Returns what was assumed."""
+    assumed = []
     records = subgraph.children("tensors", schema.TENSOR)
     for i in inputs:
         signature, shape = records[i].integers("shape_signature"), tensors[i].shape
@@ -367,6 +372,9 @@ def _check_sizes(subgraph: TableRecord, inputs: Sequence[int], tensors: dict[int
             notes.append(
                 f"input '{tensors[i].name}' may have any size on axes {free}; the model is compiled for {taken}"
             )
+        if 0 in free and shape[0] == 1:
+            assumed.append(batch_of_one(tensors[i].name, "", shape))
+    return tuple(assumed)
 
 
 def _template(signature: Sequence[int]) -> str:
@@ -547,7 +555,7 @@ def _check_outputs(node: Node) -> None:
     """Refuse dynamic output shapes that cannot be inferred from the operators."""
     for t in map(node.output, range(len(node.outputs))):
         if not t.size and t.data is None:
-            raise UnsupportedNodeError(f"the shape of '{t.name}' is only known at run time: {FIX_SHAPES}")
+            raise UnsupportedNodeError(f"the shape of '{t.name}' is only known at run time", RUN_TIME_SIZES)
 
 
 def _custom_parser(code: str) -> Parser | None:

@@ -72,6 +72,8 @@ class Shaped:
         t = tensors[call.inputs[place]]
         if t.data is None or t.data.ndim != 1 or not t.data.size or int(t.data[0]) != before:
             return call
+        if call.code == "RESHAPE" and -1 in t.data:  # it says which size follows the batch
+            return call
         new = max(tensors) + 1
         data = np.array([after, *t.data[1:]], t.data.dtype)
         tensors[new] = replace(t, id=new, data=data, copy_of=t.id)

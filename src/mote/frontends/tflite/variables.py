@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.file.record import TableRecord
 from mote.graph import Op, State, Tensor
 from mote.graph.tensor import Array
@@ -25,7 +26,7 @@ Key = tuple[str, str]
 """Container and shared name, which identify a variable."""
 
 
-class VariableError(Exception):
+class VariableError(UnsupportedNodeError):
     """An invalid or unsupported use of variables."""
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any
 
-from mote.errors import MoteError, Unsupported, UnsupportedError
+from mote.errors import MoteError, Problem, Unsupported, UnsupportedError
 from mote.frontends import limits
+from mote.frontends.remedies import BRANCHES, OTHER_SIZES, remedy_of
 from mote.frontends.torch.archive import Archive, MalformedArchiveError, Stored, only, record
 from mote.frontends.torch.archive import field as field_of
 from mote.frontends.torch.origin import origin, with_line
@@ -69,6 +70,7 @@ class Assembly:
     graph: Any
     known: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
 
     def tensor(self, stored: Stored, name: str) -> Any:
         """A weight as a PyTorch tensor."""
@@ -158,8 +160,8 @@ class Assembly:
             raise
         except Exception as error:  # PyTorch has many, and each means that the node makes no sense
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            wrong = _unsupported(index, node, f"PyTorch does not take these operands: {reason}")
-            raise UnsupportedError([wrong], where="") from None
+            wrong = _unsupported(index, node, Problem(f"PyTorch does not take these operands: {reason}", OTHER_SIZES))
+            raise UnsupportedError([wrong], where="", assumed=self.assumed) from None
 
     def _operator(self, target: str) -> Any:
         """The operator of that name; its type is checked, so that nothing else can be called."""
@@ -286,6 +288,10 @@ _MANY = {
 """Kinds of lists, and the kinds of their elements."""
 
 
+CONTROL_FLOW = Problem("control flow that depends on values", BRANCHES)
+UNKNOWN_LIBRARY = Problem("a library that Mote does not know has it")
+
+
 def check_libraries(graph: Mapping[str, Any]) -> None:
     """Refuse all nodes of unsupported libraries, in one message."""
     known = {*NUMBERS, *ENTERED, "_operator.getitem"}
@@ -293,9 +299,7 @@ def check_libraries(graph: Mapping[str, Any]) -> None:
     for index, node in enumerate(_all_nodes(graph)):
         target = str(field_of(node, "target"))
         if target not in known and not OPERATORS.fullmatch(target):
-            control = "higher_order" in target
-            what = "control flow that depends on values" if control else "a library that Mote does not know has it"
-            wrong.append(_unsupported(index, node, what))
+            wrong.append(_unsupported(index, node, CONTROL_FLOW if "higher_order" in target else UNKNOWN_LIBRARY))
     if wrong:
         raise UnsupportedError(wrong, where="")
 
@@ -311,10 +315,11 @@ def _all_nodes(graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                     yield from _all_nodes(record(field_of(record(value, "a part"), "graph"), "a part"))
 
 
-def _unsupported(index: int, node: Mapping[str, Any], reason: str) -> Unsupported:
+def _unsupported(index: int, node: Mapping[str, Any], problem: Problem) -> Unsupported:
     place = origin(node)
     code = str(node["target"]).removeprefix("torch.ops.").removesuffix(".default")
-    return Unsupported(index, place["module"] or "forward", code, with_line(reason, place))
+    name, reason = place["module"] or "forward", with_line(problem.reason, place)
+    return Unsupported(index, name, code, reason, remedy_of(problem, ()))
 
 
 def names_of(arguments: Sequence[object]) -> list[str]:

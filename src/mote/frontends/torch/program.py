@@ -14,7 +14,7 @@ from mote.errors import MoteError, naming
 from mote.extras import quiet, require
 from mote.frontends import limits
 from mote.frontends.torch.archive import MalformedArchiveError, opened
-from mote.frontends.torch.signature import assembled
+from mote.frontends.torch.signature import Assembled, assembled
 from mote.graph.tensor import Shape
 
 WHOLE = (
@@ -110,6 +110,8 @@ class TorchProgram:
     placeholders: tuple[Any, ...]
     """The nodes of inputs, weights and buffers."""
     warnings: tuple[str, ...]
+    assumed: tuple[str, ...]
+    """Dynamic first axes that were taken for a batch of 1, with what to do where they are none."""
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -143,7 +145,7 @@ def loaded(data: bytes, where: str, shapes: Mapping[str, Shape]) -> TorchProgram
     with naming(where), _explained(), quiet(), torch.no_grad():
         whole = assembled(torch, opened(data), shapes)
         simpler = whole.exported.run_decompositions(_table(torch))
-    return _program(torch, simpler, whole.inputs, whole.labels, whole.warnings)
+    return _program(torch, simpler, whole)
 
 
 @contextmanager
@@ -177,9 +179,7 @@ def _table(torch: Any) -> Any:
     return table
 
 
-def _program(
-    torch: Any, exported: Any, inputs: tuple[str, ...], labels: tuple[str, ...], warnings: tuple[str, ...]
-) -> TorchProgram:
+def _program(torch: Any, exported: Any, whole: Assembled) -> TorchProgram:
     from torch.export.graph_signature import OutputKind
 
     signature = exported.graph_signature
@@ -192,18 +192,19 @@ def _program(
         if spec.kind == OutputKind.BUFFER_MUTATION
     )
     written = [spec.target for spec in signature.output_specs if spec.kind == OutputKind.USER_INPUT_MUTATION]
-    notes = [*warnings, *(f"the module writes its input '{name}', which is left as it is" for name in written)]
+    notes = [*whole.warnings, *(f"the module writes its input '{name}', which is left as it is" for name in written)]
     outputs = [spec.arg for spec in signature.output_specs if spec.kind == OutputKind.USER_OUTPUT]
     results = tuple(x.name if not hasattr(x, "value") else x.value for x in outputs)
     with torch.no_grad():
-        known, nodes = _folded(torch, exported.graph, given, {*inputs, *(kept.before for kept in states)})
+        known, nodes = _folded(torch, exported.graph, given, {*whole.inputs, *(kept.before for kept in states)})
     types, shapes = {}, {}
     for node in exported.graph.nodes:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             types[node.name], shapes[node.name] = value.dtype, tuple(value.shape)
     placeholders = tuple(node for node in exported.graph.nodes if node.op == "placeholder")
-    return TorchProgram(torch, nodes, shapes, inputs, results, labels, states, known, types, placeholders, tuple(notes))
+    given_back = shapes, whole.inputs, results, whole.labels, states, known, types, placeholders
+    return TorchProgram(torch, nodes, *given_back, tuple(notes), whole.assumed)
 
 
 def _folded(

@@ -10,6 +10,7 @@ from mote.errors import MoteError, UnsupportedNodeError, naming
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.quantized import uncoded
 from mote.frontends.model import Model, with_numbers
+from mote.frontends.remedies import RANDOM
 from mote.frontends.source import Source
 from mote.frontends.torch.grids import MOVES, Grids
 from mote.frontends.torch.node import Node, dtype_of
@@ -64,6 +65,7 @@ class _Reading:
         self.values: dict[str, Any] = {}
         self.grids = Grids.collect(program)
         builder.warnings += program.warnings
+        builder.assumed += program.assumed
 
     def model(self) -> Model:
         program, b = self.program, self.b
@@ -124,7 +126,7 @@ class _Reading:
             try:
                 made = self._parsed(code, call)
             except UnsupportedNodeError as error:
-                raise UnsupportedNodeError(with_line(str(error), origin)) from None
+                raise error.named(with_line(str(error), origin)) from None
         if made is None:
             made = self._placeholder(call)
         if call.name not in self.values:
@@ -148,7 +150,7 @@ class _Reading:
             return made
         parser = OWN.get(code) or PARSERS.get(code)
         if parser is None and self.program.torch.Tag.nondeterministic_seeded in getattr(call.target, "tags", ()):
-            raise UnsupportedNodeError("random numbers are not supported: a compiled model is a function of its inputs")
+            raise UnsupportedNodeError("random numbers are not supported: results would not be reproducible", RANDOM)
         if parser is None:
             raise UnsupportedNodeError("Mote has no such operator yet")
         return parser(node)

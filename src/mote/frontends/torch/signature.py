@@ -24,6 +24,8 @@ class Assembled:
     labels: tuple[str, ...]
     """The keys of outputs that the module returns in a dictionary; empty names for others."""
     warnings: tuple[str, ...]
+    assumed: tuple[str, ...]
+    """Dynamic first axes that were taken for a batch of 1, with what to do where they are none."""
 
 
 def assembled(torch: Any, archive: Archive, shapes: Mapping[str, Shape]) -> Assembled:
@@ -37,7 +39,7 @@ def assembled(torch: Any, archive: Archive, shapes: Mapping[str, Shape]) -> Asse
     weights, inputs, specs = _placeholders(made, graph, signature)
     results = made.run(graph)
     exported, shown = _exported(made, weights, specs, signature, results, inputs)
-    return Assembled(exported, inputs, _labels(module, shown), tuple(made.warnings))
+    return Assembled(exported, inputs, _labels(module, shown), tuple(made.warnings), tuple(made.assumed))
 
 
 def _placeholders(
@@ -51,7 +53,8 @@ def _placeholders(
         "buffer": ("buffer_name", InputKind.BUFFER, made.archive.weights),
         "tensor_constant": ("tensor_constant_name", InputKind.CONSTANT_TENSOR, made.archive.constants),
     }
-    symbols = Symbols(record(made.archive.program.get("range_constraints") or {}, "ranges"))
+    limits = record(made.archive.program.get("range_constraints") or {}, "ranges")
+    symbols = Symbols(limits, assumed=made.assumed)
     values = record(field(graph, "tensor_values"), "the tensors")
     weights: dict[str, Any] = {}
     inputs: list[str] = []

@@ -12,9 +12,12 @@ from operator import floordiv, mod
 from typing import Any
 
 from mote.errors import MoteError
+from mote.frontends.remedies import batch_of_one
 from mote.frontends.torch.archive import MalformedArchiveError, only, record
 from mote.graph.tensor import Shape
 
+USUAL_LEAST = 2
+"""The least size of a dynamic batch that PyTorch exports: modules are exported for 1 apart."""
 MOST_TRIED = 1 << 16
 """Limit of numbers that are tried to solve an expression for its symbol."""
 MOST_EXPONENT = 8
@@ -69,9 +72,12 @@ class Symbols:
 
     limits: Mapping[str, Any]
     numbers: dict[str, int] = field(default_factory=dict)
+    assumed: list[str] = field(default_factory=list)
+    """Dynamic first axes that were taken for a batch of 1, with what to do where they are none."""
 
     def shape(self, sizes: Sequence[object], name: str, wanted: Shape | None) -> Shape:
-        """The shape of an input. Dynamic dimensions are as requested; else the batch is 1, and any other is refused."""
+        """The shape of an input. Dynamic dimensions are as requested; else the first one is taken for a batch of 1,
+        unless the module was exported for more, and any other is refused."""
         parts = [_size(size) for size in sizes]
         written = "x".join(map(str, parts))
         if wanted is not None and len(wanted) != len(parts):
@@ -82,12 +88,18 @@ class Symbols:
         for axis, part in enumerate(parts):
             if isinstance(part, SymbolicSize):
                 self._settle(part, axis, None if wanted is None else wanted[axis])
-        dimensions = tuple(self._number(part, name, axis, written) for axis, part in enumerate(parts))
+        example = ",".join(str(part) if isinstance(part, int) else "N" for part in parts)
+        dimensions = tuple(
+            self._number(part, f"axis {axis} of input '{name}' ({written})", f"{name}={example}")
+            for axis, part in enumerate(parts)
+        )
         if wanted is not None and dimensions != wanted:
             raise MoteError(
                 f"input '{name}' is exported for the shape {written}, and cannot have {'x'.join(map(str, wanted))}",
                 remedy="give a shape that agrees with it, or export the module with dynamic_shapes",
             )
+        if wanted is None and isinstance(parts[0] if parts else 0, SymbolicSize):
+            self.assumed.append(batch_of_one(name, "", dimensions))
         return dimensions
 
     def _settle(self, part: SymbolicSize, axis: int, wanted: int | None) -> None:
@@ -96,7 +108,7 @@ class Symbols:
         if len(unknown) != 1:
             return
         if wanted is None:
-            if axis == 0 and part.alone:
+            if axis == 0 and part.alone and self._least(unknown[0]) <= USUAL_LEAST:
                 self.numbers[unknown[0]] = 1
             return
         for number in self._tried(part, wanted):
@@ -104,6 +116,10 @@ class Symbols:
                 self._check(unknown[0], number)
                 self.numbers[unknown[0]] = number
                 return
+
+    def _least(self, symbol: str) -> int:
+        least = record(self.limits.get(symbol) or {}, "a range").get("min_val")
+        return least if isinstance(least, int) else 0
 
     def _tried(self, part: SymbolicSize, wanted: int) -> Iterator[int]:
         return iter([wanted] if part.alone else range(1, MOST_TRIED))
@@ -120,13 +136,14 @@ class Symbols:
                 remedy="give another shape, or export the module with other dynamic_shapes",
             )
 
-    def _number(self, part: int | SymbolicSize, name: str, axis: int, written: str) -> int:
+    def _number(self, part: int | SymbolicSize, what: str, example: str) -> int:
         if isinstance(part, int):
             return part
         if not set(part.symbols) <= set(self.numbers):
             raise MoteError(
-                f"axis {axis} of input '{name}' ({written}) is only known at run time",
-                remedy=f"give its shape, as in --shape {name}=1,3,96,96, or export the module without dynamic_shapes",
+                f"{what} is only known at run time",
+                remedy=f"say how large it is: --shape {example}, with numbers for N, or export the module without"
+                " dynamic_shapes",
             )
         return part.number(self.numbers)
 

@@ -11,6 +11,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, integers
 from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Key, Node, Parser
+from mote.frontends.remedies import STRINGS
 from mote.graph.types import DType
 from mote.ops.elementwise.binary_integer import IntegerFunction
 from mote.ops.elementwise.cast import BitCast
@@ -49,7 +50,7 @@ def _cast(node: Node, number: int) -> Value:
     saturates, mode = node.flag("saturate", True), node.text("round_mode", "up")
     x, dtype = node.input(), held_type(number)
     if x.dtype == DType.STRING or dtype == DType.STRING:
-        raise UnsupportedNodeError("strings are not supported")
+        raise UnsupportedNodeError("strings are not supported", STRINGS)
     if not dtype.computable:
         raise UnsupportedNodeError(f"a cast to the type {number} is not supported")
     if node.element_type() == number:

@@ -12,6 +12,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Value, classical, elementwise, indexing, moves, norms, reductions
 from mote.frontends.onnx.node import MICROSOFT, ML, Key, Node, Parser
+from mote.frontends.remedies import STRINGS
 from mote.graph.tensor import Array
 from mote.graph.types import DType
 from mote.ops.classical.distances_svm import Metric
@@ -193,7 +194,7 @@ def one_hot_encoder(node: Node) -> Value:
     """One-hot encoding of each element; unknown categories are zeros."""
     x = node.input()
     if not node.given("cats_int64s"):
-        raise UnsupportedNodeError("categories that are strings are not supported: encode them before")
+        raise UnsupportedNodeError("categories that are strings are not supported", STRINGS)
     if not node.flag("zeros", True):
         raise UnsupportedNodeError("unknown categories must be zeros: generated code cannot raise an error")
     return classical.matches(node.b, x, node.integers("cats_int64s"))
@@ -204,7 +205,7 @@ def label_encoder(node: Node) -> Value:
     x = node.input()
     keys, values = (_numbers(node, name) for name in ("keys", "values"))
     if keys is None or values is None or len(keys) != len(values):
-        raise UnsupportedNodeError("only numeric keys and values are supported: encode strings before")
+        raise UnsupportedNodeError("only numeric keys and values are supported", STRINGS)
     default = _default(node, values)
     if np.abs([*values, default]).max() >= 1 << 24 and not np.issubdtype(values.dtype, np.floating):
         raise UnsupportedNodeError("integers of more than 24 bits are not supported")

@@ -12,6 +12,7 @@ import numpy as np
 from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, indexing, integers, moves, reductions
 from mote.frontends.onnx.node import Key, Node, Parser
+from mote.frontends.remedies import RUN_TIME_SIZES
 from mote.graph.types import DType
 from mote.ops.common import Axis
 from mote.ops.elementwise.binary_integer import IntegerFunction
@@ -131,7 +132,7 @@ def compress(node: Node) -> Value:
     x = node.input()
     kept = node.maybe_known(1)
     if kept is None:
-        raise UnsupportedNodeError(UNKNOWN_SIZE)
+        raise UnsupportedNodeError(UNKNOWN_SIZE, RUN_TIME_SIZES)
     places = node.b.constant(np.flatnonzero(kept))
     if not node.given("axis"):
         return moves.gather(node.b, moves.reshape(node.b, x, [x.size]), 0, places)
@@ -185,7 +186,7 @@ def _corner(b: Builder, x: Value, shape: Sequence[int]) -> Value:
 
 
 def unknown_size(node: Node) -> Value:
-    raise UnsupportedNodeError(UNKNOWN_SIZE)
+    raise UnsupportedNodeError(UNKNOWN_SIZE, RUN_TIME_SIZES)
 
 
 PARSERS: Mapping[Key, Parser] = {

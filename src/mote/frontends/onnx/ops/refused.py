@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mote.errors import UnsupportedNodeError
+from mote.errors import Problem, UnsupportedNodeError
+from mote.frontends import remedies
 from mote.frontends.build import Value
 from mote.frontends.onnx.node import ML, Key, Node, Parser
 from mote.frontends.onnx.qonnx.dialect import GENERAL
 
-SEQUENCES = "sequences of tensors are not supported: their length is only known at run time"
-STRINGS = "strings are not supported"
-OPTIONAL = "values that may be missing are not supported"
-RANDOM = "random numbers are not supported: results would not be reproducible"
-TRAINING = "training is not supported: Mote compiles models that are trained"
-IMAGES = "files with images are not supported: decode them before the model"
+SEQUENCES = Problem(
+    "sequences of tensors are not supported: their length is only known at run time", remedies.SEQUENCES
+)
+STRINGS = Problem("strings are not supported", remedies.STRINGS)
+OPTIONAL = Problem("values that may be missing are not supported", remedies.SEQUENCES)
+RANDOM = Problem("random numbers are not supported: results would not be reproducible", remedies.RANDOM)
+TRAINING = Problem("training is not supported: Mote compiles models that are trained", remedies.TRAINED)
+IMAGES = Problem("files with images are not supported", remedies.IMAGES)
 
 REASONS = {
     **dict.fromkeys(
@@ -32,17 +35,19 @@ REASONS = {
     "ImageDecoder": IMAGES,
 }
 PREVIEW = "ai.onnx.preview.training"
-FLOAT_CODES = "codes of floating point are not supported: quantize with Quant (IntQuant)"
-STREAMLINED = "Mote reads QONNX as it is exported, before FINN's transformations: use the model with Quant nodes"
+FLOAT_CODES = Problem("codes of floating point are not supported", "quantize with Quant (IntQuant)")
+STREAMLINED = Problem(
+    "Mote reads QONNX as it is exported, before FINN's transformations", "use the model with Quant nodes"
+)
 QONNX = {
     "FloatQuant": FLOAT_CODES,
     **dict.fromkeys(("MultiThreshold", "XnorPopcountMatMul", "Im2Col", "QuantAvgPool2d", "MaxPoolNHWC"), STREAMLINED),
 }
 
 
-def _refused(reason: str) -> Parser:
+def _refused(problem: Problem) -> Parser:
     def parse(node: Node) -> Value:
-        raise UnsupportedNodeError(reason)
+        raise UnsupportedNodeError(problem.reason, problem.remedy)
 
     return parse
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.tflite.node import FIX_SHAPES, Node
+from mote.frontends.remedies import RUN_TIME_SIZES
+from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
@@ -84,8 +85,7 @@ def where(node: Node) -> Op:
     data = node.input().data
     if data is None:
         raise UnsupportedNodeError(
-            f"the number of its results is only known at run time, and with it all shapes that follow: {FIX_SHAPES},"
-            " and with a product or SELECT_V2 in its place"
+            "the number of its results is only known at run time, and with it all shapes that follow", RUN_TIME_SIZES
         )
     indices: Array = np.argwhere(data) if data.ndim else np.zeros((int(data != 0), 0), np.int64)
     if not indices.size:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mote.errors import UnsupportedNodeError
+from mote.frontends.remedies import DEFINE
 from mote.frontends.tflite.file import flexbuffer
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.node import Node
@@ -33,7 +34,7 @@ def compiled_by(name: str) -> tuple[str, str] | None:
     if name not in COMPILED or defined(name):
         return None
     processor, compiler = COMPILED[name]
-    return f"code for {processor}, made by {compiler}", f"give Mote the `.tflite` file that {compiler} was given"
+    return f"is code for {processor}, made by {compiler}", f"give Mote the `.tflite` file that {compiler} was given"
 
 
 def parse(name: str, node: Node) -> Custom:
@@ -54,7 +55,7 @@ def _options(node: Node) -> Mapping[str, Any]:
 def refuse(name: str, node: Node) -> Custom:
     """Refuse an undefined custom operator, with the code that would define it."""
     if (compiled := compiled_by(name)) is not None:
-        raise UnsupportedNodeError("is {}: {}".format(*compiled))
+        raise UnsupportedNodeError(*compiled)
     function = re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower() or "own"
     given = [node.tensors[i] for i in node.inputs if i >= 0]
     names = [f"x{i}" for i in range(len(given))]
@@ -63,15 +64,16 @@ def refuse(name: str, node: Node) -> Custom:
     output = f"{_c_type(made[0].dtype)} *out" if made else "void *out"
     shape = made[0].shape if made else ()
     prototype = f"void mote_{function}(const mote_{function}_t *p, {', '.join([*pointers, output])})"
-    raise UnsupportedNodeError(f"""\
-Mote has no such operator; define it in a Python file that you give with --plugin (docs/models/custom-operators.md):
+    definition = f"""\
+Mote has no such operator; it would be defined like this (docs/models/custom-operators.md):
       import mote
       mote.register(
           "{name}",
           header="mote_{function}.h",  # {prototype}
           shape=lambda use: {shape},
           reference=lambda use, {", ".join(names)}: ...,  # the output, in NumPy
-      )""")
+      )"""
+    raise UnsupportedNodeError(definition, DEFINE)
 
 
 def _c_type(dtype: DType) -> str:

@@ -26,7 +26,7 @@ def stream(node: Node) -> NpuStream:
     try:
         return _stream(node)
     except UnsupportedNodeError as reason:
-        raise UnsupportedNodeError(f"{reason}; give Mote the `.tflite` file that vela was given") from None
+        raise UnsupportedNodeError(str(reason), "give Mote the `.tflite` file that vela was given") from None
 
 
 def _stream(node: Node) -> NpuStream:

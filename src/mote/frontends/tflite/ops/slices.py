@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.tflite.node import FIX_SHAPES, Node
+from mote.frontends.remedies import RUN_TIME_SIZES
+from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Shape
@@ -51,7 +52,7 @@ def _moving_slice(node: Node) -> Op:
     if node.input(1).shape != (len(shape),) or len(size) != len(shape):
         raise UnsupportedNodeError(f"a begin of {node.input(1).shape} does not fit an input of shape {shape}")
     if any(not 1 <= m <= n for n, m in zip(shape, size, strict=True)):
-        raise UnsupportedNodeError(f"a slice of {size} elements does not fit an input of shape {shape}: {FIX_SHAPES}")
+        raise UnsupportedNodeError(f"a slice of {size} elements does not fit an input of shape {shape}", RUN_TIME_SIZES)
     return DynamicSlice(
         **{**node.same(), "inputs": node.inputs[:2]},
         size=tuple(size),
@@ -164,7 +165,7 @@ def _moving_strided_slice(node: Node, masks: dict[str, int]) -> Op:
     named = _sliced(list(range(len(shape))), specs, len(strides), masks, new=-1)
     y = node.output().shape
     if None in size and (node.is_open() or len(y) != len(named)):
-        raise UnsupportedNodeError(f"the size of the slice is only known at run time: {FIX_SHAPES}")
+        raise UnsupportedNodeError("the size of the slice is only known at run time", RUN_TIME_SIZES)
     from_output = dict(zip(named, y, strict=False))
     sizes = [from_output[a] if m is None else m for a, m in enumerate(size)]
     if any(m < 1 or (m - 1) * step >= n for n, m, step in zip(shape, sizes, steps, strict=True)):
