@@ -30,6 +30,8 @@ BOOSTED: dict[str, tuple[Any, str]] = {
     "two classes, single categories": (xgb.XGBClassifier(max_cat_to_onehot=99, **CATEGORIES, **SIZE), "two"),
     "classes only": (xgb.XGBClassifier(objective="multi:softmax", max_depth=3, **SIZE), "four"),
     "random forest": (xgb.XGBRFClassifier(**SIZE), "two"),
+    "zeros are missing": (xgb.XGBClassifier(missing=0.0, **SIZE), "two"),
+    "a category is missing": (xgb.XGBClassifier(missing=2, max_cat_to_onehot=2, **CATEGORIES, **SIZE), "two"),
     **{
         objective: (xgb.XGBRegressor(objective=objective, max_depth=3, **SIZE), "real")
         for objective in (

@@ -9,6 +9,7 @@ the features, which changes the decision for no value of that type.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -156,6 +157,14 @@ def members(
         bounds += [low, high]
         children += [inside, outside]
     return TreeNode(feature, tuple(bounds), tuple(children), missing)
+
+
+def taken_for_missing(node: TreeNode, number: float) -> TreeNode:
+    """A node that leads a number to where it leads NaN."""
+    bounds = sorted({*node.bounds, below(number), number})
+    children = [node.children[bisect_left(node.bounds, bound)] for bound in bounds]
+    children[bounds.index(number)] = node.missing
+    return TreeNode(node.feature, tuple(bounds), (*children, node.children[-1]), node.missing)
 
 
 def category(number: int) -> tuple[float, float]:

@@ -55,10 +55,15 @@ def _xgboost(source: Source) -> Predict:
         booster.set_param({"objective": "multi:softprob"})
     best = booster.attr("best_iteration") if hasattr(source.origin, "get_booster") else None
     kept = (0, int(best) + 1) if best is not None else (0, 0)
+    missing = getattr(source.origin, "missing", None)
 
     def predict(x: Array) -> Array:
         given = package.DMatrix(
-            x, feature_names=booster.feature_names, feature_types=booster.feature_types, enable_categorical=True
+            x,
+            missing=np.nan if missing is None else missing,
+            feature_names=booster.feature_names,
+            feature_types=booster.feature_types,
+            enable_categorical=True,
         )
         return np.asarray(booster.predict(given, iteration_range=kept))
 

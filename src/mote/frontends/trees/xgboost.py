@@ -44,6 +44,12 @@ CLASSIFIERS = ("binary:logistic", "multi:softmax", "multi:softprob")
 LARGEST_CATEGORY = 1 << 24
 
 
+def source_of(model: Any) -> Source:
+    """The source of a booster, or of a fitted estimator."""
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    return Source(type(model).__name__, Format.XGBOOST, bytes(booster.save_raw("json")), origin=model)
+
+
 def read(source: Source) -> Model:
     return model_of(source, lambda: forest_of(source))
 
@@ -69,7 +75,13 @@ def forest_of(source: Source) -> TreeEnsemble:
             where=source.where,
             remedy=f"train it with one of {', '.join(LINKS)}",
         )
-    return _forest(learner, objective, trees, groups, weights)
+    return _forest(learner, objective, trees, groups, weights, _missing(source))
+
+
+def _missing(source: Source) -> float:
+    """The number that an estimator takes for missing beside NaN; NaN if none. Files do not have it."""
+    number = getattr(source.origin, "missing", None)
+    return math.nan if number is None else float(np.float32(number))
 
 
 def _kept(source: Source, learner: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[list[Any], list[int]]:
@@ -91,6 +103,7 @@ def _forest(
     trees: Sequence[Mapping[str, Any]],
     groups: Sequence[int],
     weights: Sequence[float] | None,
+    missing: float,
 ) -> TreeEnsemble:
     param = learner["learner_model_param"]
     classes = int(param["num_class"])
@@ -100,7 +113,7 @@ def _forest(
     factors = [1.0] * len(trees) if weights is None else [float(w) for w in weights]
     return TreeEnsemble(
         int(param["num_feature"]),
-        [_tree(t, g, w) for t, g, w in zip(trees, groups, factors, strict=True)],
+        [_tree(t, g, w, missing) for t, g, w in zip(trees, groups, factors, strict=True)],
         _base(param["base_score"], objective, outputs),
         doubles=False,
         link=LINKS[objective],
@@ -135,8 +148,9 @@ def _half() -> float:
     return float(low)
 
 
-def _tree(tree: Mapping[str, Any], group: int, weight: float) -> Tree:
-    """A tree: features below a threshold go to the left, and categories in a set to the right."""
+def _tree(tree: Mapping[str, Any], group: int, weight: float, absent: float) -> Tree:
+    """A tree: features below a threshold go to the left, and categories in a set to the right. `absent`: a number that
+    is taken for missing."""
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise ValueError("its leaves are vectors (multi_output_tree), which is not supported")
     names = ("left_children", "right_children", "split_indices", "split_conditions", "default_left")
@@ -153,9 +167,10 @@ def _tree(tree: Mapping[str, Any], group: int, weight: float) -> Tree:
         missing = left if default else right
         if kind:
             chosen = [category(c) for c in sets[number]]
-            tree_nodes.append(members(feature, chosen, right, left, missing))
+            node = members(feature, chosen, right, left, missing)
         else:
-            tree_nodes.append(only(feature, below(threshold), left, right, missing))
+            node = only(feature, below(threshold), left, right, missing)
+        tree_nodes.append(node if math.isnan(absent) else taken_for_missing(node, absent))
     return tree_nodes
 
 
