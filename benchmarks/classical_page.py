@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mote.frontends.sklearn import forests
+from mote.frontends.sklearn import boosters, forests
 from mote.frontends.sklearn.reader import COMPOSITIONS, PREDICTIONS, TRANSFORMS
 
 PAGE = Path(__file__).parents[1] / "docs" / "models" / "classical.md"
-FORESTS = "decision trees, random forests, extra trees, gradient boosting, `HistGradientBoosting*`, `IsolationForest`"
+FORESTS = (
+    "decision trees, random forests, extra trees, gradient boosting, `HistGradientBoosting*`, `IsolationForest`, `XGB*`"
+    " and `LGBM*` of XGBoost and LightGBM"
+)
 BEGIN, END = "<!-- estimators -->\n", "<!-- end -->\n"
 
 
@@ -24,7 +27,7 @@ def table() -> str:
     _fill(outputs)
     rows = ["| estimator | outputs, compared with scikit-learn |", "|---|---|"]
     groups: dict[tuple[str, ...], list[str]] = {}
-    for name in sorted({*PREDICTIONS, *TRANSFORMS} - {*forests.PREDICTIONS}):
+    for name in sorted({*PREDICTIONS, *TRANSFORMS} - {*forests.PREDICTIONS, *boosters.PREDICTIONS}):
         groups.setdefault(outputs[name], []).append(f"`{name}`")
     for names, members in sorted(groups.items(), key=lambda pair: pair[0]):
         rows.append(f"| {', '.join(members)} | {', '.join(f'`{n}`' for n in names)} |")

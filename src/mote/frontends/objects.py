@@ -11,6 +11,7 @@ from mote.extras import quiet
 from mote.files import temporary_folder
 from mote.frontends.source import Format, Source
 from mote.frontends.torch.export import exported, refuse_weights, saved
+from mote.frontends.trees import lightgbm, xgboost
 
 KNOWN = (
     "give the path of a model file, its bytes, a module or exported program of PyTorch, a model of Keras or ONNX, an"
@@ -60,16 +61,6 @@ def _onnx(model: Any) -> Source:
     return Source(str(model.graph.name) or "model", Format.ONNX, model.SerializeToString(), origin=model)
 
 
-def _xgboost(model: Any) -> Source:
-    booster = model.get_booster() if hasattr(model, "get_booster") else model
-    return Source(type(model).__name__, Format.XGBOOST, bytes(booster.save_raw("json")), origin=model)
-
-
-def _lightgbm(model: Any) -> Source:
-    booster = model.booster_ if hasattr(model, "booster_") else model
-    return Source(type(model).__name__, Format.LIGHTGBM, booster.model_to_string().encode(), origin=model)
-
-
 def _sklearn(model: Any) -> Source:
     """The source of an estimator: it has no file format but pickle, which is made to tell estimators apart, and never
     loaded."""
@@ -93,8 +84,8 @@ _MAKERS: tuple[tuple[set[str], Callable[..., Source]], ...] = (
     ({"torch.Module"}, _module),
     ({"torch.ExportedProgram"}, _program),
     ({"onnx.ModelProto"}, _onnx),
-    ({"xgboost.Booster", "xgboost.XGBModel"}, _xgboost),
-    ({"lightgbm.Booster", "lightgbm.LGBMModel"}, _lightgbm),
+    ({"xgboost.Booster", "xgboost.XGBModel"}, xgboost.source_of),
+    ({"lightgbm.Booster", "lightgbm.LGBMModel"}, lightgbm.source_of),
     ({"sklearn.BaseEstimator"}, _sklearn),
 )
 """Model classes by package and name, and the function that makes a source of each. Estimators of XGBoost and LightGBM

@@ -221,6 +221,71 @@ CASES: dict[str, Callable[[], Any]] = {
     "mean of regressions": regressed(
         ensemble.VotingRegressor([("a", linear_model.Ridge()), ("b", svm.SVR())], weights=[2, 1])
     ),
+    "mean of a bag": regressed(ensemble.BaggingRegressor(svm.SVR(), 4, max_features=4, random_state=0)),
+    "bag": classified(ensemble.BaggingClassifier(linear_model.LogisticRegression(), 5, max_features=3, random_state=0)),
+    "bag of votes": classified(ensemble.BaggingClassifier(svm.LinearSVC(), 5, max_samples=0.1, random_state=0)),
+    "bag of some classes": classified(
+        ensemble.BaggingClassifier(linear_model.LogisticRegression(C=0.01), 9, max_samples=5, random_state=4), 4
+    ),
+    "bag of trees": classified(
+        ensemble.BaggingClassifier(n_estimators=7, max_samples=6, max_features=4, random_state=1), 4
+    ),
+    "mean of a bag of trees": regressed(ensemble.BaggingRegressor(n_estimators=6, max_features=4, random_state=1)),
+    "ada boost": classified(ensemble.AdaBoostClassifier(n_estimators=12, random_state=0), 4),
+    "ada boost, two classes": classified(ensemble.AdaBoostClassifier(n_estimators=13, random_state=0), 2),
+    "ada boost, lines": classified(ensemble.AdaBoostClassifier(linear_model.Perceptron(), n_estimators=5), 3),
+    "ada boost, lines, two classes": classified(
+        ensemble.AdaBoostClassifier(linear_model.LogisticRegression(), n_estimators=4), 2
+    ),
+    "ada boost, numbers": regressed(ensemble.AdaBoostRegressor(n_estimators=9, random_state=0)),
+    "ada boost, numbers, lines": regressed(
+        ensemble.AdaBoostRegressor(linear_model.LinearRegression(), n_estimators=6, random_state=0)
+    ),
+    "stack": classified(
+        ensemble.StackingClassifier(
+            [
+                ("a", svm.SVC()),
+                ("b", naive_bayes.GaussianNB()),
+                ("c", ensemble.AdaBoostClassifier(n_estimators=5, random_state=0)),
+                ("d", linear_model.Perceptron()),
+            ],
+            linear_model.LogisticRegression(max_iter=500),
+            cv=2,
+        )
+    ),
+    "stack, labels and the input": named(
+        ensemble.StackingClassifier(
+            [("a", svm.LinearSVC()), ("b", pipeline.make_pipeline(preprocessing.StandardScaler(), svm.SVC()))],
+            linear_model.LogisticRegression(max_iter=500),
+            cv=2,
+            stack_method="predict",
+            passthrough=True,
+        )
+    ),
+    "stack, two classes": classified(
+        ensemble.StackingClassifier([("a", svm.SVC()), ("b", naive_bayes.GaussianNB())], cv=2), 2
+    ),
+    "stack of numbers": regressed(
+        ensemble.StackingRegressor([("a", linear_model.Ridge()), ("b", svm.SVR())], linear_model.Ridge(), cv=2)
+    ),
+    "calibrated boosting": classified(
+        calibration.CalibratedClassifierCV(ensemble.GradientBoostingClassifier(n_estimators=4, random_state=0), cv=2), 3
+    ),
+    "calibrated ada boost": classified(
+        calibration.CalibratedClassifierCV(ensemble.AdaBoostClassifier(n_estimators=4, random_state=0), cv=2), 3
+    ),
+    "calibrated boosting, exponential": classified(
+        calibration.CalibratedClassifierCV(
+            ensemble.GradientBoostingClassifier(loss="exponential", n_estimators=4, random_state=0), cv=2
+        ),
+        2,
+    ),
+    "majority": named(
+        ensemble.VotingClassifier(
+            [("a", naive_bayes.GaussianNB()), ("b", svm.SVC()), ("c", linear_model.Perceptron(random_state=0))],
+            weights=[1, 1, 2],
+        )
+    ),
     "votes": classified(
         ensemble.VotingClassifier(
             [("a", naive_bayes.GaussianNB()), ("b", linear_model.LogisticRegression())], voting="soft", weights=[1, 3]

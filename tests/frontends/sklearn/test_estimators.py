@@ -19,7 +19,7 @@ from mote.emit.c.values import quoted
 from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.frontends import source_of
-from mote.frontends.sklearn import forests
+from mote.frontends.sklearn import boosters, forests
 from mote.frontends.sklearn.reader import COMPOSITIONS, PREDICTIONS, TRANSFORMS, known, model_of
 from mote.frontends.sklearn.reference import OUTPUTS
 from mote.graph import Graph
@@ -110,7 +110,12 @@ def test_names_of_columns() -> None:
         (gaussian_process.GaussianProcessRegressor(), "no such estimator yet"),
         (neighbors.KNeighborsClassifier(metric="chebyshev"), "the metric chebyshev is not supported"),
         (preprocessing.FunctionTransformer(np.log1p), "a function of Python"),
-        (ensemble.VotingClassifier([("a", svm.LinearSVC())]), "only soft voting"),
+        (ensemble.VotingClassifier([("a", svm.SVC(probability=True))], voting="soft"), "has no probabilities"),
+        (ensemble.BaggingClassifier(svm.SVC(probability=True), 2), "does not compute the probabilities"),
+        (
+            ensemble.StackingClassifier([("a", svm.SVC(probability=True))], stack_method="predict_proba", cv=2),
+            "one of its estimators has no predict_proba",
+        ),
         (pipeline.make_pipeline(preprocessing.QuantileTransformer(n_quantiles=9), svm.SVC()), "no such estimator yet"),
     ],
 )
@@ -150,11 +155,12 @@ def test_every_reader_is_tried() -> None:
 
     for name in CASES:
         see(fitted(name))
-    read = {name: reader for name, reader in {**PREDICTIONS, **TRANSFORMS}.items() if name not in forests.PREDICTIONS}
+    others = {*forests.PREDICTIONS, *boosters.PREDICTIONS}
+    read = {name: reader for name, reader in {**PREDICTIONS, **TRANSFORMS}.items() if name not in others}
     missing = [name for name, reader in read.items() if reader not in seen]
     assert not missing
     assert {type(fitted(name)).__name__ for name in CASES} >= {"Pipeline", "OneVsRestClassifier", "VotingClassifier"}
-    assert len(COMPOSITIONS) == 10
+    assert len(COMPOSITIONS) == 16
 
 
 def test_results_are_data() -> None:

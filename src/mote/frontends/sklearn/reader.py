@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
-
-import numpy as np
 
 from mote.errors import MoteError, UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves
 from mote.frontends.model import Model
-from mote.frontends.sklearn import forests, linear, support, transforms, vectors
+from mote.frontends.sklearn import boosters, ensembles, forests, linear, support, transforms, vectors
 from mote.frontends.sklearn.estimators import (
     LABEL,
     OUTPUT,
@@ -25,6 +23,7 @@ from mote.frontends.sklearn.estimators import (
     classes_of,
 )
 from mote.frontends.source import Source
+from mote.frontends.trees.sklearn import are_trees, is_forest
 from mote.graph.types import DType
 
 PREDICTIONS: Mapping[str, Predict] = {
@@ -32,14 +31,18 @@ PREDICTIONS: Mapping[str, Predict] = {
     **support.PREDICTIONS,
     **vectors.PREDICTIONS,
     **forests.PREDICTIONS,
+    **boosters.PREDICTIONS,
 }
 TRANSFORMS: Mapping[str, Transform] = {**transforms.TRANSFORMS, **vectors.TRANSFORMS}
 COMPOSITIONS = (
-    *("CalibratedClassifierCV", "ColumnTransformer", "FeatureUnion", "MultiOutputRegressor", "OneVsOneClassifier"),
-    *("OneVsRestClassifier", "Pipeline", "RANSACRegressor", "VotingClassifier", "VotingRegressor"),
+    *("AdaBoostClassifier", "AdaBoostRegressor", "BaggingClassifier", "BaggingRegressor", "CalibratedClassifierCV"),
+    *("ColumnTransformer", "FeatureUnion", "MultiOutputRegressor", "OneVsOneClassifier", "OneVsRestClassifier"),
+    *("Pipeline", "RANSACRegressor", "StackingClassifier", "StackingRegressor", "VotingClassifier", "VotingRegressor"),
 )
 """Estimators that are composed of others."""
 INPUT = "input"
+PACKAGES = ("lightgbm.", "sklearn.", "xgboost.")
+"""Packages whose estimators are read."""
 SHOWN = 12
 """Number of classes that a warning lists."""
 
@@ -64,7 +67,7 @@ def model_of(estimator: Estimator, features: int, where: str, samples: int = 1, 
     )
     reading = _Reading(b)
     try:
-        if known(estimator, forests.PREDICTIONS) is None:
+        if not is_forest(estimator):
             x = reading.real(x)
         outputs = reading.whole(estimator, x, "model")
     except _NoLayerError:
@@ -98,7 +101,7 @@ class _NoLayerError(Exception):
 
 def known(estimator: Estimator, table: Mapping[str, Any]) -> str | None:
     """The first class in an estimator's MRO that a table has."""
-    kinds = [kind.__name__ for kind in type(estimator).__mro__ if kind.__module__.startswith("sklearn.")]
+    kinds = [kind.__name__ for kind in type(estimator).__mro__ if kind.__module__.startswith(PACKAGES)]
     return next((name for name in kinds if name in table), None)
 
 
@@ -131,15 +134,21 @@ class _Reading:
         if kind == "RANSACRegressor":
             return self.whole(estimator.estimator_, x, name)
         composed = {
+            "AdaBoostClassifier": self._boosted,
+            "AdaBoostRegressor": self._median,
+            "BaggingClassifier": self._bagged,
+            "BaggingRegressor": self._bagged,
             "CalibratedClassifierCV": self._calibrated,
             "MultiOutputRegressor": self._side_by_side,
             "OneVsOneClassifier": self._one_against_one,
             "OneVsRestClassifier": self._one_against_rest,
+            "StackingClassifier": self._stacked,
+            "StackingRegressor": self._stacked,
             "VotingClassifier": self._votes,
             "VotingRegressor": self._mean,
         }
-        if kind in composed:
-            return composed[kind](estimator, x, name)
+        if (composition := known(estimator, composed)) is not None and not is_forest(estimator):
+            return composed[composition](estimator, x, name)
         if (predict := known(estimator, PREDICTIONS)) is not None:
             return self._layer(kind, name, lambda: PREDICTIONS[predict](self.b, estimator, x))
         return EstimatorOutputs({OUTPUT: self.transformed(estimator, x, name)})
@@ -200,43 +209,78 @@ class _Reading:
         if any(part.decision is None and PROBABILITIES not in part.values for part in parts):
             return self._refused(estimator, name, "one of its classifiers has no scores")
         classes = classes_of(estimator)
-        return self._layer(_kind(estimator), name, lambda: _best_of(self.b, parts, classes))
+        return self._layer(_kind(estimator), name, lambda: ensembles.best_of(self.b, parts, classes))
 
     def _votes(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
-        """Soft voting: the mean of the probabilities of several classifiers."""
-        if estimator.voting != "soft":
-            return self._refused(estimator, name, "only soft voting is supported")
-        weights = _weights(estimator)
-        members = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
-        if any(PROBABILITIES not in values for values in members):
-            return self._refused(estimator, name, "one of its classifiers has no probabilities")
-        classes = classes_of(estimator)
+        """Soft voting is the mean of the probabilities of several classifiers; in hard voting each decides for a
+        class."""
+        members = [self.whole(part, x, _kind(part)) for part in estimator.estimators_]
+        weights, kind = ensembles.weights_of(estimator), _kind(estimator)
+        if estimator.voting == "hard":
+            return self._layer(kind, name, lambda: ensembles.majority(self.b, members, classes_of(estimator), weights))
+        return self._layer(kind, name, lambda: ensembles.average(self.b, members, classes_of(estimator), weights))
 
-        def mean() -> EstimatorOutputs:
-            total = _mean(self.b, [values[PROBABILITIES] for values in members], weights)
-            return EstimatorOutputs({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
+    def _boosted(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
+        """AdaBoost of classifiers that are not trees."""
+        members = [self.whole(part, x, f"{name}, {i}") for i, part in enumerate(estimator.estimators_)]
+        weights = [float(w) for w in estimator.estimator_weights_[: len(members)]]
+        return self._layer(
+            _kind(estimator), name, lambda: ensembles.boosted(self.b, members, classes_of(estimator), weights)
+        )
 
-        return self._layer(_kind(estimator), name, mean)
+    def _median(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
+        """AdaBoost of regressors: the median of their predictions, by weight."""
+        parts = estimator.estimators_
+        weights = [float(w) for w in estimator.estimator_weights_[: len(parts)]]
+        if are_trees(parts):
+            members = [self._layer(_kind(estimator), name, lambda: forests.predictions(self.b, parts, x))]
+        else:
+            members = [self.whole(part, x, f"{name}, {i}") for i, part in enumerate(parts)]
+        return self._layer(_kind(estimator), name, lambda: ensembles.median(self.b, members, weights))
+
+    def _bagged(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
+        """The mean of estimators, each of some of the features."""
+        members = [
+            self.whole(part, self._taken(x, places, f"{name}, {i}"), f"{name}, {i}")
+            for i, (part, places) in enumerate(zip(estimator.estimators_, estimator.estimators_features_, strict=True))
+        ]
+        if not hasattr(estimator, "classes_"):
+            weights = [1.0] * len(members)
+            return self._layer(_kind(estimator), name, lambda: ensembles.mean_prediction(self.b, members, weights))
+        voting = [not hasattr(part, "predict_proba") for part in estimator.estimators_]
+        return self._layer(
+            _kind(estimator), name, lambda: ensembles.bagged(self.b, members, classes_of(estimator), voting)
+        )
+
+    def _stacked(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
+        """Estimators whose outputs are the features of a final one, with those of the model where `passthrough`."""
+        members = [self.whole(part, x, _kind(part)) for part in estimator.estimators_]
+        given = [x] if estimator.passthrough else []
+        classifies = hasattr(estimator, "classes_")
+
+        def join() -> Value:
+            count = len(classes_of(estimator)) if classifies else 0
+            pairs = zip(members, estimator.stack_method_, strict=True)
+            return moves.concat(self.b, [*(ensembles.stacked(self.b, *pair, count) for pair in pairs), *given], -1)
+
+        joined = self._layer(_kind(estimator), name, join)
+        outputs = self.whole(estimator.final_estimator_, joined, "final_estimator")
+        return replace(outputs, classes=classes_of(estimator)) if classifies else outputs
 
     def _mean(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """The mean of several regressors."""
-        members = [self.whole(part, x, _kind(part)).values for part in estimator.estimators_]
-        if any(PREDICTION not in values for values in members):
-            return self._refused(estimator, name, "one of its estimators is not a regressor")
-        values, weights = [values[PREDICTION] for values in members], _weights(estimator)
-        return self._layer(
-            _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: _mean(self.b, values, weights)})
-        )
+        members = [self.whole(part, x, _kind(part)) for part in estimator.estimators_]
+        weights = ensembles.weights_of(estimator)
+        return self._layer(_kind(estimator), name, lambda: ensembles.mean_prediction(self.b, members, weights))
 
     def _side_by_side(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """A regressor for each output."""
-        members = [self.whole(part, x, f"{name}, output {i}").values for i, part in enumerate(estimator.estimators_)]
-        if any(PREDICTION not in values for values in members):
-            return self._refused(estimator, name, "one of its estimators is not a regressor")
-        values = [values[PREDICTION] for values in members]
-        return self._layer(
-            _kind(estimator), name, lambda: EstimatorOutputs({PREDICTION: moves.concat(self.b, values, -1)})
-        )
+        members = [self.whole(part, x, f"{name}, output {i}") for i, part in enumerate(estimator.estimators_)]
+
+        def join() -> EstimatorOutputs:
+            return EstimatorOutputs({PREDICTION: moves.concat(self.b, ensembles.predictions(members), -1)})
+
+        return self._layer(_kind(estimator), name, join)
 
     def _one_against_one(self, estimator: Estimator, x: Value, name: str) -> EstimatorOutputs:
         """One-against-one: an estimator for every pair of classes, which decides for the second one where its score is
@@ -272,10 +316,9 @@ class _Reading:
         classes = classes_of(estimator)
 
         def mean() -> EstimatorOutputs:
-            chances = [
-                _logistic(self.b, score, part.calibrators) for score, part in zip(scores, parts, strict=True) if score
-            ]
-            total = _mean(self.b, chances, [1.0] * len(chances))
+            pairs = zip(scores, parts, strict=True)
+            chances = [ensembles.logistic(self.b, score, part.calibrators) for score, part in pairs if score]
+            total = ensembles.mean(self.b, chances, [1.0] * len(chances))
             return EstimatorOutputs({LABEL: classical.best(self.b, total), PROBABILITIES: total}, classes)
 
         return self._layer(_kind(estimator), name, mean)
@@ -305,59 +348,9 @@ class _Reading:
         return made[0]
 
 
-def _weights(estimator: Estimator) -> list[float]:
-    """The weight of each estimator."""
-    given = np.ones(len(estimator.estimators)) if estimator.weights is None else np.array(estimator.weights)
-    return [float(w) for w, (_, part) in zip(given, estimator.estimators, strict=True) if part != "drop"]
-
-
-def _mean(b: Builder, values: Sequence[Value], weights: Sequence[float]) -> Value:
-    total = elementwise.scaled(b, values[0], weights[0] / sum(weights))
-    for value, weight in zip(values[1:], weights[1:], strict=True):
-        total = elementwise.add(b, total, elementwise.scaled(b, value, weight / sum(weights)))
-    return total
-
-
-def _logistic(b: Builder, scores: Value, calibrators: Sequence[Any]) -> Value:
-    """Calibrated probabilities from scores, one per class or one for the second of two."""
-    slopes, offsets = (np.array([float(getattr(c, name)) for c in calibrators]) for name in ("a_", "b_"))
-    steep = classical.shifted(b, scores, None, -slopes)
-    moved = elementwise.sub(b, steep, b.constant(offsets.astype(np.float32)))
-    return classical.pair(b, moved) if len(calibrators) == 1 else classical.shares(b, elementwise.sigmoid(b, moved))
-
-
 def _kind(estimator: Estimator) -> str:
     return type(estimator).__name__
 
 
 def _refuse() -> Value:
     raise UnsupportedNodeError("Mote has no such estimator yet")
-
-
-def _best_of(b: Builder, parts: Sequence[EstimatorOutputs], classes: tuple[Any, ...]) -> EstimatorOutputs:
-    """The class whose own estimator has the largest decision value, or else probability. One estimator decides between
-    two classes."""
-    decisions, odds = _all([part.decision for part in parts]), _all([part.odds for part in parts])
-    probable = all(PROBABILITIES in part.values for part in parts)
-    chances = [moves.slice_(b, part.values[PROBABILITIES], 1, 1, 1) for part in parts] if probable and not odds else []
-    deciding = moves.concat(b, decisions or odds or chances, -1)
-    if not probable:
-        shown = None
-    elif odds:
-        joined = moves.concat(b, odds, -1)
-        shown = classical.pair(b, joined) if len(parts) == 1 else classical.shares_of_odds(b, joined)
-    else:
-        joined = moves.concat(b, chances, -1)
-        both = [elementwise.scaled(b, joined, -1, 1), joined]
-        shown = moves.concat(b, both, -1) if len(parts) == 1 else classical.shares(b, joined)
-    single = classical.above(b, deciding, 0.0 if decisions or odds else 0.5) if len(parts) == 1 else None
-    label = classical.best(b, deciding) if single is None else single
-    return EstimatorOutputs(
-        {LABEL: label, **({SCORES: deciding} if shown is None else {PROBABILITIES: shown})}, classes
-    )
-
-
-def _all(values: Sequence[Value | None]) -> list[Value]:
-    """The values, if none is missing; else an empty list."""
-    present = [value for value in values if value is not None]
-    return present if len(present) == len(values) else []

@@ -17,18 +17,20 @@ from mote.ops.classical.forest import Forest
 
 @dataclass(frozen=True)
 class ForestOutputs:
-    """The outputs of a forest. The model's outputs have the names of the fields."""
+    """The outputs of a forest. The model's outputs have the names of the fields, but for the decision."""
 
     label: Value | None = None
     """The index of the class."""
     probabilities: Value | None = None
     scores: Value | None = None
     prediction: Value | None = None
+    decision: Value | None = None
+    """The input of the link function: the `decision_function` of an estimator."""
 
     @property
     def values(self) -> Mapping[str, Value]:
         """The outputs that are present, by name."""
-        outputs = ((field.name, getattr(self, field.name)) for field in fields(self))
+        outputs = ((field.name, getattr(self, field.name)) for field in fields(self) if field.name != "decision")
         return {name: value for name, value in outputs if value is not None}
 
 
@@ -45,13 +47,14 @@ def forest(b: Builder, x: Value, described: TreeEnsemble) -> ForestOutputs:
     """A forest over [samples, features]."""
     grown = grow(described, x.dtype)
     sums = summed(b, x, grown)
+    reals = divided(b, sums, described.divisor * grown.units / described.slope)
+    linked = _linked(b, reals, described)
     if described.classes is None:
-        return ForestOutputs(prediction=_linked(b, sums, described, grown))
+        return ForestOutputs(prediction=linked)
     label = _label(b, sums, described, grown)
-    linked = _linked(b, sums, described, grown)
     if described.link is Link.ISOLATION:
-        return ForestOutputs(label=label, scores=linked)
-    return ForestOutputs(label=label, probabilities=linked)
+        return ForestOutputs(label=label, scores=linked, decision=linked)
+    return ForestOutputs(label, linked, decision=elementwise.scaled(b, reals, 1 / described.slope))
 
 
 def _label(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:
@@ -64,9 +67,8 @@ def _label(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Va
     return moves.squeeze(b, elementwise.cast(b, exceeds, DType.INT32), [-1])
 
 
-def _linked(b: Builder, sums: Value, described: TreeEnsemble, grown: Grown) -> Value:
+def _linked(b: Builder, reals: Value, described: TreeEnsemble) -> Value:
     """The link function of the format on the sums."""
-    reals = divided(b, sums, described.divisor * grown.units / described.slope)
     if described.classes is not None and described.link is Link.LOGISTIC and reals.shape[-1] == 1:
         return classical.pair(b, reals)
     return elementwise.scaled(b, LINKS[described.link](b, reals), 1.0, described.offset)

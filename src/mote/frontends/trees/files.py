@@ -23,12 +23,7 @@ MOST_FEATURES = 1 << 20
 def model_of(source: Source, read: Callable[[], TreeEnsemble]) -> Model:
     """The model of a forest that a file describes."""
     b = Builder(source.where)
-    with reading(source):
-        described = read()
-        if not 0 < described.features <= MOST_FEATURES:
-            raise ValueError(f"it has {described.features} features")
-        for tree in described.trees:
-            check_tree(tree, described.features, len(described.base))
+    described = checked(source, read)
     x = b.input(INPUT, (1, described.features), DType(source.features), features=_feature_names(described))
     answer = ForestOutputs()
     with b.layer(0, source.title, "forest"):
@@ -37,6 +32,17 @@ def model_of(source: Source, read: Callable[[], TreeEnsemble]) -> Model:
         single = name == "prediction" and value.shape[1:] == (1,)
         b.output(moves.squeeze(b, value, [1]) if single else value, name, _class_names(source) if name == LABEL else ())
     return b.finish()
+
+
+def checked(source: Source, read: Callable[[], TreeEnsemble]) -> TreeEnsemble:
+    """The forest of a file, every tree of which is one."""
+    with reading(source):
+        described = read()
+        if not 0 < described.features <= MOST_FEATURES:
+            raise ValueError(f"it has {described.features} features")
+        for tree in described.trees:
+            check_tree(tree, described.features, len(described.base))
+    return described
 
 
 def _feature_names(described: TreeEnsemble) -> tuple[str, ...]:

@@ -23,12 +23,25 @@ Estimator = Any
 """An estimator of a package that need not be installed."""
 
 
-def forest_of(estimator: Estimator) -> TreeEnsemble | None:
-    """The forest of a fitted estimator; None for other kinds."""
-    for kind in type(estimator).__mro__:
-        if kind.__name__ in READERS and kind.__module__.startswith("sklearn."):
-            return READERS[kind.__name__](estimator)
-    return None
+def forest_of(estimator: Estimator) -> TreeEnsemble:
+    """The forest of a fitted estimator."""
+    return READERS[_kind(estimator)](estimator)
+
+
+def is_forest(estimator: Estimator) -> bool:
+    """Whether a fitted estimator is trees, and nothing else."""
+    kind = _kind(estimator)
+    return kind in READERS and (kind not in ENSEMBLES or are_trees(estimator.estimators_))
+
+
+def are_trees(estimators: Sequence[Estimator]) -> bool:
+    return all(_kind(estimator) == "BaseDecisionTree" for estimator in estimators)
+
+
+def _kind(estimator: Estimator) -> str:
+    """The class that a reader is for and that an estimator derives from, or nothing."""
+    kinds = (kind.__name__ for kind in type(estimator).__mro__ if kind.__module__.startswith("sklearn."))
+    return next((name for name in kinds if name in READERS), "")
 
 
 def _classes(estimator: Estimator) -> tuple[int | str, ...]:
@@ -91,6 +104,78 @@ def _mean(estimator: Estimator, trees: Sequence[Any]) -> TreeEnsemble:
         divisor=float(len(trees)),
         classes=classes,
         names=_names(estimator),
+    )
+
+
+def _bagged(estimator: Estimator) -> TreeEnsemble:
+    """Bagged trees: each has some of the features, and may know some of the classes only, by their indices."""
+    classes = _classes(estimator) if hasattr(estimator, "classes_") else None
+    parts = estimator.estimators_
+    width = len(classes) if classes is not None else int(parts[0].n_outputs_)
+    trees = []
+    for part, features in zip(parts, estimator.estimators_features_, strict=True):
+        values = _distribution(part.tree_, len(part.classes_) if classes is not None else width)
+        columns = [int(c) for c in part.classes_] if classes is not None else list(range(width))
+        trees.append(_tree(part.tree_, _spread(values, columns, width), features))
+    return TreeEnsemble(
+        int(estimator.n_features_in_),
+        trees,
+        (0.0,) * width,
+        divisor=float(len(trees)),
+        classes=classes,
+        names=_names(estimator),
+    )
+
+
+def _spread(values: Values, columns: Sequence[int], width: int) -> Values:
+    """Leaves with values for some of the outputs, as leaves with a value for each."""
+
+    def leaf(node: int) -> Leaf:
+        known = dict(zip(columns, values(node).values, strict=True))
+        return Leaf(0, tuple(known.get(column, 0.0) for column in range(width)))
+
+    return leaf
+
+
+def _weighted(estimator: Estimator) -> TreeEnsemble:
+    """AdaBoostClassifier of trees: a tree votes for its class with its weight, and against all others with an equal
+    share of it. What the votes against a class take from it is the same for all, but for two classes, where one sum
+    has the votes for the second one and against the first."""
+    classes = _classes(estimator)
+    others = len(classes) - 1
+    if not others:
+        raise UnsupportedNodeError("a classifier of a single class is not supported")
+    weights = [float(w) for w in estimator.estimator_weights_[: len(estimator.estimators_)]]
+    pairs = zip(estimator.estimators_, weights, strict=True)
+    return TreeEnsemble(
+        int(estimator.n_features_in_),
+        [_tree(part.tree_, _vote(part, list(estimator.classes_), weight)) for part, weight in pairs],
+        (0.0,) * (1 if others == 1 else len(classes)),
+        divisor=sum(weights) / 2 if others == 1 else sum(weights) * others**2 / len(classes),
+        missing=False,
+        link=Link.LOGISTIC if others == 1 else Link.SOFTMAX,
+        classes=classes,
+        names=_names(estimator),
+    )
+
+
+def _vote(part: Estimator, classes: Sequence[Any], weight: float) -> Values:
+    """The weight of a tree in the column of the class that a leaf decides for, or with the sign of one of two."""
+    chosen = part.tree_.value.reshape(part.tree_.node_count, -1).argmax(axis=1)
+    columns = [classes.index(part.classes_[c]) for c in chosen]
+    if len(classes) == 2:
+        return lambda i: Leaf(0, (weight if columns[i] else -weight,))
+    return lambda i: Leaf(columns[i], (weight,))
+
+
+def side_by_side(trees: Sequence[Estimator]) -> TreeEnsemble:
+    """The predictions of regression trees, each as an output."""
+    return TreeEnsemble(
+        int(trees[0].n_features_in_),
+        [_tree(part.tree_, _scaled(part.tree_, column, 1.0)) for column, part in enumerate(trees)],
+        (0.0,) * len(trees),
+        doubles=False,
+        missing=False,
     )
 
 
@@ -235,6 +320,8 @@ def _average_path_length(samples: int) -> float:
 
 
 READERS: Mapping[str, Callable[[Estimator], TreeEnsemble]] = {
+    "AdaBoostClassifier": _weighted,
+    "BaseBagging": _bagged,
     "BaseDecisionTree": _single,
     "ForestClassifier": _averaged,
     "ForestRegressor": _averaged,
@@ -243,3 +330,5 @@ READERS: Mapping[str, Callable[[Estimator], TreeEnsemble]] = {
     "IsolationForest": _isolation,
 }
 """Readers by the class that an estimator derives from."""
+ENSEMBLES = ("AdaBoostClassifier", "BaseBagging")
+"""Ensembles of any estimators, which are forests where all of these are trees."""

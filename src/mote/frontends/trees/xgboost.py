@@ -11,10 +11,21 @@ import numpy as np
 
 from mote.errors import MoteError
 from mote.frontends.model import Model
-from mote.frontends.source import Source
+from mote.frontends.source import Format, Source
 from mote.frontends.trees import ubjson
 from mote.frontends.trees.files import model_of
-from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, category, members, only
+from mote.frontends.trees.forest import (
+    Leaf,
+    Link,
+    Tree,
+    TreeEnsemble,
+    TreeNode,
+    below,
+    category,
+    members,
+    only,
+    taken_for_missing,
+)
 
 IDENTITY = (
     "reg:squarederror",
