@@ -32,7 +32,11 @@ FAMILIES = {
         REALS,
         "constant weights; max pooling without indices; no divisor of its own in average pooling",
     ),
-    "Products and attention": (matrix.PARSERS, REALS, "attention with masks, causal, and with grouped queries"),
+    "Products and attention": (
+        matrix.PARSERS,
+        REALS,
+        "attention with masks, causal, and with grouped queries; distances of any norm",
+    ),
     "Normalization, softmax": (norms.PARSERS, REALS, "in evaluation mode; constant scales of batch and group norms"),
     "Activations": (activations.PARSERS, REALS, ""),
     "Elements": (arithmetic.PARSERS, ANY, "rounding to no decimals"),

@@ -183,18 +183,43 @@ def test_groups_of_all_kinds(dtype: torch.dtype) -> None:
     check(data, inputs=2)
 
 
-class Narrow(nn.Module):
-    """Codes of seven bits, and scales that are computed."""
+class Computed(nn.Module):
+    """Scales that are computed."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        codes = ops.quantize_per_tensor(x, 0.1, 0, -64, 63, torch.int8)
         scale, zero = ops.choose_qparams.tensor(x, -128, 127, 1e-6, torch.int8)
-        computed = ops.quantize_per_tensor.tensor(x, scale, zero, -128, 127, torch.int8)
-        return ops.dequantize_per_tensor(codes, 0.1, 0, -64, 63, torch.int8) + computed
+        return ops.quantize_per_tensor.tensor(x, scale, zero, -128, 127, torch.int8)
 
 
-def test_other_codes_are_refused() -> None:
-    with pytest.raises(UnsupportedError) as found:
-        graph_of(file_of(Narrow(), torch.zeros(1, 4)))
-    assert "without the full range of int8 or uint8" in str(found.value)
-    assert "choose_qparams" in str(found.value)
+def test_computed_scales_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="choose_qparams"):
+        graph_of(file_of(Computed(), torch.zeros(1, 4)))
+
+
+class Narrow(nn.Module):
+    """Codes of fewer than eight bits, before, after and between layers."""
+
+    def __init__(self, dtype: torch.dtype, low: int, high: int) -> None:
+        super().__init__()
+        self.bounds = low, high, dtype
+        self.weight = nn.Parameter(torch.randn(6, 4, generator=torch.Generator().manual_seed(1)))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        low, high, _ = self.bounds
+        zero = (low + high + 1) // 2
+        given, grid = (0.1, zero, *self.bounds), (0.2, zero - 1, *self.bounds)
+
+        def on(value: torch.Tensor, bounds: tuple[float, int, int, int, torch.dtype]) -> torch.Tensor:
+            return ops.dequantize_per_tensor(ops.quantize_per_tensor(value, *bounds), *bounds)
+
+        codes = on(x, given)
+        weight = on(self.weight, (0.02, 0, -7, 7, torch.int8))
+        return on(nn.functional.linear(codes, weight), grid), on(codes + codes, grid), on(torch.tanh(codes), grid)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"), [(torch.int8, -8, 7), (torch.uint8, 0, 127), (torch.int8, -127, 127)]
+)
+def test_codes_of_fewer_bits(dtype: torch.dtype, low: int, high: int) -> None:
+    compiled = check(file_of(Narrow(dtype, low, high), torch.zeros(1, 4)), 4)
+    assert not reals(compiled.plan.graph)

@@ -326,6 +326,16 @@ SIZES: list[Function] = [
     lambda x: f.interpolate(x[:, :, 0], scale_factor=2, mode="linear"),
     lambda x: f.interpolate(x[:, None], scale_factor=2, mode="trilinear"),
     lambda x: f.interpolate(x, size=(3, 5), mode="area"),
+    *(
+        lambda x, mode=mode, outside=outside, corners=corners: f.grid_sample(
+            x, torch.tanh(weights(1, 5, 3, 2)) * 1.2, mode, outside, align_corners=corners
+        )
+        for mode in ("bilinear", "nearest", "bicubic")
+        for outside in ("zeros", "border", "reflection")
+        for corners in (False, True)
+    ),
+    lambda x: f.grid_sample(x, torch.tanh(x.reshape(1, 8, 12, 2)), align_corners=False),
+    lambda x: f.grid_sample(x[:, None], torch.tanh(weights(1, 5, 3, 2, 3)), align_corners=False),
 ]
 NORMS: list[Function] = [
     lambda x: f.batch_norm(x, weights(4), weights(4).abs() + 0.5, weights(4), weights(4)),
@@ -354,6 +364,10 @@ MATRICES: list[Function] = [
     lambda x: torch.outer(x[0, 0], x[0, 1]),
     lambda x: torch.einsum("bij,bkj->bik", x, x),
     lambda x: torch.einsum("bij,jk->bki", x, weights(8, 3)),
+    lambda x: torch.cdist(x, x * 0.5 + 1),
+    lambda x: torch.cdist(x, weights(7, 8)[None], compute_mode="donot_use_mm_for_euclid_dist"),
+    lambda x: torch.cdist(x[0], weights(7, 8), p=1.0),
+    *(lambda x, p=p: torch.cdist(x[0], x[0] * 0.5 + 1, p=p) for p in (0.0, 1.0, 3.0, float("inf"))),
     lambda x: f.embedding(x.argmax(2), weights(8, 3)),
     lambda x: f.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None]),
     lambda x: f.scaled_dot_product_attention(heads(x), heads(x), heads(x), is_causal=True),

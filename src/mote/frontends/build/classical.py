@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -68,6 +69,27 @@ def distances(b: Builder, x: Value, vectors: Array, metric: Metric, weights: Arr
     inputs = [b.plain(x), *(b.tensor(np.asarray(c, np.float32)) for c in constants)]
     shape = (*x.shape[:-1], len(vectors))
     return b.value(b.op(Distances, inputs, shape, metric=metric), shape)
+
+
+def pairwise(b: Builder, x: Value, y: Value, power: float) -> Value:
+    """[.., rows, columns]: the distances of each vector of [.., rows, depth] to each of [.., columns, depth], in the
+    norm of that power. Vectors that a model holds need no differences in memory."""
+    metric = {1.0: Metric.MANHATTAN, 2.0: Metric.EUCLIDEAN}.get(power)
+    if y.data is not None and metric is not None and y.size == y.shape[-2] * y.shape[-1]:
+        return distances(b, x, y.data.reshape(y.shape[-2:]), metric)
+    apart = elementwise.sub(b, moves.unsqueeze(b, x, [x.rank - 1]), moves.unsqueeze(b, y, [y.rank - 2]))
+    if power == 2:
+        return reductions.l2(b, apart, [-1], False)
+    if power == 0:
+        differs = elementwise.not_equal(b, apart, elementwise.scalar(b, 0.0))
+        return reductions.sum_(b, elementwise.cast(b, differs, DType.FLOAT32), [-1], False)
+    sizes = elementwise.abs_(b, apart)
+    if math.isinf(power):
+        return reductions.maximum(b, sizes, [-1], False)
+    if power == 1:
+        return reductions.sum_(b, sizes, [-1], False)
+    total = reductions.sum_(b, elementwise.power(b, sizes, elementwise.scalar(b, power)), [-1], False)
+    return elementwise.power(b, total, elementwise.scalar(b, 1 / power))
 
 
 def apart(b: Builder, x: Value, means: Array, axes: Sequence[Array]) -> Value:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any
 
-from mote.errors import MoteError, Problem, Unsupported, UnsupportedError
+from mote.errors import MoteError, Problem, Unsupported, UnsupportedError, UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.remedies import BRANCHES, OTHER_SIZES, remedy_of
 from mote.frontends.torch.archive import Archive, MalformedArchiveError, Stored, only, record
 from mote.frontends.torch.archive import field as field_of
+from mote.frontends.torch.fake_quantize import FAKE, is_fixed
 from mote.frontends.torch.origin import origin, with_line
 from mote.graph.tensor import Shape
 
@@ -132,13 +133,15 @@ class Assembly:
         if (short := target.removeprefix("torch.ops.")) in CLAIMS:
             self._claim(short, args)
             return
+        name = identifier(node.get("name") or (outputs[0] if outputs else "node"))
+        if short in FAKE:
+            self.known[outputs[0]] = self._faked(index, node, name, FAKE[short], args)
+            return
         value = self._tried(index, node, function, args, kwargs)
         if isinstance(value, int | float | bool):
             self.known[outputs[0]] = value
             return
-        name = identifier(node.get("name") or (outputs[0] if outputs else "node"))
-        made = self.graph.create_node("call_function", function, tuple(args), kwargs, name=name)
-        made.meta.update(val=value, custom=origin(node))
+        made = self._made(node, name, function, args, kwargs, value)
         if isinstance(value, tuple | list):
             for i, (name, part) in enumerate(zip(outputs, value, strict=False)):
                 item = self.graph.call_function(operator.getitem, (made, i))
@@ -146,6 +149,28 @@ class Assembly:
                 self.known[name] = item
         elif outputs:
             self.known[outputs[0]] = made
+
+    def _made(
+        self, node: Mapping[str, Any], name: str, function: Any, args: Sequence[Any], kwargs: Any, value: Any
+    ) -> Any:
+        """A node of PyTorch's graph, with its fake result."""
+        made = self.graph.create_node("call_function", function, tuple(args), kwargs, name=name)
+        fixed = bool(made.all_input_nodes) and all(map(is_fixed, made.all_input_nodes))
+        made.meta.update(val=value, custom=origin(node), fixed=fixed)
+        return made
+
+    def _faked(
+        self, index: int, node: Mapping[str, Any], name: str, maker: Callable[..., Any], args: Sequence[Any]
+    ) -> Any:
+        """The nodes of fake quantization."""
+
+        def emit(function: Any, *args: Any) -> Any:
+            return self._made(node, name, function, args, {}, self._tried(index, node, function, args, {}))
+
+        try:
+            return maker(self.torch, emit, *args)
+        except UnsupportedNodeError as error:
+            raise UnsupportedError([_unsupported(index, node, str(error))], where="") from None
 
     def _tried(
         self, index: int, node: Mapping[str, Any], function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]

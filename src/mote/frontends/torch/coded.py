@@ -13,7 +13,7 @@ from mote.frontends.build.builder import MODEL
 from mote.frontends.torch.grids import Grid, Grids, Group
 from mote.frontends.torch.node import Node
 from mote.frontends.torch.program import TorchProgram
-from mote.frontends.torch.quantized import codes_of, grouped, quantization, reals
+from mote.frontends.torch.quantized import bounds_of, codes_of, grouped, quantization, reals
 from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.types import DType
@@ -26,7 +26,7 @@ def codes(real: Array, grid: Grid) -> Array:
     """Quantize floats to int8 as PyTorch does."""
     steps = np.rint(real.astype(np.float32) * np.float32(grid.inverse)).astype(np.float64)
     zero = grid.zero - OFFSET * (grid.dtype == DType.UINT8)
-    return np.asarray(np.clip(steps + zero, -128, 127), np.int8)
+    return np.asarray(np.clip(steps + zero, *bounds_of(grid)), np.int8)
 
 
 def numbers(code: Array, grid: Grid) -> Array:

@@ -50,11 +50,18 @@ FUNCTIONS = frozenset(
 
 @dataclass(frozen=True)
 class Grid:
-    """scale * (code - zero), over the full range of a code type."""
+    """scale * (code - zero), over the range of a code type or some of it."""
 
     scale: float
     zero: int
     dtype: DType
+    low: int
+    high: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has all codes of its type."""
+        return (self.low, self.high) == self.dtype.limits
 
     @property
     def inverse(self) -> float:
@@ -148,12 +155,13 @@ def _fills(node: Any) -> bool:
 
 
 def grid_of(node: Any) -> Grid | None:
-    """The grid of a quantize or dequantize node; None where it does not use the full range of the type."""
+    """The grid of a quantize or dequantize node; None where its codes are none of 8 bits."""
     _, scale, zero, low, high, dtype = (*node.args, *node.kwargs.values())[:6]
     kind = BYTES.get(str(dtype))
-    if kind is None or not isinstance(scale, float) or scale <= 0 or (low, high) != kind.limits:
+    if kind is None or not isinstance(scale, float) or scale <= 0:
         return None
-    return Grid(scale, int(zero), kind)
+    least, most = kind.limits
+    return Grid(scale, int(zero), kind, low, high) if least <= low < high <= most else None
 
 
 def limits_of(node: Any) -> tuple[float, float] | None:

@@ -58,6 +58,8 @@ WHOLE = (
     "roll.default",
     "linalg_vector_norm.default",
     "im2col.default",
+    "grid_sampler_2d.default",
+    "grid_sampler_3d.default",
     "unfold.default",
     "reflection_pad1d.default",
     "reflection_pad2d.default",

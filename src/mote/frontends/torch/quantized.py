@@ -44,12 +44,15 @@ def _quantize(node: Node) -> Value:
     """Quantize; values that are on a grid already are requantized by a lookup table, or unchanged."""
     b, x, grid = node.b, node.value("input"), grid_of(node.call)
     if grid is None:
-        raise UnsupportedNodeError("codes without the full range of int8 or uint8 are not supported")
+        raise UnsupportedNodeError(
+            "codes that are not int8 or uint8, or of a scale that is computed, are not supported"
+        )
     codes = None if x.constant else quantized.codes_of(b, x)
     if codes is not None:
         return _table(node, codes, lambda real: real, grid)
     out = quantization(grid)
-    return elementwise.unary(b, Quantize, x, DType.INT8, quant=out, rounding=Rounding.EVEN, factor=grid.inverse)
+    whole = elementwise.unary(b, Quantize, x, DType.INT8, quant=out, rounding=Rounding.EVEN, factor=grid.inverse)
+    return whole if grid.whole else _bounded(node, whole, grid)
 
 
 def _dequantize(node: Node) -> Value:
@@ -97,7 +100,7 @@ def moved(node: Node) -> list[Value | None]:
 def grouped(node: Node, group: Group) -> Value:
     """The dequantized result of a group."""
     codes = _MAKERS[str(group.anchor.target)](node, group)
-    return quantized.dequantize(node.b, codes)
+    return quantized.dequantize(node.b, codes if group.grid.whole else _bounded(node, codes, group.grid))
 
 
 def of_bytes(node: Node) -> Value | None:
@@ -210,10 +213,22 @@ def _table(node: Node, codes: Value, of: Callable[[Array], Array], grid: Grid) -
     real = (CODES - quant.zero_point[0]).astype(np.float32) * quant.scale[0]
     with np.errstate(all="ignore"):
         steps = np.rint(of(real).astype(np.float32) * np.float32(grid.inverse)).astype(np.float64)
-    values = np.clip(np.nan_to_num(steps) + out.zero_point[0], -128, 127).astype(np.int8)
+    values = np.clip(np.nan_to_num(steps) + out.zero_point[0], *bounds_of(grid)).astype(np.int8)
     if quant.same_as(out) and quant.unsigned == out.unsigned and np.array_equal(values, CODES):
         return codes
     return elementwise.unary(node.b, LookupTable, codes, quant=out, values=values)
+
+
+def _bounded(node: Node, codes: Value, grid: Grid) -> Value:
+    """Codes that are on a grid, clamped to its range."""
+    values = np.clip(CODES, *bounds_of(grid)).astype(np.int8)
+    return elementwise.unary(node.b, LookupTable, codes, quant=quantization(grid), values=values)
+
+
+def bounds_of(grid: Grid) -> tuple[int, int]:
+    """The least and the largest int8 code of a grid."""
+    offset = grid.dtype.limits[0] - DType.INT8.limits[0]
+    return grid.low - offset, grid.high - offset
 
 
 def _limited(node: Node, codes: Value, group: Group) -> Value:

@@ -39,6 +39,7 @@ IMAGES = (
     "aten.upsample_",
     "aten._native_batch_norm",
     "aten.pixel_",
+    "aten.grid_sampler_",
     "aten.instance_norm.",
     "aten.native_group_norm.",
 )

@@ -95,7 +95,7 @@ class Reference:
             )
         self.compared[group.anchor.name] += apart.size
         self.differing[group.anchor.name] += int(np.count_nonzero(apart))
-        reals = torch.from_numpy(numbers(computed.reshape(own.shape), group.grid))
+        reals = torch.from_numpy(np.ascontiguousarray(numbers(computed.reshape(own.shape), group.grid)))
         values |= {part.name: reals for part in group.between}
 
 

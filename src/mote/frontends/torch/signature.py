@@ -84,7 +84,7 @@ def _placeholders(
         tensor = made.tensor(field(home, target), target)
         whole = what == InputKind.PARAMETER
         weights[target] = made.torch.nn.Parameter(tensor, requires_grad=False) if whole else tensor
-        node.meta["val"] = made.mode.from_tensor(weights[target])
+        node.meta.update(val=made.mode.from_tensor(weights[target]), data=weights[target].detach(), fixed=True)
         persistent = True if what == InputKind.BUFFER else None
         specs.append(InputSpec(what, TensorArgument(name=node.name), target, persistent))
     if wrong := sorted(set(made.shapes) - set(inputs)):

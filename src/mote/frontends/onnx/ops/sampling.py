@@ -9,10 +9,10 @@ from math import prod
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.build import Builder, Value, elementwise, moves, windows
+from mote.frontends.build import Builder, Value, elementwise, moves, sampling, windows
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.windows import pairs
-from mote.ops.windows.grid_roi_sampling import GridSample, MaxRoiPool, Outside, RoiAlign, Sampling
+from mote.ops.windows.grid_roi_sampling import MaxRoiPool, Outside, RoiAlign, Sampling
 
 SAMPLINGS = {
     "nearest": Sampling.NEAREST,
@@ -28,21 +28,7 @@ def grid_sample(node: Node) -> Value:
     if mode not in SAMPLINGS or outside not in list(Outside):
         raise UnsupportedNodeError(f"the mode {mode} with {outside} outside is not supported")
     corners = node.flag("align_corners", False)
-    return _sampled(node.b, node.input(0), node.input(1), SAMPLINGS[mode], Outside(outside), corners)
-
-
-def _sampled(b: Builder, x: Value, grid: Value, sampling: Sampling, outside: Outside, corners: bool) -> Value:
-    """Samples of images at the points of a grid, as images of the grid's shape."""
-    channels, points = x.shape[1], grid.shape[1:-1]
-    shape = (x.shape[0], *points, channels)
-    given = [b.channels_last(x), b.plain(grid)]
-    made = b.op(GridSample, given, shape, sampling=sampling, outside=outside, corners=corners)
-    return _channels_first(b, b.value(made, shape))
-
-
-def _channels_first(b: Builder, x: Value) -> Value:
-    """A channels-last value in the file's layout."""
-    return moves.transpose(b, x, [0, x.rank - 1, *range(1, x.rank - 1)])
+    return sampling.grid_sample(node.b, node.input(0), node.input(1), SAMPLINGS[mode], Outside(outside), corners)
 
 
 def roi_align(node: Node) -> Value:
@@ -63,7 +49,7 @@ def roi_align(node: Node) -> Value:
         largest=mode == "max",
         half_pixel=rule == "half_pixel",
     )
-    return _channels_first(b, b.value(made, shape))
+    return sampling.channels_first(b, b.value(made, shape))
 
 
 def max_roi_pool(node: Node) -> Value:
@@ -74,7 +60,7 @@ def max_roi_pool(node: Node) -> Value:
     shape = (regions.shape[0], *size, x.shape[1])
     scale = node.real("spatial_scale", 1.0)
     made = b.op(MaxRoiPool, [b.channels_last(x), b.plain(regions)], shape, size=(size[0], size[1]), scale=scale)
-    return _channels_first(b, b.value(made, shape))
+    return sampling.channels_first(b, b.value(made, shape))
 
 
 def deformed_conv(node: Node) -> Value:
@@ -93,7 +79,7 @@ def deformed_conv(node: Node) -> Value:
     sampled = []
     for group, part in enumerate(parts):
         own = _taps(node, b, moves.slice_(b, places, 1, group, 1), kernel, out, part.shape[2:])
-        samples = _sampled(b, part, own, Sampling.LINEAR, Outside.ZEROS, True)
+        samples = sampling.grid_sample(b, part, own, Sampling.LINEAR, Outside.ZEROS, True)
         if mask is not None:
             samples = elementwise.mul(b, samples, _interleaved(b, moves.slice_(b, mask, 1, group, 1), kernel, out))
         sampled.append(samples)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.build import elementwise, matrix, moves, norms
+from mote.frontends.build import classical, elementwise, matrix, moves, norms
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
 from mote.graph.types import DType
@@ -85,7 +85,12 @@ def _penalty(b: Builder, mask: Value) -> Value:
     return elementwise.where(b, mask, elementwise.scalar(b, 0), elementwise.scalar(b, NEVER))
 
 
+def _distances(node: Node) -> Value:
+    return classical.pairwise(node.b, node.value("x1"), node.value("x2"), node.real("p"))
+
+
 PARSERS: Mapping[str, Parser] = {
+    "aten._cdist_forward.default": _distances,
     "aten.linear.default": _linear,
     "aten.addmm.default": _addmm,
     "aten.mm.default": _matmul("mat2"),

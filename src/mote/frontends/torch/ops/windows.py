@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from mote.errors import UnsupportedNodeError
-from mote.frontends.build import moves, resize, windows
-from mote.frontends.build.builder import Value
+from mote.frontends.build import elementwise, moves, resize, sampling, windows
+from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
 from mote.graph.tensor import Array
 from mote.ops.common import Axis
+from mote.ops.windows.grid_roi_sampling import Outside, Sampling
 
 
 def _image(node: Node, name: str, axes: int) -> tuple[Value, bool]:
@@ -153,6 +156,26 @@ def _linear_smooth(size: int, new: int, scale: float | None, corners: bool) -> r
     return resize.linear(at, size, new / size if scale is None else scale, exclude_outside=True)
 
 
+def _grid_sample(node: Node) -> Value:
+    mode, outside = (node.integer(name) for name in ("interpolation_mode", "padding_mode"))
+    if mode >= len(SAMPLINGS) or outside >= len(Outside):
+        raise UnsupportedNodeError(f"the mode {mode} with padding {outside} is not supported")
+    b, x, grid, corners = node.b, node.value("input"), node.value("grid"), node.flag("align_corners")
+    kind = SAMPLINGS[mode], tuple(Outside)[outside]
+    if kind == (Sampling.CUBIC, Outside.BORDER):
+        x, grid = _with_margins(b, x, grid, corners)
+    return sampling.grid_sample(b, x, grid, *kind, corners)
+
+
+def _with_margins(b: Builder, x: Value, grid: Value, corners: bool) -> tuple[Value, Value]:
+    """Images with pixels of the border around them, and the same points of these: in PyTorch the points of bicubic
+    samples may be outside, and only the pixels around them are taken from the border."""
+    spans = [n - corners for n in x.shape[:1:-1]]
+    factors = np.array([span / (span + 2 * MARGIN) for span in spans], np.float32)
+    wide = moves.pad(b, x, [(0, 0), (0, 0), *[(MARGIN, MARGIN)] * len(spans)], "edge")
+    return wide, elementwise.mul(b, grid, b.constant(factors))
+
+
 def _cubic(size: int, new: int, scale: float | None, corners: bool) -> resize.ResizeTaps:
     return resize.cubic(resize.positions(size, new, "align_corners" if corners else "half_pixel", scale), size)
 
@@ -165,7 +188,14 @@ def _resizing(
     return {f"aten.{name}.{kind}": _resize(axes, taps) for kind in kinds}
 
 
+MARGIN = 3
+"""Pixels around an image that have those of the border, such that samples outside of these have nothing else."""
+SAMPLINGS = (Sampling.LINEAR, Sampling.NEAREST, Sampling.CUBIC)
+"""Interpolation modes by PyTorch's numbers; those of padding are in the order of Outside."""
+
 PARSERS: Mapping[str, Parser] = {
+    "aten.grid_sampler_2d.default": _grid_sample,
+    "aten.grid_sampler_3d.default": _grid_sample,
     "aten.convolution.default": _convolution,
     **{f"aten.max_pool{n}d_with_indices.default": _max_pool(n) for n in (2, 3)},
     **{f"aten.avg_pool{n}d.default": _average_pool(n) for n in (2, 3)},
