@@ -240,6 +240,17 @@ class Builder:
             self._ops.append(made)
         return output
 
+    def several(
+        self, kind: type[Op], inputs: Sequence[int], results: Sequence[tuple[Shape, DType]], **attributes: Any
+    ) -> list[int]:
+        """Append an operator with several outputs, which is not folded."""
+        outputs = [self._add(shape, dtype, self._name, inner=True) for shape, dtype in results]
+        made = kind(inputs=tuple(inputs), outputs=tuple(outputs), name=self._name, index=self._index, **attributes)
+        if problem := made.unsupported(Graph("", self.tensors, (made,), (), made.outputs)):
+            raise UnsupportedNodeError(problem)
+        self._ops.append(made)
+        return outputs
+
     def maker(self, tensor: int) -> Op | None:
         """The operator that computes a tensor."""
         return next((op for op in reversed(self._ops) if tensor in op.outputs), None)

@@ -10,7 +10,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any
 
@@ -50,6 +50,8 @@ CLAIMS = frozenset(
 """Nodes that compute nothing: assertions about sizes."""
 ENTERED = {"torch.ops.higher_order.wrap_with_set_grad_enabled": 1, "torch.ops.higher_order.wrap_with_autocast": 4}
 """Nodes that call a subgraph unchanged, and the index of that argument."""
+CONTROL = {"torch.ops.higher_order.cond": "cond", "torch.ops.higher_order.while_loop": "while_loop"}
+"""Branches and loops, and PyTorch's operators for them."""
 TYPES = {
     **{1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64"},
     **{10: "complex64", 12: "bool", 13: "bfloat16", 28: "uint16", 34: "uint32", 35: "uint64"},
@@ -70,6 +72,8 @@ class Assembly:
     mode: Any
     graph: Any
     known: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
+    """The modules of subgraphs, by name."""
     warnings: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
 
@@ -129,6 +133,9 @@ class Assembly:
         if target in NUMBERS:
             self.known[outputs[0]] = _computed(target, args)
             return
+        if target in CONTROL:
+            self._control(node, CONTROL[target], args, outputs)
+            return
         function = self._operator(target)
         if (short := target.removeprefix("torch.ops.")) in CLAIMS:
             self._claim(short, args)
@@ -143,12 +150,65 @@ class Assembly:
             return
         made = self._made(node, name, function, args, kwargs, value)
         if isinstance(value, tuple | list):
-            for i, (name, part) in enumerate(zip(outputs, value, strict=False)):
-                item = self.graph.call_function(operator.getitem, (made, i))
-                item.meta.update(made.meta, val=part)
-                self.known[name] = item
+            self._take_apart(made, outputs)
         elif outputs:
             self.known[outputs[0]] = made
+
+    def _take_apart(self, made: Any, outputs: Sequence[str]) -> None:
+        """The results of a node with several."""
+        for i, (name, part) in enumerate(zip(outputs, made.meta["val"], strict=False)):
+            item = self.graph.call_function(operator.getitem, (made, i))
+            item.meta.update(made.meta, val=part)
+            self.known[name] = item
+
+    def _control(self, node: Mapping[str, Any], function: str, args: Sequence[Any], outputs: Sequence[str]) -> None:
+        """A branch or a loop: its subgraphs become modules, which take tensors alone."""
+        kinds = [type(x) for x in args if isinstance(x, Mapping | list)]
+        if kinds != ([dict, dict, list] if function == "cond" else [dict, dict, list, list]):
+            raise MalformedArchiveError(f"'{function}' does not have two subgraphs and their operands")
+        operands = [x for part in args if isinstance(part, list) for x in part]
+        given: list[Any] = []
+        for argument in args:
+            if not isinstance(argument, Mapping):
+                given.append(tuple(argument) if isinstance(argument, list) else argument)
+                continue
+            results, module = self._module(argument, operands)
+            name = f"part_{len(self.parts)}"
+            self.parts[name] = module
+            given.append(self.graph.get_attr(name))
+        target = getattr(self.torch.ops.higher_order, function)
+        name = identifier(node.get("name") or function)
+        made = self._made(node, name, target, given, {}, tuple(x.meta["val"] for x in results))
+        if node.get("is_hop_single_tensor_return"):
+            made.meta["val"] = results[0].meta["val"]
+            self.known[outputs[0]] = made
+        else:
+            self._take_apart(made, outputs)
+
+    def _module(self, part: Mapping[str, Any], operands: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The results of a subgraph for operands, and its module."""
+        fx = self.torch.fx
+        inner = replace(self, graph=fx.Graph(), known={}, parts={})
+        names = names_of(field_of(part, "inputs"))
+        if len(names) != len(operands):
+            raise MalformedArchiveError(f"a subgraph has {len(names)} inputs, for {len(operands)} values")
+        for name, operand in zip(names, operands, strict=True):
+            if not isinstance(operand, fx.Node):
+                raise MoteError("a branch or a loop takes a number", remedy="give it tensors: torch.tensor(...)")
+            inner.known[name] = inner.graph.placeholder(identifier(name))
+            inner.known[name].meta["val"] = operand.meta["val"]
+        results = inner.run(part)
+        if not all(isinstance(x, fx.Node) for x in results):
+            raise MoteError("a branch or a loop returns a number", remedy="let it return tensors: torch.tensor(...)")
+        inner.graph.output(results[0] if part.get("is_single_tensor_return") else tuple(results))
+        return results, fx.GraphModule(inner.root(), inner.graph)
+
+    def root(self) -> Any:
+        """A module that has those of the subgraphs."""
+        module = self.torch.nn.Module()
+        for name, part in self.parts.items():
+            setattr(module, name, part)
+        return module
 
     def _made(
         self, node: Mapping[str, Any], name: str, function: Any, args: Sequence[Any], kwargs: Any, value: Any
@@ -319,7 +379,7 @@ UNKNOWN_LIBRARY = Problem("a library that Mote does not know has it")
 
 def check_libraries(graph: Mapping[str, Any]) -> None:
     """Refuse all nodes of unsupported libraries, in one message."""
-    known = {*NUMBERS, *ENTERED, "_operator.getitem"}
+    known = {*NUMBERS, *ENTERED, *CONTROL, "_operator.getitem"}
     wrong = []
     for index, node in enumerate(_all_nodes(graph)):
         target = str(field_of(node, "target"))
@@ -329,11 +389,16 @@ def check_libraries(graph: Mapping[str, Any]) -> None:
         raise UnsupportedError(wrong, where="")
 
 
+def has_control(graph: Mapping[str, Any]) -> bool:
+    """Whether a graph has branches or loops, for which PyTorch needs symbols of sizes."""
+    return any(node.get("target") in CONTROL for node in _all_nodes(graph))
+
+
 def _all_nodes(graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The nodes of a graph, and of inlined subgraphs."""
     for node in field_of(graph, "nodes"):
         yield record(node, "a node")
-        if node.get("target") in ENTERED:
+        if node.get("target") in (*ENTERED, *CONTROL):
             for given in field_of(node, "inputs"):
                 kind, value = only(field_of(record(given, "an argument"), "arg"), "an argument")
                 if kind == "as_graph":

@@ -42,8 +42,15 @@ def saved(program: Any) -> bytes:
     """The `.pt2` file of an exported program."""
     torch = require("torch", extra="torch", what="PyTorch models")
     buffer = BytesIO()
-    with quiet():
-        torch.export.save(program, buffer)
+    try:
+        with quiet():
+            torch.export.save(program, buffer)
+    except Exception as error:  # whatever the serializer has no form for
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise MoteError(
+            f"torch.export does not save it: {lines[-1] if lines else type(error).__name__}",
+            remedy="give branches and loops tensors, not numbers: torch.tensor(0)",
+        ) from error
     return buffer.getvalue()
 
 

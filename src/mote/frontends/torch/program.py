@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
 from typing import Any
@@ -112,8 +112,20 @@ class TorchProgram:
     placeholders: tuple[Any, ...]
     """The nodes of inputs, weights and buffers."""
     warnings: tuple[str, ...]
-    assumed: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
     """Dynamic first axes that were taken for a batch of 1, with what to do where they are none."""
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    """The modules of subgraphs, by the names of the nodes that stand for them."""
+
+    def inside(self, module: Any, known: Sequence[Any]) -> TorchProgram:
+        """The program of a subgraph for operands, of which the known ones are constants."""
+        places = [node for node in module.graph.nodes if node.op == "placeholder"]
+        given = {node.name: x for node, x in zip(places, known, strict=True) if x is not None}
+        (end,) = (node for node in module.graph.nodes if node.op == "output")
+        returned = end.args[0]
+        results = tuple(x.name for x in (returned if isinstance(returned, Sequence) else [returned]))
+        inputs = tuple(node.name for node in places if node.name not in given)
+        return _of_graph(self.torch, module, given, inputs, results, ("",) * len(results), (), ())
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -197,16 +209,34 @@ def _program(torch: Any, exported: Any, whole: Assembled) -> TorchProgram:
     notes = [*whole.warnings, *(f"the module writes its input '{name}', which is left as it is" for name in written)]
     outputs = [spec.arg for spec in signature.output_specs if spec.kind == OutputKind.USER_OUTPUT]
     results = tuple(x.name if not hasattr(x, "value") else x.value for x in outputs)
+    program = _of_graph(torch, exported.graph_module, given, whole.inputs, results, whole.labels, states, tuple(notes))
+    return replace(program, assumed=whole.assumed)
+
+
+def _of_graph(
+    torch: Any,
+    module: Any,
+    given: Mapping[str, Any],
+    inputs: tuple[str, ...],
+    results: tuple[Any, ...],
+    labels: tuple[str, ...],
+    states: tuple[Kept, ...],
+    notes: tuple[str, ...],
+) -> TorchProgram:
+    """The program of a graph, with its constants folded."""
+    graph = module.graph
     with torch.no_grad():
-        known, nodes = _folded(torch, exported.graph, given, {*whole.inputs, *(kept.before for kept in states)})
+        known, nodes = _folded(torch, graph, given, {*inputs, *(kept.before for kept in states)})
     types, shapes = {}, {}
-    for node in exported.graph.nodes:
+    for node in graph.nodes:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             types[node.name], shapes[node.name] = value.dtype, tuple(value.shape)
-    placeholders = tuple(node for node in exported.graph.nodes if node.op == "placeholder")
-    given_back = shapes, whole.inputs, results, whole.labels, states, known, types, placeholders
-    return TorchProgram(torch, nodes, *given_back, tuple(notes), whole.assumed)
+    placeholders = tuple(node for node in graph.nodes if node.op == "placeholder")
+    parts = {node.name: getattr(module, node.target) for node in graph.nodes if node.op == "get_attr"}
+    return TorchProgram(
+        torch, nodes, shapes, inputs, results, labels, states, known, types, placeholders, notes, parts=parts
+    )
 
 
 def _folded(
@@ -240,6 +270,8 @@ def _value_or_shape(torch: Any, fixed: Mapping[str, Any], node: Any) -> Any:
 def _is_foldable(torch: Any, node: Any) -> bool:
     if node.target is operator.getitem:
         return True
+    if isinstance(node.target, torch._ops.HigherOrderOperator):
+        return False
     if str(node.target).startswith(DEQUANTIZE) or torch.Tag.nondeterministic_seeded in node.target.tags:
         return False
     values = node.meta.get("val")

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from mote.errors import MoteError, UnsupportedNodeError, naming
+from mote.frontends.build.builder import MODEL as MODEL_LAYOUT
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.quantized import uncoded
 from mote.frontends.model import Model, with_numbers
 from mote.frontends.remedies import RANDOM
 from mote.frontends.source import Source
+from mote.frontends.torch.control import CONTROL
 from mote.frontends.torch.grids import MOVES, Grids
 from mote.frontends.torch.node import Node, dtype_of
 from mote.frontends.torch.ops import PARSERS
@@ -137,6 +139,9 @@ class _Reading:
     def _parsed(self, code: str, call: Any) -> Value | Complex | Sequence[Value | None]:
         if call.target is operator.getitem:
             raise UnsupportedNodeError(f"result {call.args[1]} of the operator is not supported")
+        if code in CONTROL:
+            results = CONTROL[code](self.b, self.program, call, self.values, self._inside)
+            return results if isinstance(call.meta["val"], Sequence) else results[0]
         node = Node(self.b, self.program, call, self.values)
         if (group := self.grids.groups.get(call.name)) is not None:
             results = grouped(node, group)
@@ -155,6 +160,10 @@ class _Reading:
         if parser is None:
             raise UnsupportedNodeError("Mote has no such operator yet")
         return parser(node)
+
+    def _inside(self, program: TorchProgram) -> Model:
+        """The model of a subgraph, whose inputs and outputs have PyTorch's layout."""
+        return _Reading(program, Builder(self.b.where, MODEL_LAYOUT)).model()
 
     def _named(self, call: Any, value: Value) -> Value:
         return self.b.named(value, self.program.names.get(call.name, call.name))

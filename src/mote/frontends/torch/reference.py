@@ -47,7 +47,7 @@ class Reference:
 
     def __call__(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         program, torch = self.program, self.program.torch
-        values = {**program.given, **self.state}
+        values = {**program.parts, **program.given, **self.state}
         for name in program.inputs:
             values[name] = torch.from_numpy(np.array({**inputs, **self.fixed}[name], order="C")).to(program.types[name])
         with torch.no_grad():

@@ -10,7 +10,7 @@ from typing import Any
 
 from mote.errors import MoteError
 from mote.frontends.torch.archive import Archive, field, only, record
-from mote.frontends.torch.assembly import Assembly, check_libraries, identifier
+from mote.frontends.torch.assembly import Assembly, check_libraries, has_control, identifier
 from mote.frontends.torch.symbols import Symbols
 from mote.graph.tensor import Shape
 
@@ -34,8 +34,10 @@ def assembled(torch: Any, archive: Archive, shapes: Mapping[str, Shape]) -> Asse
     graph, signature = (record(field(module, key), key) for key in ("graph", "signature"))
     check_libraries(graph)
     from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    made = Assembly(torch, archive, dict(shapes), FakeTensorMode(), torch.fx.Graph())
+    mode = FakeTensorMode(shape_env=ShapeEnv() if has_control(graph) else None, static_shapes=True)
+    made = Assembly(torch, archive, dict(shapes), mode, torch.fx.Graph())
     weights, inputs, specs = _placeholders(made, graph, signature)
     results = made.run(graph)
     exported, shown = _exported(made, weights, specs, signature, results, inputs)
@@ -152,7 +154,7 @@ def _exported(
     call = ModuleCallSignature([], [], in_spec, trees.tree_structure((0,) * shown), list(inputs))
     constants = {spec.target for spec in specs if spec.kind == InputKind.CONSTANT_TENSOR}
     program = ExportedProgram(
-        root=made.torch.nn.Module(),
+        root=made.root(),
         graph=made.graph,
         graph_signature=ExportGraphSignature(specs, outputs),
         state_dict={name: x for name, x in weights.items() if name not in constants},
