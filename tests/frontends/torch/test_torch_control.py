@@ -81,7 +81,7 @@ class Refused(nn.Module):
 
 
 def test_what_is_inside_is_named() -> None:
-    with pytest.raises(UnsupportedError, match="cond.*_linalg_svd.*Mote has no such operator"):
+    with pytest.raises(UnsupportedError, match=r"cond.*_linalg_svd.*Mote has no such operator"):
         mote.compile(Refused(), torch.zeros(4, 4))
 
 
@@ -91,7 +91,7 @@ class Counted(nn.Module):
 
 
 def test_a_number_that_is_counted_is_refused() -> None:
-    with pytest.raises(MoteError, match="does not save it.*list/tuple"):
+    with pytest.raises(MoteError, match=r"does not save it.*list/tuple"):
         mote.compile(Counted(), torch.zeros(1, 4))
 
 

@@ -230,6 +230,31 @@ def thresholded_relu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
     return where(b, greater(b, x, scalar(b, alpha, x.dtype)), x, scalar(b, 0, x.dtype))
 
 
+def truncated(b: Builder, x: Value) -> Value:
+    """Rounded towards zero."""
+    return mul(b, sign(b, x), floor(b, abs_(b, x)))
+
+
+def hypot(b: Builder, x: Value, y: Value) -> Value:
+    return sqrt(b, add(b, square(b, x), square(b, y)))
+
+
+def erfc(b: Builder, x: Value) -> Value:
+    return sub(b, scalar(b, 1), erf(b, x))
+
+
+def expm1(b: Builder, x: Value) -> Value:
+    """exp(x) - 1, by ELU below zero, which is accurate there."""
+    return where(b, greater(b, x, scalar(b, 0)), scaled(b, exp(b, x), 1, -1), elu(b, x))
+
+
+def logarithm(base: float) -> Function:
+    def function(b: Builder, x: Value) -> Value:
+        return scaled(b, log(b, x), 1 / math.log(base))
+
+    return function
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "relu": relu,
     "relu6": relu6,

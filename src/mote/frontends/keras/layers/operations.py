@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,87 +12,40 @@ from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
 from mote.frontends.keras.call import LayerCall, Parser, flat
+from mote.frontends.keras.layers.functions import FUNCTIONS
+from mote.frontends.keras.layers.operands import along, constant_like, option, pair, reduced, single
 from mote.graph.types import DType
 
 
-def _operands(call: LayerCall) -> tuple[Value, Value]:
-    """Two operands, of which one may be a Python number."""
-    given = [*call.args, *call.kwargs.values()][:2]
-    tensor = next((x for x in given if isinstance(x, Value)), None)
-    if tensor is None or len(given) != 2:
-        raise UnsupportedNodeError("it takes two operands, of which one is a tensor")
-    operands = [x if isinstance(x, Value) else _constant(call.b, x, tensor) for x in given]
-    return operands[0], operands[1]
-
-
-def _constant(b: Builder, number: Any, like: Value) -> Value:
-    try:
-        return b.constant(np.asarray(number, like.dtype.numpy))
-    except (TypeError, ValueError, OverflowError):
-        raise UnsupportedNodeError(f"an operand of {number!r} is not supported") from None
-
-
-def pair(function: Callable[[Builder, Value, Value], Value]) -> Parser:
-    return lambda call: function(call.b, *_operands(call))
-
-
-def single(function: Callable[[Builder, Value], Value]) -> Parser:
-    return lambda call: function(call.b, call.x)
-
-
-def _option(call: LayerCall, name: str, position: int, default: Any = None) -> Any:
-    """An argument of a function, from its construction or from its call."""
-    return call.layer.options.get(name, call.argument(name, position, default))
-
-
-def reduced(function: Callable[..., Value]) -> Parser:
-    def parse(call: LayerCall) -> Value:
-        axes = _option(call, "axis", 1)
-        axes = None if axes is None else [axes] if isinstance(axes, int) else list(axes)
-        return function(call.b, call.x, axes, bool(_option(call, "keepdims", 2, False)))
-
-    return parse
-
-
-def along(function: Callable[[Builder, Value, int], Value]) -> Parser:
-    def parse(call: LayerCall) -> Value:
-        axis = _option(call, "axis", 1, -1)
-        if not isinstance(axis, int):
-            raise UnsupportedNodeError(f"an axis of {axis!r} is not supported")
-        return function(call.b, call.x, axis)
-
-    return parse
-
-
 def reshape(call: LayerCall) -> Value:
-    shape = list(_option(call, "newshape", 1, ()))
+    shape = list(option(call, "newshape", 1, ()))
     if shape and shape[0] is None:
         shape[0] = call.x.shape[0]
     return moves.reshape(call.b, call.x, [-1 if n is None else int(n) for n in shape])
 
 
 def transpose(call: LayerCall) -> Value:
-    axes = _option(call, "axes", 1)
+    axes = option(call, "axes", 1)
     return moves.transpose(call.b, call.x, range(call.x.rank - 1, -1, -1) if axes is None else axes)
 
 
 def concatenate(call: LayerCall) -> Value:
     values = list(flat(call.args[0] if call.args else call.kwargs.get("xs")))
-    return moves.concat(call.b, values, int(_option(call, "axis", 1, 0)))
+    return moves.concat(call.b, values, int(option(call, "axis", 1, 0)))
 
 
 def expand_dims(call: LayerCall) -> Value:
-    axis = _option(call, "axis", 1)
+    axis = option(call, "axis", 1)
     return moves.unsqueeze(call.b, call.x, [axis] if isinstance(axis, int) else list(axis))
 
 
 def squeeze(call: LayerCall) -> Value:
-    axis = _option(call, "axis", 1)
+    axis = option(call, "axis", 1)
     return moves.squeeze(call.b, call.x, None if axis is None else [axis] if isinstance(axis, int) else list(axis))
 
 
 def clip(call: LayerCall) -> Value:
-    low, high = _option(call, "x_min", 1), _option(call, "x_max", 2)
+    low, high = option(call, "x_min", 1), option(call, "x_max", 2)
     return e.clip(call.b, call.x, None if low is None else float(low), None if high is None else float(high))
 
 
@@ -126,7 +78,7 @@ def truth(function: Callable[..., Value]) -> Parser:
 
 def _typed(call: LayerCall, position: int) -> DType | None:
     """The `dtype` argument of a function; None for the operand's type."""
-    said = _option(call, "dtype", position)
+    said = option(call, "dtype", position)
     if said is None:
         return None
     if said not in [str(known) for known in DType]:
@@ -154,11 +106,12 @@ def where(call: LayerCall) -> Value:
     like = next((x for x in given if isinstance(x, Value)), None)
     if like is None:
         raise UnsupportedNodeError("it chooses among two operands, of which one is a tensor")
-    x, y = (v if isinstance(v, Value) else _constant(call.b, v, like) for v in given)
+    x, y = (v if isinstance(v, Value) else constant_like(call.b, v, like) for v in given)
     return e.where(call.b, e.cast(call.b, condition, DType.BOOL), x, y)
 
 
 OPERATIONS: Mapping[str, Parser] = {
+    **FUNCTIONS,
     "Absolute": single(e.abs_),
     "Add": pair(e.add),
     "All": truth(reductions.minimum),
@@ -212,5 +165,5 @@ OPERATIONS: Mapping[str, Parser] = {
     "TrueDivide": pair(e.div),
     "HardSigmoid": single(activations.hard_sigmoid),
     "HardSilu": single(e.hard_swish),
-    "Gelu": lambda call: e.gelu(call.b, call.x, approximate=bool(_option(call, "approximate", 1, True))),
+    "Gelu": lambda call: e.gelu(call.b, call.x, approximate=bool(option(call, "approximate", 1, True))),
 }

@@ -78,22 +78,17 @@ def _div(node: Node) -> Value:
     if mode is None:
         return make.div(b, x, y)
     if not node.dtype.integer:
-        return (make.floor if mode == "floor" else _truncated)(b, make.div(b, x, y))
+        return (make.floor if mode == "floor" else make.truncated)(b, make.div(b, x, y))
     if mode == "floor":
         x = make.sub(b, x, make.floor_mod(b, x, y))
     return make.div(b, x, y)
-
-
-def _truncated(b: Builder, x: Value) -> Value:
-    """Rounded towards zero."""
-    return make.mul(b, make.sign(b, x), make.floor(b, make.abs_(b, x)))
 
 
 def _fmod(node: Node) -> Value:
     b, x, y = node.b, node.operand("self", node.dtype), node.operand("other", node.dtype)
     if node.dtype.integer:
         return whole(b, Integer.REMAINDER, x, y)
-    return make.sub(b, x, make.mul(b, _truncated(b, make.div(b, x, y)), y))
+    return make.sub(b, x, make.mul(b, make.truncated(b, make.div(b, x, y)), y))
 
 
 def _pow(node: Node) -> Value:
@@ -132,19 +127,6 @@ def _where(node: Node) -> Value:
     return make.where(node.b, condition, node.operand("self", node.dtype), node.operand("other", node.dtype))
 
 
-def _hypot(b: Builder, x: Value, y: Value) -> Value:
-    return make.sqrt(b, make.add(b, make.square(b, x), make.square(b, y)))
-
-
-def _erfc(b: Builder, x: Value) -> Value:
-    return make.sub(b, make.scalar(b, 1), make.erf(b, x))
-
-
-def _expm1(b: Builder, x: Value) -> Value:
-    """exp(x) - 1, by ELU below zero, which is accurate there."""
-    return make.where(b, make.greater(b, x, make.scalar(b, 0)), make.scaled(b, make.exp(b, x), 1, -1), make.elu(b, x))
-
-
 def _bitwise_not(node: Node) -> Value:
     x = node.value("self")
     if x.dtype == DType.BOOL:
@@ -164,13 +146,6 @@ def _is_infinite(node: Node) -> Value:
 
 def _cast(node: Node) -> Value:
     return make.cast(node.b, node.value("self"), node.dtype)
-
-
-def _logarithm(base: float) -> Function:
-    def function(b: Builder, x: Value) -> Value:
-        return make.scaled(b, make.log(b, x), 1 / math.log(base))
-
-    return function
 
 
 def _round(node: Node) -> Value:
@@ -197,7 +172,7 @@ PAIRS: Mapping[str, Parser] = {
     "bitwise_and": _bitwise(Integer.AND, make.logical_and),
     "bitwise_or": _bitwise(Integer.OR, make.logical_or),
     "bitwise_xor": _bitwise(Integer.XOR, make.not_equal),
-    "hypot": _pair(_hypot),
+    "hypot": _pair(make.hypot),
     "logical_and": _logical(make.logical_and),
     "logical_or": _logical(make.logical_or),
     "logical_xor": _logical(make.not_equal),
@@ -207,8 +182,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "neg": make.neg,
     "exp": make.exp,
     "log": make.log,
-    "log2": _logarithm(2),
-    "log10": _logarithm(10),
+    "log2": make.logarithm(2),
+    "log10": make.logarithm(10),
     "sqrt": make.sqrt,
     "rsqrt": make.rsqrt,
     "reciprocal": make.reciprocal,
@@ -225,11 +200,11 @@ FUNCTIONS: Mapping[str, Function] = {
     "atanh": make.atanh,
     "log1p": make.log1p,
     "erf": make.erf,
-    "erfc": _erfc,
-    "expm1": _expm1,
+    "erfc": make.erfc,
+    "expm1": make.expm1,
     "floor": make.floor,
     "ceil": make.ceil,
-    "trunc": _truncated,
+    "trunc": make.truncated,
     "sign": make.sign,
     "logical_not": make.logical_not,
 }
