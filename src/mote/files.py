@@ -92,6 +92,28 @@ def read_file(path: str | Path, most: int = -1) -> bytes:
         raise MoteError(f"cannot read the file ({_reason(error)})", where=str(path)) from None
 
 
+def check_place(path: str, *, folder: bool = False) -> None:
+    """Refuse the name of a file or of a folder that cannot be written, before the work whose result it is to hold."""
+    if not path:
+        return  # writing says which option is empty
+    place = Path(path).resolve()
+    try:
+        if folder:
+            _check_place(place, path)
+            place = next(parent for parent in (place, *place.parents) if parent.exists()) / "new"
+        elif place.exists() and not place.is_file() and not place.is_dir():
+            return  # a device or a pipe
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        place.parent.stat()
+        if not place.parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(place.parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _unwritable(error, path) from None
+
+
 def check_new(path: str) -> None:
     """A file that is there is not to be overwritten."""
     if os.path.lexists(path):

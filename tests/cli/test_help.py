@@ -29,8 +29,10 @@ def test_all_commands_are_in_one_group(capsys: pytest.CaptureFixture[str]) -> No
     status, out, _ = mote(capsys, "--help")
     assert status == 0 and "more:" not in out
     assert sorted(name for names in help.COMMAND_GROUPS.values() for name in names) == sorted(COMMANDS)
+    column = max(map(len, COMMANDS)) + 2
     for name, line in COMMANDS.items():
-        assert f"\n  {name.ljust(14)}{line}\n" in out
+        assert f"\n  {name.ljust(column)}{line}\n" in out
+    assert f"\n  {'--version'.ljust(column)}print" in out
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -50,6 +52,11 @@ def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> 
         words = shlex.split(line.partition(" > ")[0])[1:]
         assert words[0] == command
         parser(command).parse_args(words)
+
+
+def test_an_option_that_suggests_a_file_names_the_one_that_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = mote(capsys, "run", "x.tflite", "--input", "x.npy")
+    assert status == 2 and "choose from whole, rows; a file of inputs is for --data of `mote run`" in err
 
 
 def test_an_unknown_option_shows_a_short_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import mote
-from mote.data.inputs import given_inputs, read_inputs
+from mote.data.inputs import given_inputs
+from mote.data.readers.arrays import load_arrays
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
 from mote.graph import Graph
@@ -114,10 +115,10 @@ def test_files_that_hold_no_arrays(tmp_path: Path) -> None:
     for name, data in (("x.npy", b"no array"), ("x.npz", b"PK\3\4 no archive"), ("empty.npy", b"")):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(mote.MoteError, match="cannot be read"):
-            read_inputs(graph(), tmp_path / name)
+            load_arrays(tmp_path / name)
     np.savez(tmp_path / "objects.npz", x=np.array([{}], object))
     with pytest.raises(mote.MoteError, match="cannot be read"):
-        read_inputs(graph(), tmp_path / "objects.npz")
+        load_arrays(tmp_path / "objects.npz")
 
 
 def test_the_api_runs_arrays_as_they_are() -> None:

@@ -366,6 +366,8 @@ def test_preferences(monkeypatch: pytest.MonkeyPatch) -> None:
         toolchain.find_compiler(m4, "icc")
     with pytest.raises(MoteError, match="unknown emulator"):
         toolchain.find_emulator(m4, "renode")
+    with pytest.raises(MoteError, match="simavr does not run the target 'cortex-m4'"):
+        toolchain.find_emulator(m4, "simavr")
 
 
 @pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)

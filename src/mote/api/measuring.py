@@ -8,15 +8,18 @@ from typing import Any, Unpack
 
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import check_tools
 from mote.compiler.given import CompileOptions
 from mote.compiler.options import check_names
 from mote.compiler.settings import Settings, chosen_settings
-from mote.data.inputs import Inputs, read_inputs
+from mote.data.inputs import Inputs, inferences
+from mote.data.readers.arrays import load_arrays
 from mote.errors import MoteError, explaining
 from mote.evaluation import images
 from mote.evaluation import verify as verifier
 from mote.evaluation.images import LoadedImage, is_image, load_image
 from mote.evaluation.verify import VerifyResult
+from mote.files import read_file
 from mote.measure import profiler
 from mote.measure import run as runner
 from mote.measure.energy.capture import Capture
@@ -37,11 +40,13 @@ def subject(
     *,
     runtime: str | Path | None = None,
     example_inputs: Any = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
     board: str | None = None,
     **options: Unpack[CompileOptions],
 ) -> Compiled | LoadedImage:
     """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
-    options, for the target of the board where nothing else is said."""
+    options, for the target of the board where nothing else is said. Tools that are to run it are looked for first."""
     if isinstance(model, Compiled | LoadedImage):
         check_names(options, Settings)
         unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
@@ -58,6 +63,7 @@ def subject(
         return load_image(model, chosen, runtime=runtime)
     if runtime:
         raise MoteError("is for images", where="option runtime", remedy="make one with `mote pack --runtime DIR`")
+    check_tools(chosen.target, compiler, emulator, board)
     return line.compile(model, chosen, example_inputs=example_inputs)
 
 
@@ -73,11 +79,18 @@ def _check_planned(given: Settings) -> None:
             )
 
 
-def _inputs(model: Compiled | LoadedImage, data: Inputs | str | Path | None) -> Inputs | None:
-    """Inputs as they are given, or those of a file."""
-    if not isinstance(data, str | Path):
-        return data
-    return read_inputs(model.graph if isinstance(model, LoadedImage) else model.plan.graph, data)
+class _Data:
+    """The `data` of a call: arrays as they are, or those of a file, which is read before a model is compiled."""
+
+    def __init__(self, data: Inputs | str | Path | None) -> None:
+        self.file = str(data) if isinstance(data, str | Path) else ""
+        self.arrays: Any = load_arrays(self.file) if self.file else data
+
+    def inputs(self, model: Compiled | LoadedImage) -> Inputs | None:
+        """The inputs of each inference."""
+        graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
+        inputs: Inputs | None = inferences(graph, self.arrays, self.file) if self.file else self.arrays
+        return inputs
 
 
 @explaining()
@@ -102,11 +115,13 @@ def run(
     `emulator` qemu, unicorn or rtl. `board` runs it instead of an emulator and counts its own cycles: a name of
     `boards.toml`, or an address such as serial:/dev/ttyACM0, tcp:HOST:PORT or qemu:cortex-m4, for whose target a model
     is compiled unless `target` is given. `runtime` is the folder of the runtime that an image was packed for."""
-    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, board=board, **options)
-    inputs = _inputs(given, data)
+    arrays = _Data(data)
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
+    inputs = arrays.inputs(given)
     if isinstance(given, LoadedImage):
-        return images.run_image(given, inputs, compiler=compiler, emulator=emulator, board=board, layers=layers)
-    return runner.run(given, inputs, compiler=compiler, emulator=emulator, board=board, layers=layers)
+        return images.run_image(given, inputs, **tools, layers=layers)
+    return runner.run(given, inputs, **tools, layers=layers)
 
 
 @explaining()
@@ -141,8 +156,19 @@ def profile(
     `meter` that is named where its content does not tell, at so many `volts` and samples a second (`sample_rate`) where
     the file does not say. `mark` is the digital input with the marks, `subtract_idle` takes off the power between
     inferences, and `inferences` is their number in a capture without marks, which holds nothing else."""
-    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, board=board, **options)
-    inputs = _inputs(given, data)
+    arrays = _Data(data)
+    if isinstance(capture, str | Path):
+        read_file(capture, 0)
+    given = subject(
+        *(model, settings),
+        runtime=runtime,
+        example_inputs=example_inputs,
+        compiler=compiler,
+        emulator=emulator,
+        board=board,
+        **options,
+    )
+    inputs = arrays.inputs(given)
     target = given.target if isinstance(given, LoadedImage) else given.settings.target
     tool = emulator or (RTL if target.rtl else None)
     if isinstance(given, LoadedImage):
@@ -186,21 +212,12 @@ def verify(
     result says which. `source` is the model that an image was packed from, if it is not beside it. `sanitize` builds
     for the host with the sanitizers of addresses and undefined behaviour. From a `board` (see `mote.run`) every tensor
     is read step by step. `say` is a callback for progress."""
-    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, board=board, **options)
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
     if isinstance(given, LoadedImage):
         return images.verify_image(
-            given,
-            inputs,
-            data=data,
-            source=source,
-            seed=seed,
-            compiler=compiler,
-            emulator=emulator,
-            board=board,
-            sanitize=sanitize,
-            say=say,
+            given, inputs, data=data, source=source, seed=seed, **tools, sanitize=sanitize, say=say
         )
     if source is not None:
         raise MoteError("is for images", where="option source", remedy="make one with `mote pack`")
-    tools = {"compiler": compiler, "emulator": emulator, "board": board}
     return verifier.verify(given, inputs, data=data, seed=seed, **tools, sanitize=sanitize, say=say)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from mote.cli import output
+from mote.cli.destinations import check_destinations
 from mote.cli.help import arranged, overview, welcome
 from mote.cli.terminal import settle
 from mote.cli.usage import Parser, UsageError, wants_json
@@ -116,6 +117,7 @@ def _run(given: Sequence[str]) -> int:
         arguments = parser(given[0]).parse_args(given)
     except SystemExit as done:  # the help or the version was printed
         return int(done.code or 0)
+    check_destinations(given[0], arguments)
     if plugins := getattr(arguments, "plugin", []):
         import_module("mote.api.register").load_plugins(plugins)
     if getattr(arguments, "depfile", None):

@@ -308,20 +308,28 @@ def overview(commands: Mapping[str, str]) -> str:
     """The help of `mote`: all commands in groups, each with its line."""
     grouped = {name for names in COMMAND_GROUPS.values() for name in names}
     groups = {**COMMAND_GROUPS, "more": tuple(name for name in commands if name not in grouped)}
-    listed = ["\n".join(_group(title, names, commands)) for title, names in groups.items() if names]
+    column = _column(commands)
+    listed = ["\n".join(_group(title, names, commands, column)) for title, names in groups.items() if names]
     about = "Compile trained neural networks to small, fast, bit-exact C for microcontrollers."
-    options = "options:\n  -h, --help      print this\n  --version       print the version"
+    options = "\n".join(_group("options", tuple(OPTIONS), OPTIONS, column))
     return "\n\n".join(["\n".join(folded(about, min(width(), 100) - 2, 0)), *listed, options, EPILOG])
 
 
 EPILOG = "`mote COMMAND --help` explains a command, with examples."
+OPTIONS = {"-h, --help": "print this", "--version": "print the version"}
+"""The options of `mote` itself."""
 
 
-def _group(title: str, names: tuple[str, ...], commands: Mapping[str, str]) -> Iterator[str]:
+def _column(commands: Mapping[str, str]) -> int:
+    """The columns of the longest name and of the gap behind it."""
+    return max(map(len, commands)) + 2
+
+
+def _group(title: str, names: tuple[str, ...], lines: Mapping[str, str], column: int) -> Iterator[str]:
     yield f"{title}:"
     for name in names:
-        if name in commands:
-            yield from folded(f"  {name.ljust(14)}{commands[name]}", min(width(), 100) - 2, 16)
+        if name in lines:
+            yield from folded(f"  {name.ljust(column)}{lines[name]}", min(width(), 100) - 2, 2 + column)
 
 
 def welcome() -> str:

@@ -10,6 +10,9 @@ from mote.cli.help import HelpFormatter
 from mote.errors import MoteError
 from mote.text import did_you_mean
 
+MISTAKEN = {"input": "; a file of inputs is for --data of `mote run`, `mote profile` or `mote verify`"}
+"""Options whose names suggest something else, and the one that is meant then."""
+
 
 class UsageError(MoteError):
     """A command line that means nothing; `usage` is what would."""
@@ -43,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         choices: Iterable[Any] | None = action.choices
         if choices is not None and value not in choices:
             guess = did_you_mean(str(value), map(str, choices))
-            listed = ", ".join(map(str, choices))
+            listed = ", ".join(map(str, choices)) + MISTAKEN.get(action.dest, "")
             raise argparse.ArgumentError(action, f"invalid choice: {value!r} ({guess}choose from {listed})")
 
 

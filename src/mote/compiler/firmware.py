@@ -251,6 +251,13 @@ def bench(
     return Bench(on_board, toolchain.find_compiler(target, compiler), tool, folder, sanitize)
 
 
+def check_tools(target: Target, compiler: str | None, emulator: str | None, board: object = None) -> None:
+    """Refuses tools that are not here, before a model is compiled for them."""
+    if board is None:
+        toolchain.find_emulator(target, emulator)
+        toolchain.find_compiler(target, compiler)
+
+
 def _on_board(
     subject: Firmware, folder: Path, compiler: str | None, emulator: str | None, board: str | BoardEntry
 ) -> Bench:

@@ -188,6 +188,7 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
     ready, savings = optimized(graph, settings)
     front = front_end(graph, settings)
     check_apart(ready, settings, where)
+    labels = output_labels(_learning(graph, settings), settings.labels)[: len(ready.outputs)]
     chosen = plan_for(ready, where, settings, say)
     name, renamed = c_name(settings, graph)
     options = ProjectOptions(
@@ -209,7 +210,7 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say) -> Compiled:
         estimate="" if settings.target.is_host else _estimate(chosen, settings),
         digest=hashlib.sha256(source.data).hexdigest() if source and source.origin is None else "",
         version=subject.version,
-        labels=output_labels(_learning(graph, settings), settings.labels)[: len(ready.outputs)],
+        labels=labels,
         normalizations=tuple(graph.tensors[t].normalization for t in (() if front else graph.inputs)),
         check_flash=settings.check_flash,
         flashes=_constant_memories(chosen, settings),
@@ -494,11 +495,7 @@ def golden(graph: Graph) -> tuple[GoldenRun, ...]:
 
 
 def c_name(settings: EmitOptions, graph: Graph) -> tuple[str, str]:
-    """The prefix of C symbols and files, and the reason if it differs from the model's name; an invalid explicit name
-    is an error."""
+    """The prefix of C symbols and files, and the reason if it differs from the model's name."""
     given = settings.name or graph.name
     usable, why = c_prefix(given, settings.instances)
-    said = f"'{printable(given)}' {why}" if why else ""
-    if settings.name and said:
-        raise MoteError(said, where="option name", remedy=f"use '{usable}'")
-    return usable, said
+    return usable, f"'{printable(given)}' {why}" if why else ""

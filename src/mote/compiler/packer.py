@@ -174,6 +174,8 @@ def pack(
     where = model.where
     with naming(where), explaining():
         graph, warnings, optimized, savings = prepared(model, settings)
+        names = labels or settings.labels
+        labelled = {0: _checked_labels(optimized, names)} if names else {}
         planned = plan_for(optimized, where, settings, say)
         _check_own(planned, known, settings.target)
         name, _ = c_name(settings, graph)
@@ -184,7 +186,7 @@ def pack(
             model_version,
             product,
             strip,
-            {0: _checked_labels(planned, labels or settings.labels)} if labels or settings.labels else {},
+            labelled,
             fused="fma" in settings.target.features and computes_floats(planned.graph),
             aligned=ALIGNED in planned.how.features,
             about=about(planned, _told(settings, where)),
@@ -269,9 +271,9 @@ def _check_number(option: str, value: object) -> None:
         raise MoteError(f"{value} takes more than four bytes", where=f"option {option}")
 
 
-def _checked_labels(plan: Plan, labels: Sequence[str]) -> tuple[str, ...]:
-    tensor = plan.graph.tensors[plan.graph.outputs[0]]
-    if len(labels) != tensor.channels and not isinstance(plan.graph.producers.get(tensor.id), Decision):
+def _checked_labels(graph: Graph, labels: Sequence[str]) -> tuple[str, ...]:
+    tensor = graph.tensors[graph.outputs[0]]
+    if len(labels) != tensor.channels and not isinstance(graph.producers.get(tensor.id), Decision):
         raise MoteError(
             f"there are {len(labels)} labels, and output '{tensor.name}' has {tensor.channels} values",
             where="option labels",

@@ -14,6 +14,7 @@ from mote.compiler.options import check_names, check_types, parsed, ram_by_memor
 from mote.compiler.pins_file import with_pins
 from mote.data.dataset_type import Dataset
 from mote.emit.c.encryption import read_key
+from mote.emit.c.names import c_prefix
 from mote.errors import MoteError
 from mote.frontends import EDGES, FEATURES
 from mote.kernels import cost
@@ -24,6 +25,7 @@ from mote.passes.training.spec import parsed as training
 from mote.plan.selection.request import Policy
 from mote.targets import Reads, Target
 from mote.targets.flags import SETS
+from mote.text import printable
 
 OPTIMIZE = tuple(Policy)
 ROUNDINGS = ("litert", "tflm")
@@ -279,6 +281,7 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
                 where="option numerics",
                 remedy="omit it, or compile for a Cortex-M55 or M85",
             )
+        self._check_name()
         if self.place_code == "ram":
             check_code_ram(self.target)
         if self.place_constants == "ram":
@@ -301,6 +304,12 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
                 where="option recompute",
                 remedy="give how much of the model's work may be done twice, from 0 to 100",
             )
+
+    def _check_name(self) -> None:
+        """Refuses a name that is no prefix of C symbols and files."""
+        usable, why = c_prefix(self.name, self.instances)
+        if self.name and why:
+            raise MoteError(f"'{printable(self.name)}' {why}", where="option name", remedy=f"use '{usable}'")
 
     def _check_flash(self) -> None:
         """Refuses the least flash of a policy that takes flash for time."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
-from mote.data.readers.arrays import ONE, load_arrays
+from mote.data.readers.arrays import ONE
 from mote.errors import MoteError
 from mote.graph import Graph, Tensor
 from mote.graph.io_order import model_shape, to_code
@@ -21,11 +20,6 @@ Inputs = Array | Arrays | Sequence[Arrays]
 """Inputs of one inference or of several: an array, arrays by the name or the id of the input, or a list of such."""
 AT_ONCE = 1 << 22
 """About as many values are quantized together: that takes many times the memory of the result."""
-
-
-def read_inputs(graph: Graph, path: str | Path) -> list[dict[int, Array]]:
-    """The inputs in a .npy or .npz file."""
-    return inferences(graph, load_arrays(path), str(path))
 
 
 def given_inputs(graph: Graph, inputs: Inputs) -> list[dict[int, Array]]:

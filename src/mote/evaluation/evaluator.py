@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Unpack
 
 from mote.compiler.compiled import Compiled
@@ -24,8 +25,9 @@ from mote.evaluation.result import Against, Evaluation
 from mote.evaluation.runners import THRESHOLD, How, answers_here, by_reference, compiled_of, rated_by, worst_of
 from mote.evaluation.score import real, score
 from mote.evaluation.worst_samples import agreement, most_different
+from mote.files import read_file
 from mote.graph.tensor import Array
-from mote.metrics import noise
+from mote.metrics import check_metric, noise
 from mote.progress import Say, silent
 
 __all__ = ["Evaluation", "evaluate", "score"]
@@ -75,9 +77,11 @@ def evaluate(
     of what it knew before: how much of that it forgets."""
     check_at_least("samples", samples or 0, 0)
     check_at_least("worst", worst, 0)
-    compiled = compiled_of(model, settings, options, example_inputs, say, board)
     given = dataset(data, labelled=True)
     how = How(_checked(metric or "", given), event, threshold, worst)
+    if isinstance(against, str | Path):
+        read_file(against, 0)
+    compiled = compiled_of(model, settings, options, example_inputs, say, board)
     _check_training(compiled, given, {"keep": keep, "epochs": epochs}, {"against": against, "board": board})
     with naming(compiled.path):
         if compiled.settings.train:
@@ -108,6 +112,8 @@ def evaluate(
 
 def _checked(metric: str, data: Dataset) -> str:
     """The metric to use; recordings have a metric of their own."""
+    if data.stream is None and metric:
+        check_metric(metric)
     if data.stream is None or metric in ("", EVENTS):
         return metric
     raise MoteError(

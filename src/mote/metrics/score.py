@@ -17,6 +17,7 @@ from mote.metrics.ranking import auc, scores_of_one, two_classes
 
 METRICS = ("top1", "topK", "auc", "rmse", "mae", "events")
 """The names of all; K stands for a number. Events are those of a stream: `mote.metrics.events`."""
+_TOP = re.compile(r"top([1-9][0-9]{0,5})")
 MANY = 1024
 """The most classes that have a confusion matrix."""
 HIGHER, LOWER = "higher", "lower"
@@ -41,24 +42,29 @@ class Score:
         return {"metric": self.metric, "value": self.value, "samples": self.samples, **self.detail}
 
 
+def check_metric(metric: str) -> None:
+    """Refuse a metric that is none of samples with labels."""
+    if not _TOP.fullmatch(metric) and metric not in ("auc", "rmse", "mae"):
+        raise MoteError(
+            f"'{metric}' is no metric of samples with labels",
+            where="option metric",
+            remedy=f"use one of {', '.join(METRICS[:-1])}, where K is a number",
+        )
+
+
 def measure(metric: str, outputs: Array, labels: Array, *, inputs: Array | None = None) -> Score:
     """Compare answers [samples, ...], as float, with labels [samples, ...]. `inputs` are for the `auc` of models that
     reconstruct their input."""
+    check_metric(metric)
     if metric == "top1":
         return _top1(outputs, labels)
-    if match := re.fullmatch(r"top([1-9][0-9]{0,5})", metric):
+    if match := _TOP.fullmatch(metric):
         return _top(int(match[1]), outputs, labels)
     if metric == "auc":
         wanted = two_classes(labels)
         value = auc(scores_of_one(outputs, labels, inputs), wanted)
         return Score(metric, value, len(wanted), detail={"positive": int(wanted.sum())})
-    if metric in ("rmse", "mae"):
-        return _distance(metric, differences(outputs, labels))
-    raise MoteError(
-        f"'{metric}' is no metric of samples with labels",
-        where="option metric",
-        remedy=f"use one of {', '.join(METRICS[:-1])}, where K is a number",
-    )
+    return _distance(metric, differences(outputs, labels))
 
 
 def _top1(outputs: Array, labels: Array) -> Score:

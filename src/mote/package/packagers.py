@@ -65,6 +65,16 @@ def chosen_packagers(names: Sequence[str]) -> dict[str, Packager]:
     return {name: PACKAGERS[name] for name in dict.fromkeys(names)}
 
 
+def check_binaries(packages: Sequence[str], binaries: Sequence[str]) -> None:
+    """Refuses binaries beside packages."""
+    if packages and binaries:
+        raise MoteError(
+            f"a package for {', '.join(packages)} is built by its ecosystem",
+            where="option output",
+            remedy="omit --package to have binaries beside a folder of C",
+        )
+
+
 def write_packages(
     output: str,
     packages: Mapping[str, Package],
@@ -89,12 +99,7 @@ def package_files(
     package in a folder of its own where there are several; a folder of C of the library `alone` where there is none,
     with `binaries` of it."""
     chosen_packagers(list(packages))
-    if packages and binaries:
-        raise MoteError(
-            f"a package for {', '.join(packages)} is built by its ecosystem",
-            where="option output",
-            remedy="omit --package to have binaries beside a folder of C",
-        )
+    check_binaries(list(packages), list(binaries or ()))
     for name, package in packages.items():
         _check_archive_name(output, PACKAGERS[name], package)
     made = {name: {LICENCE_FILE: licence(), **PACKAGERS[name].files(package)} for name, package in packages.items()}

@@ -18,10 +18,10 @@ from mote.files import edited
 from mote.graph.types import DType
 from mote.measure.run import stack_bound, with_longest_step
 from mote.measure.time_limit import within_time
-from mote.package.adapters.compiled_model import AdaptedModel, model_adapter_files
+from mote.package.adapters.compiled_model import AdaptedModel, check_adapter, model_adapter_files
 from mote.package.adapters.sources import playable_files, recording_of, source_files
 from mote.package.description import Files, metadata
-from mote.package.packagers import chosen_packagers, package_files, write_files
+from mote.package.packagers import check_binaries, chosen_packagers, package_files, write_files
 from mote.progress import Say, silent
 
 
@@ -77,7 +77,9 @@ def make(model: Any, recipe: BuildRecipe, say: Say = silent) -> MadeModel:
     """Compiles a model, once for each group of packages that need other settings, and makes its files."""
     check_artifacts(recipe.settings, recipe.binaries)
     packagers = chosen_packagers(recipe.package)
-    about = metadata(recipe.metadata)
+    check_binaries(recipe.package, recipe.binaries)
+    check_adapter(recipe.adapter, caller_arena=recipe.settings.caller_arena)
+    about, sources = metadata(recipe.metadata), source_files(recipe.source)
     needs = {name: tuple(packager.settings.items()) for name, packager in packagers.items()}
     variants = {
         changed: compiled_within(model, replace(recipe.settings, **dict(changed)), say)
@@ -90,7 +92,6 @@ def make(model: Any, recipe: BuildRecipe, say: Say = silent) -> MadeModel:
     player = player_of(compiled, recipe)
     program = program_of(player, recipe.folder, recipe.source, force=recipe.force)
     built = artifacts(compiled.project, [compiled.plan], compiled.settings, recipe.binaries, program)
-    sources = source_files(recipe.source)
     full = {
         changed: v.package.with_files({**adapters[changed].files, **sources}).described(about)
         for changed, v in variants.items()

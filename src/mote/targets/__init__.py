@@ -272,13 +272,14 @@ def _locate(name: str) -> Path:
     if name.endswith(".toml") or "/" in name:
         path = Path(name)
         if not path.is_file():
-            raise MoteError("no such target file", where=name, remedy=f"give a file, or one of: {', '.join(names())}")
+            guess = did_you_mean(path.stem, names())
+            raise MoteError("no such target file", where=name, remedy=f"{guess}`mote targets` lists the bundled ones")
         return path
     path = _PARTS / f"{name}.toml"
     if not path.is_file():
         raise MoteError(
             f"unknown target '{name}'",
-            remedy=f"{did_you_mean(name, names())}use one of: {', '.join(names())}; or the path of your own .toml file",
+            remedy=f"{did_you_mean(name, names())}`mote targets` lists all; a part of your own is a .toml file",
         )
     return path
 

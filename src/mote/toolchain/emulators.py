@@ -49,6 +49,12 @@ def find_emulator(target: Target, prefer: str | None = None) -> Emulator:
         return Emulator("native", (), "this computer")
     if prefer == RTL:
         return Emulator(RTL, (), check_rtl(target))
+    if prefer == "simavr" and not target.simavr_mcu:
+        raise MoteError(
+            f"simavr does not run the target '{target.name}'",
+            where="option emulator",
+            remedy="omit it: simavr is for parts of AVR",
+        )
     if target.simavr_mcu and prefer in (None, "simavr"):
         if simavr.header() is not None:
             return Emulator("simavr", (), "")

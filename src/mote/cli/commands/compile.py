@@ -24,9 +24,10 @@ from mote.emit.c.options import CONSTANTS, STEP_INPUTS, STEP_MARGIN
 from mote.emit.c.programs.example import EXAMPLE
 from mote.ops.common import BIAS
 from mote.package.adapters import COMPILED_NAMES
+from mote.package.adapters.compiled_model import check_adapter
 from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
-from mote.package.packagers import chosen_packagers, write_packages
+from mote.package.packagers import check_binaries, chosen_packagers, write_packages
 from mote.passes.training.choice import LEARNING
 from mote.passes.training.recompute import recomputable, step_macs
 from mote.passes.training.spec import Learner, parsed
@@ -144,15 +145,18 @@ def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
     check_artifacts(wanted, arguments.binaries)
     running = Running.TURNS if arguments.shared_arena else Running.APART
     running = Running.TOGETHER if arguments.run_together else running
+    packagers, about = chosen_packagers(arguments.package), metadata(arguments.metadata)
+    sources = source_files(arguments.source)
+    check_binaries(arguments.package, arguments.binaries)
+    check_adapter(arguments.adapter, caller_arena=wanted.caller_arena, shared_arena=running != Running.APART)
     with progress("compiling"):
         several = compile_several(arguments.model, wanted, running=running)
         code = check_several_code(several)
         built = build_artifacts(arguments, several.project, [m.plan for m in several.models], several.settings)
         adapter = adapter_of(arguments.adapter, several.models)
     folder = arguments.output
-    added = {**adapter.files, **source_files(arguments.source)}
-    package = several.package.with_files(added).described(metadata(arguments.metadata))
-    packages = dict.fromkeys(chosen_packagers(arguments.package), package)
+    package = several.package.with_files({**adapter.files, **sources}).described(about)
+    packages = dict.fromkeys(packagers, package)
     lost = write_packages(folder, packages, package, force=arguments.force, binaries=built.files)
     if arguments.depfile:
         write_depfile(arguments.depfile, Path(folder, several.project.sources[0]), arguments.files_read)
@@ -163,8 +167,8 @@ def _run_several(arguments: argparse.Namespace, wanted: Settings) -> int:
     for compiled, alone in zip(several.models, code.alone, strict=True):
         print_model(compiled, alone)
     print_several(several, code)
-    sources = ", ".join(several.project.sources)
-    show(f"  C project in {folder}: add {sources} to your build; {several.project.options.name}.h is the manual")
+    compiled_files = ", ".join(several.project.sources)
+    show(f"  C project in {folder}: add {compiled_files} to your build; {several.project.options.name}.h is the manual")
     print_artifacts(built, several.settings.target.name)
     _print_adapter(adapter)
     _print_sources(arguments.source)

@@ -9,6 +9,7 @@ from mote.compiler.runtime import ALL, MINIMAL, SETS, TUNED, runtime
 from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.package.adapters import NAMES, adapters_files
 from mote.package.description import metadata
+from mote.package.packagers import chosen_packagers
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -69,6 +70,8 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     given, adapters = arguments.kernels, adapters_files(arguments.adapter)
+    about = metadata(arguments.metadata)
+    chosen_packagers(arguments.package)
     settings = make_settings(
         target=arguments.target,
         trust_target=arguments.trust_target,
@@ -82,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("planning") as say:
         kernels = given[0] if given[0] in SETS and len(given) == 1 else given
         made = runtime(kernels, settings, update=arguments.update, say=say)
-    made = made.with_files(adapters).described(metadata(arguments.metadata))
+    made = made.with_files(adapters).described(about)
     overwritten = made.write(arguments.output, arguments.package, force=arguments.force)
     manifest = made.manifest
     if arguments.json:

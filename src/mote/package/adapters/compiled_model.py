@@ -32,7 +32,7 @@ class AdaptedModel:
 def model_adapter_files(name: str, models: Sequence[AdaptedModel]) -> dict[str, str]:
     """The files of an adapter for compiled models."""
     for model in models:
-        _check(model)
+        check_adapter(name, caller_arena=model.options.caller_arena, shared_arena=model.options.shared_arena)
     files = compiled_adapter_files(name)
     serviced = files["mote_serviced.h"].replace("@STATUS@\n", STATUS.text).replace("@STACK@\n", _stack(models))
     return {
@@ -43,14 +43,15 @@ def model_adapter_files(name: str, models: Sequence[AdaptedModel]) -> dict[str, 
     }
 
 
-def _check(model: AdaptedModel) -> None:
-    if model.options.caller_arena:
+def check_adapter(name: str, *, caller_arena: bool = False, shared_arena: bool = False) -> None:
+    """Refuses arenas that an adapter cannot run a model in; without a name there is no adapter."""
+    if name and caller_arena:
         raise MoteError(
             "the adapter calls init, and has no arena to pass to it",
             where="option adapter",
             remedy="omit --caller-arena; with --instances the application chooses where the memory lies",
         )
-    if model.options.shared_arena:
+    if name and shared_arena:
         raise MoteError(
             "a model in a thread cannot share its arena with models of other threads",
             where="option adapter",
