@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from mote import targets
 from mote.cli import main
@@ -111,6 +113,30 @@ def test_a_board_of_qemu_prints_the_references_classes(machine: str, tmp_path: P
     elf = built(compiled, tmp_path / "out", "elf") / "digits.elf"
     command = (target.core.qemu, "-M", machine, *options, "-kernel", str(elf))
     assert qemu_lines(command, len(wanted(compiled))) == wanted(compiled)
+
+
+@pytest.mark.parametrize("kind", soaked(("gcc", "zig"), ("gcc",)))
+def test_a_map_says_what_is_linked(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in any folder; printf, which brings the printing of reals, only where the program calls it."""
+    target = targets.load("rp2040")
+    try:
+        compiler = find_compiler(target, kind)
+    except MoteError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr("mote.compiler.artifacts.find_compiler", lambda _: compiler)
+    compiled = compile(DIGITS, target=target)
+    own = '#include <stdio.h>\nint main(void) { printf("%d\\n", 7); return 0; }\n'
+    folders = [built(compiled, tmp_path / name, "elf") for name in "ab"]
+    folders.append(built(compiled, tmp_path / "c", "elf", program=own))
+    plain, again, printing = ((folder / "digits.map").read_text() for folder in folders)
+    assert plain == again and "digits_run" in plain and "mote_boot" in plain
+    assert not [line for line in plain.splitlines() if re.search(r"(?<![\w.)])/\w", line)]
+    for folder, calls in zip(folders, (False, False, True), strict=True):
+        with (folder / "digits.elf").open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            names = {symbol.name for symbol in table.iter_symbols()}
+        assert ("printf" in names) == calls and ("digits_run" in names) != calls
+    assert "printf" in printing
 
 
 RECEIVERS = {

@@ -15,7 +15,7 @@ from mote.package.firmware.layout import layout
 from mote.package.firmware.sources import FirmwareSources, firmware_sources
 from mote.plan.plan import Plan
 from mote.toolchain.compilers import Compiler, find_compiler
-from mote.toolchain.firmware.build import Build
+from mote.toolchain.firmware.build import MAP, Build
 from mote.toolchain.firmware.flash import RECORD, firmware_part
 from mote.toolchain.firmware.formats import Loaded, binary, intel_hex, loaded, uf2
 from mote.toolchain.firmware.usage import Usage, usage
@@ -77,14 +77,14 @@ def artifacts(
 def firmware_files(
     elf: Path, sources: FirmwareSources, settings: Settings, kinds: Sequence[str], name: str
 ) -> tuple[dict[str, str | bytes], Usage]:
-    """Linked firmware as files of some kinds, with its sources and the record of its part, and the memories that it
-    takes. Refuses firmware in a memory that is not ready after a reset."""
+    """Linked firmware as files of some kinds, with the linker's map, its sources and the record of its part, and the
+    memories that it takes. Refuses firmware in a memory that is not ready after a reset."""
     target, image = settings.target, loaded(elf)
     files = {**sources.files, RECORD: firmware_part(target, sources.layout.vectors.origin).record()}
     own = {f"{name}.{kind}": elf.read_bytes() if kind == "elf" else _image(kind, image, settings) for kind in kinds}
     took = usage(elf, image, sources.layout, target)
     _check_ready(took, settings)
-    return {**files, **own}, took
+    return {**files, **own, f"{name}{MAP}": elf.with_suffix(MAP).read_bytes()}, took
 
 
 def check_artifacts(settings: Settings, kinds: Sequence[str]) -> None:

@@ -137,9 +137,9 @@ def version_of(command: tuple[str, ...]) -> str:
     return numbers[0] if numbers else line
 
 
-def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> None:
-    """Run a compiler, whose temporary files stay in the folder that it works in. On failure the error is its output,
-    shortened to what can be read."""
+def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> str:
+    """Run a compiler, whose temporary files stay in the folder that it works in; the text that it prints. On failure
+    the error is its output, shortened to what can be read."""
     place = {**os.environ, "TMPDIR": str(cwd)}
     try:
         done = subprocess.run(command, cwd=cwd, env=place, capture_output=True, text=True, timeout=600, check=False)
@@ -155,3 +155,4 @@ def compile_or_raise(command: Sequence[str], cwd: Path, what: str) -> None:
             where=what,
             remedy=f"the command was: {' '.join(command)}",
         )
+    return done.stdout

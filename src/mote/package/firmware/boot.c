@@ -42,7 +42,11 @@ void mote_boot(void)
 
 void mote_fault(uint32_t cause, uint32_t pc)
 {
-    printf("fault %lu at 0x%lx\n", (unsigned long)cause, (unsigned long)pc);
+    (void)fputs("fault ", stdout);
+    mote_print_decimal(cause);
+    (void)fputs(" at 0x", stdout);
+    mote_print_hexadecimal(pc);
+    (void)putchar('\n');
 #ifdef MOTE_AGENT
     mote_port_restart(); /* the host is told that its session is over, and goes on */
 #endif

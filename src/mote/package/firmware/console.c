@@ -19,6 +19,7 @@ struct directive {
     int left, zeros, width, precision; /* precision: -1 where none was given */
 };
 
+static const struct directive usual = {0, 0, 0, -1};
 static struct mote_file console;
 FILE *const stdout = &console;
 FILE *const stderr = &console;
@@ -187,6 +188,16 @@ static void print_hexadecimal(const struct directive *d, unsigned long long valu
         value >>= 4;
     } while (value != 0);
     field(d, "", text + at, 16 - at);
+}
+
+void mote_print_decimal(unsigned long value)
+{
+    print_whole(&usual, value, 0);
+}
+
+void mote_print_hexadecimal(unsigned long value)
+{
+    print_hexadecimal(&usual, value);
 }
 
 static int point(char *text, int length, const uint8_t *digits, size_t from, int count, int strip)

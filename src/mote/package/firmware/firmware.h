@@ -15,4 +15,8 @@ void mote_put(char character); /* as it is */
 int mote_read(void);
 void mote_exit(int status);
 
+/* In console.c: numbers without printf, which brings the printing of reals with it. */
+void mote_print_decimal(unsigned long value);
+void mote_print_hexadecimal(unsigned long value);
+
 #endif

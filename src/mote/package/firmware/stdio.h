@@ -1,4 +1,5 @@
-/* The part of <stdio.h> that the firmware's console has: about a kilobyte of code, no heap and no files. */
+/* The part of <stdio.h> that the firmware's console has: no heap and no files. Only a program that calls printf links
+ * it, with the printing of reals: about 1.5 kilobytes of code. */
 #ifndef FIRMWARE_STDIO_H
 #define FIRMWARE_STDIO_H
 

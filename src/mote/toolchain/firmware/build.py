@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,10 @@ from mote.toolchain.compilers import Compiler, compile_or_raise, first_line, zig
 
 STAGE = 256
 """Bytes of a boot stage, the last four of which are its checksum."""
+MAP = ".map"
+"""The suffix of a linker's map."""
+_FOLDERS = re.compile(r"(?<![\w.)])/(?:[^\s/()]+/)+")
+"""The folders of files that a map names, which differ from build to build."""
 _SMALL = ("-Os", "-ffreestanding", "-fno-builtin")
 
 
@@ -100,20 +105,27 @@ class Build:
         return elf
 
     def link(self, objects: Sequence[str], script: Path, elf: Path) -> None:
-        """Links objects, and options of the linker among them, by a script."""
+        """Links objects, and options of the linker among them, by a script. The linker's map lies beside the ELF
+        file."""
         # zig has no start files for a part, and with -Os keeps the names of functions only where it is asked to debug.
         own = ("-nostartfiles", *self.target.gcc_link_flags) if self.compiler.kind == "gcc" else ("-g",)
+        shown = elf.resolve().with_suffix(MAP)
+        # zig passes no file for a map on to its linker, which prints it.
+        mapped = f"-Wl,-Map={shown}" if self.compiler.kind == "gcc" else "-Wl,--print-map"
         link = [
             *self._base,
             *own,
             "-static",
             f"-T{script.resolve()}",
             "-Wl,--gc-sections",
+            mapped,
             *objects,
             "-o",
             str(elf.resolve()),
         ]
-        compile_or_raise(link, self.workdir, f"linking for {self.target.name}")
+        printed = compile_or_raise(link, self.workdir, f"linking for {self.target.name}")
+        text = shown.read_text(encoding="utf-8", errors="replace") if self.compiler.kind == "gcc" else printed
+        shown.write_text(_FOLDERS.sub("", text), encoding="utf-8")
 
     def _stage(self, source: str) -> list[str]:
         """The object of a boot stage with its checksum."""
