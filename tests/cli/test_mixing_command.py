@@ -36,7 +36,7 @@ def arguments(files: dict[str, str], output: Path, *more: str) -> tuple[str, ...
 def test_text(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = mote(capsys, *arguments(files, tmp_path / "out.tflite", "--validate", files["test"]))
     assert status == 0 and err == ""
-    for text in ("sensitivity", "the front (estimates of the planner", "all int8", "guard: top1", "validation: top1"):
+    for text in ("sensitivity", "the front (estimates of the planner", "all int8", "guard: top1", "validation: top1", "(95% interval"):
         assert text in out
     assert "The guard is on the data given" in out and "on 60 samples" in out
     assert (tmp_path / "out.tflite").read_bytes()[4:8] == b"TFL3"
@@ -48,8 +48,9 @@ def test_json_and_svg(files: dict[str, str], tmp_path: Path, capsys: pytest.Capt
     found = json.loads(out)
     assert status == 0 and found["file"] == str(tmp_path / "out.tflite") and found["allowed"] == 0.9
     assert set(found["points"][0]) == {
-        "precisions", "value", "lost", "kept", "instructions", "flash", "ram", "noise", "measured",
+        "precisions", "value", "lost", "kept", "instructions", "flash", "ram", "noise", "measured", "context",
     }  # fmt: skip
+    assert found["test"]["context"].startswith("95% interval ") and "largest class" in found["test"]["context"]
     assert found["test"]["samples"] == 60 and found["validation"] is None and found["tools"] is None
     assert ElementTree.parse(tmp_path / "front.svg").getroot() is not None
     assert len((tmp_path / "journal").read_text().splitlines()) > found["evaluations"]

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 from sklearn import metrics as theirs
 
 from mote.errors import MoteError
 from mote.metrics import measure, noise
+from mote.metrics.interval import wilson
 from tests.helpers.support import examples
 
 seeds = st.integers(0, 2**32 - 1)
@@ -47,6 +49,31 @@ def test_the_first_classes(seed: int) -> None:
     for k in range(1, outputs.shape[1]):
         want = theirs.top_k_accuracy_score(labels, outputs, k=k, labels=range(outputs.shape[1]))
         assert isclose(measure(f"top{k}", outputs, labels).value, want)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(1, 10_000), st.floats(0, 1))
+def test_the_interval_of_a_share(trials: int, share: float) -> None:
+    right = round(share * trials)
+    want = binomtest(right, trials).proportion_ci(method="wilson")
+    np.testing.assert_allclose(wilson(right, trials), (want.low, want.high), atol=1e-7)
+
+
+def test_an_accuracy_comes_with_what_it_is_worth() -> None:
+    """Its interval, and the share of the largest classes; pixels have no interval, distances neither of both."""
+    labels = np.array([0] * 6 + [1] * 3 + [2])
+    score = measure("top1", np.eye(3)[labels], labels)
+    assert (
+        score.largest_class == 0.6
+        and score.interval == wilson(10, 10)
+        and score.json()["interval"] == list(wilson(10, 10))
+    )
+    assert score.context == "95% interval 72.2% to 100.0%, largest class 60.0%"
+    assert measure("top2", np.eye(3)[labels], labels).context.endswith(", largest 2 classes 90.0%")
+    pixels = measure("top1", np.eye(3)[labels.reshape(5, 2)], labels.reshape(5, 2))
+    assert pixels.interval is None and pixels.context == "largest class 60.0%"
+    distance = measure("mae", np.ones(10), np.zeros(10))
+    assert distance.context == "" and distance.json()["interval"] is distance.json()["largest_class"] is None
 
 
 def test_of_equal_scores_the_first_counts() -> None:

@@ -100,6 +100,7 @@ def test_a_finalist_that_does_not_fit_is_left_out() -> None:
 
     result = search_families(subject(StandInFamily(), cost=last), PLAN)
     assert any("does not fit: takes too much" in note for note in result.notes)
+    assert any("95% interval" in note and "largest class" in note for note in result.notes)
     with pytest.raises(MoteError, match="no trained model fits"):
         search_families(subject(StandInFamily(), cost=lambda _: DoesNotFit("takes too much")), PLAN)
 

@@ -39,6 +39,7 @@ def test_scores_are_those_of_the_evaluation(subjects: Subjects) -> None:
         evaluation.reference.score.value,
         evaluation.against.score.value,
     ]
+    assert told["context"] == evaluation.score.context and "largest class 10.3%" in told["context"]
     assert sum(map(sum, told["confusion"])) == evaluation.score.samples
     assert [layer["decibels"] for layer in told["noise"]] == [layer.decibels for layer in evaluation.against.layers]
     layers = [layer.number for layer in subjects.first.layers]

@@ -123,9 +123,10 @@ class Evaluation:
     def __repr__(self) -> str:
         score, against = self.score, self.against
         other = "" if against is None else f", {against.model!r} {against.score.value:.4g}"
+        context = f" ({score.context})" if score.context else ""
         return (
             f"<Evaluation of {self.model!r} on {self.data!r}: {score.metric} {score.value:.4g} of"
-            f" {score.samples:,} samples{other}>"
+            f" {score.samples:,} samples{context}{other}>"
         )
 
     def _repr_html_(self) -> str:
@@ -147,7 +148,8 @@ class Evaluation:
             [(x.name, str(x.label), str(x.predicted), x.error) for x in self.worst],
             left=3,
         )
-        facts = {self.score.metric: self.score.value, "samples": self.score.samples}
+        facts: dict[str, object] = {self.score.metric: self.score.value, "samples": self.score.samples}
+        facts |= {"for comparison": self.score.context} if self.score.context else {}
         title = f"{self.model} for {self.target} on {self.data}"
         return card(title, facts, scores, folded("worst samples", worst), notes=self.notes)
 
@@ -201,7 +203,7 @@ def _on_core(core: OnCore) -> dict[str, Any]:
 
 def _brief(score: Score) -> dict[str, Any]:
     """A score without tables."""
-    return {key: value for key, value in score.json().items() if not isinstance(value, list)}
+    return {key: value for key, value in score.json().items() if key == "interval" or not isinstance(value, list)}
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from mote.errors import MoteError
 from mote.metrics.arrays import Array
 from mote.metrics.classes import chosen, confusion, places, scores_and_labels
+from mote.metrics.interval import wilson
 from mote.metrics.numbers import differences
 from mote.metrics.ranking import auc, scores_of_one, two_classes
 
@@ -37,9 +38,27 @@ class Score:
     """Which values are better: "higher" or "lower"."""
     detail: Mapping[str, Any] = field(default_factory=dict)
     """The figures behind the score, in types that JSON has."""
+    interval: tuple[float, float] | None = None
+    """95% confidence interval of a share of samples; None for other metrics, and for pixels, which depend on each
+    other."""
+    largest_class: float | None = None
+    """Share of the samples in the largest class, or for topK in the K largest: the accuracy of an answer that ignores
+    the input."""
+
+    @property
+    def context(self) -> str:
+        """The interval and the share of the largest class as a text; empty for other metrics than accuracy."""
+        ends = "" if self.interval is None else "95% interval {:.1%} to {:.1%}".format(*self.interval)
+        share = "" if self.largest_class is None else f"{self._largest} {self.largest_class:.1%}"
+        return ", ".join(filter(None, (ends, share)))
+
+    @property
+    def _largest(self) -> str:
+        return "largest class" if self.metric == "top1" else f"largest {self.metric.removeprefix('top')} classes"
 
     def json(self) -> dict[str, Any]:
-        return {"metric": self.metric, "value": self.value, "samples": self.samples, **self.detail}
+        context = {"interval": self.interval and list(self.interval), "largest_class": self.largest_class}
+        return {"metric": self.metric, "value": self.value, "samples": self.samples, **context, **self.detail}
 
 
 def check_metric(metric: str) -> None:
@@ -75,7 +94,17 @@ def _top1(outputs: Array, labels: Array) -> Score:
     correct = int((answers == wanted).sum())
     classes = int(max(scores.shape[1], wanted.max() + 1, answers.max() + 1))
     detail = {"correct": correct, **(_by_class(confusion(answers, wanted, classes)) if classes <= MANY else {})}
-    return Score("top1", correct / len(wanted), len(outputs), detail=detail)
+    return accuracy("top1", correct, wanted, len(outputs), detail)
+
+
+def accuracy(
+    metric: str, correct: int, wanted: Array, samples: int, detail: Mapping[str, Any], count: int = 1
+) -> Score:
+    """The share of right answers, each of which names `count` classes, with its interval and its baseline."""
+    sizes = np.sort(np.bincount(wanted))[::-1]
+    interval = wilson(correct, samples) if len(wanted) == samples else None
+    share = float(sizes[:count].sum() / len(wanted))
+    return Score(metric, correct / len(wanted), samples, detail=detail, interval=interval, largest_class=share)
 
 
 def _by_class(matrix: Array) -> dict[str, Any]:
@@ -93,7 +122,7 @@ def _top(count: int, outputs: Array, labels: Array) -> Score:
             remedy="measure top1, or fewer than there are classes",
         )
     correct = int((places(scores, wanted) < count).sum())
-    return Score(f"top{count}", correct / len(wanted), len(outputs), detail={"correct": correct})
+    return accuracy(f"top{count}", correct, wanted, len(outputs), {"correct": correct}, count)
 
 
 def _distance(metric: str, wrong: Array) -> Score:

@@ -18,6 +18,7 @@ from mote.data.dataset_type import Dataset
 from mote.errors import BudgetError, MoteError, explaining
 from mote.extras import require
 from mote.features.pipeline import preprocessing
+from mote.metrics import accuracy
 from mote.nas.around.family import AroundFamily
 from mote.nas.around.given import given_model
 from mote.nas.around.pricing import GraphPricing
@@ -340,8 +341,17 @@ def search_families(
         spent=effort.meter.spent(),
         settings=subject.settings,
         preprocess=str(subject.test.preprocessing),
-        notes=tuple(notes),
+        notes=(*notes, *_context(best[0], subject)),
     )
+
+
+def _context(member: SearchMember, subject: SearchSubject) -> Iterator[str]:
+    """A note on what test accuracies are to be compared with; none of a regression."""
+    labels = subject.test.labels
+    if subject.task.classes and labels is not None:
+        count = len(labels)
+        score = accuracy("top1", round(member.test * count), labels.reshape(-1), count, {})
+        yield f"test accuracy of {member.name} on {count:,} samples: {score.context}"
 
 
 def _cycles(member: SearchMember) -> float:

@@ -215,7 +215,8 @@ def _scores(subject: _Subject, say: Say) -> Iterator[CheckOutcome]:
         return CheckOutcome(entry.name, entry.target, key, passed, value, limit, better, score.metric, detail)
 
     if least is not None:
-        said = f"{score.samples:,} samples of {result.data}"
+        context = f", {score.context}" if score.context else ""
+        said = f"{score.samples:,} samples of {result.data}{context}"
         yield outcome("accuracy", score.value, least, score.better, said)
     if most_drop is not None and result.against is not None:
         drop = round(sign * (result.against.score.value - score.value), 12)

@@ -61,6 +61,29 @@ def test_points_say_what_they_cost_and_how_good_they_are(pruned: mote.Pruned) ->
     assert json.loads(json.dumps(pruned.json()))["after"]["costs"]["flash"] == after.costs.flash
 
 
+@pytest.mark.parametrize("how", [{"macs": "60%"}, {"kind": "clusters", "flash": "90%"}], ids=["channels", "clusters"])
+def test_accuracies_are_those_of_the_file(how: dict[str, str], pruned: mote.Pruned) -> None:
+    """Of the file that is written, and of it quantized by `mote quantize`; the unpruned model is scored alike."""
+    data, test = samples(), mote.dataset(samples(30, 1))
+    found = pruned if "kind" not in how else mote.prune(small(), data, target="cortex-m4", test=test, **how)
+    for point, file in ((found.after, found.data), (found.before, small())):
+        integer = mote.quantize.post_training(file, data)
+        assert point.accuracy == mote.score(file, test).value
+        assert point.int8_score == mote.score(integer.data, test)
+    said = found.json()["after"]
+    assert said["interval"] == found.after.int8_score.interval and 0.25 <= said["largest_class"] < 1
+    assert any("95% interval" in note for note in found.notes)
+    assert any("--fine-tune" in note for note in found.notes) == ("kind" not in how)
+
+
+def test_quantizing_keeps_clusters(pruned: mote.Pruned) -> None:
+    """Adaptive rounding leaves weights alone that are whole steps."""
+    clustered = mote.prune(small(), samples(), kind="clusters", flash="80%", target="cortex-m4")
+    graph = mote.quantize.post_training(clustered.data, samples()).graph
+    counts = [len(np.unique(op.input(graph, 1).data)) for op in graph.ops if op.macs(graph)]
+    assert counts == [change.after for change in clustered.layers] and min(counts) < 60
+
+
 def test_instructions_are_counted_where_there_are_tools(pruned: mote.Pruned) -> None:
     emulated("cortex-m4")
     assert pruned.before.costs is not None and pruned.after.costs is not None and not pruned.estimated

@@ -187,7 +187,7 @@ def added(layer: LayerNoise) -> str:
 def print_text(evaluation: Evaluation) -> None:
     if evaluation.learning is not None:
         _print_learning(evaluation, evaluation.learning)
-    show(bold(f"{evaluation.model} on {evaluation.data}: {value(evaluation.score)}"))
+    show(bold(f"{evaluation.model} on {evaluation.data}: {value(evaluation.score)}") + context(evaluation.score))
     print(
         table(("runtime", evaluation.score.metric, "samples", "note"), _rows(evaluation), left=4, fit=(fold("note"),))
     )
@@ -283,6 +283,11 @@ def value(score: Score) -> str:
     if score.metric in ("rmse", "mae"):
         return f"{score.value:.4g}"
     return f"{score.value:.4f}" if score.metric == "auc" else f"{100 * score.value:.2f}%"
+
+
+def context(score: Score) -> str:
+    """What an accuracy is to be compared with, in brackets behind it."""
+    return f" ({score.context})" if score.context else ""
 
 
 def counts(score: Score) -> str:

@@ -174,9 +174,10 @@ def _axis(mixed: Mixed) -> str:
 
 
 def _told(guarded: Guarded, metric: str) -> str:
+    context = f" ({guarded.context})" if guarded.context else ""
     return (
-        f"{metric} {guarded.value:.4g} against {guarded.reference:.4g} of the float model, {guarded.lost:.2%} lost, on"
-        f" {guarded.samples:,} samples of {printable(guarded.where)}"
+        f"{metric} {guarded.value:.4g}{context} against {guarded.reference:.4g} of the float model,"
+        f" {guarded.lost:.2%} lost, on {guarded.samples:,} samples of {printable(guarded.where)}"
     )
 
 

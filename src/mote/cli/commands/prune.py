@@ -49,7 +49,9 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--optimize", choices=OPTIMIZE, default="", help="how it is compiled (default: balanced; size for --clusters)"
     )
-    p.add_argument("--test", metavar="DATA", help="labelled samples, to measure the accuracy of the int8 model")
+    p.add_argument(
+        "--test", metavar="DATA", help="labelled samples, to measure the accuracy of the file, and of its int8 form"
+    )
     p.add_argument(
         "--fine-tune",
         type=int,
@@ -113,15 +115,19 @@ def print_text(result: Pruned, output: str) -> None:
     print(table(("#", "layer", "op", result.counts, "left"), rows, left=3, fit=(drop("op"),)))
     show()
     points = [*(result.points or (result.before,)), replace(result.after, name="pruned")]
-    accuracy = next((point.metric for point in points if point.metric), "")
-    head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise", *([accuracy] if accuracy else []))
-    print(table(head, [_row(point, bool(accuracy)) for point in points], fit=(drop("instructions"), drop("RAM"))))
+    metric = result.after.metric
+    head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise", *([metric, "in int8"] if metric else []))
+    print(table(head, [_row(point, bool(metric)) for point in points], fit=(drop("instructions"), drop("RAM"))))
+    if metric:
+        show(f"{metric}: of the float model, pruned: of {output}; in int8: of it quantized by `mote quantize`")
     if result.estimated:
         show(f"not run: {result.estimated}; cycles are the planner's estimate, flash that of constants and code")
     else:
         show("instructions: of one inference of the int8 model on the emulated core; cycles: the planner's estimate")
     for warning in result.warnings:
         show(f"warning: {warning}")
+    for note in result.notes:
+        show(f"note: {note}")
     show("weights refitted with {:,} of {:,} samples".format(*result.samples))
     tuned = f", fine-tuned for {result.fine_tuned} epochs" if result.fine_tuned else ""
     show(f"{output}: {len(result.data):,} bytes, a float model{tuned}; `mote quantize` quantizes it")
@@ -131,5 +137,6 @@ def _row(point: PrunedPoint, accuracy: bool) -> tuple[object, ...]:
     costs = point.costs
     taken = (None,) * 4 if costs is None else (costs.instructions, costs.cycles, costs.flash, costs.ram)
     noise = "-" if point.noise == inf else f"{-point.noise:.1f} dB"
-    rating = (None if point.accuracy is None else f"{point.accuracy:.4f}",) if accuracy else ()
+    shares = (point.accuracy, point.int8_accuracy) if accuracy else ()
+    rating = tuple(None if share is None else f"{share:.4f}" for share in shares)
     return (point.name, point.macs, *taken, noise, *rating)

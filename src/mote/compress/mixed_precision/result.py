@@ -72,6 +72,8 @@ class MixedPoint:
     """Signal-to-noise ratio in dB against the float model; None where nothing differs."""
     measured: Mapping[str, Any] | None = None
     """Instructions, flash and RAM on the emulated target."""
+    context: str = ""
+    """What an accuracy is to be compared with: its confidence interval and the share of the largest class."""
 
     @property
     def name(self) -> str:
@@ -97,6 +99,8 @@ class Guarded:
     """The score of the float model."""
     lost: float
     """Accuracy drop against the float model."""
+    context: str = ""
+    """What an accuracy is to be compared with: its confidence interval and the share of the largest class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +152,7 @@ class Mixed:
     def _repr_html_(self) -> str:
         facts = {
             self.metric: self.test.value,
+            "for comparison": self.test.context or None,
             "float model": self.test.reference,
             "flash": sizes(self.chosen.cost("flash")),
             "RAM": sizes(self.chosen.cost("ram")),

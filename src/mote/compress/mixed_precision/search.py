@@ -233,7 +233,10 @@ class _Search:
             costs = result["costs"]
             if costs is not None:
                 self.points[choice] = MixedPoint(
-                    choice, result["value"], lost, lost <= self.allowed, **costs, noise=result.get("noise")
+                    *(choice, result["value"], lost, lost <= self.allowed),
+                    **costs,
+                    noise=result.get("noise"),
+                    context=result.get("context", ""),
                 )
         return [self.points[choice] for choice in asked if choice in self.points]
 
@@ -310,12 +313,13 @@ class _Search:
         whole = self.reference if len(self.task.test) <= SEARCHED else self._results(tried, [Trial((), True)])[0]
         for point in self._by_cost(p for p in self.points.values() if p.kept):
             if whole is self.reference:
-                value, lost = point.value, point.lost
+                value, lost, context = point.value, point.lost, point.context
             else:
                 result = self._results(tried, [Trial(point.precisions, True)])[0]
-                value, lost = result["value"], loss(result, whole)
+                value, lost, context = result["value"], loss(result, whole), result.get("context", "")
             if lost <= self.allowed:
-                return point.precisions, Guarded(self.task.test.where, len(self.task.test), value, whole["value"], lost)
+                where, samples = self.task.test.where, len(self.task.test)
+                return point.precisions, Guarded(where, samples, value, whole["value"], lost, context)
             self.points[point.precisions] = replace(point, kept=False)
         raise self._missed()
 
@@ -372,7 +376,7 @@ class _Search:
         metric = self.reference["metric"]
         exact, other = score(self.task.graph, data, metric), score(quantized.graph, data, metric)
         lost = loss({"value": other.value}, {"value": exact.value, "better": exact.better})
-        return Guarded(data.where, len(data), other.value, exact.value, lost)
+        return Guarded(data.where, len(data), other.value, exact.value, lost, other.context)
 
     def _guard(self) -> float:
         exact = float(self.reference["value"])

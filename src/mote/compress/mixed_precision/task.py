@@ -71,6 +71,8 @@ class Tried(TypedDict):
     value: float
     better: str
     samples: int
+    context: str
+    """What an accuracy is to be compared with."""
     noise: float | None
     """Signal-to-noise ratio in dB on the samples of probes; None where nothing differs from the float model."""
     costs: PlannedCosts | None
@@ -223,6 +225,7 @@ def tried(task: MixedPrecisionTask, trial: Trial) -> Tried:
         "value": rating.value,
         "better": rating.better,
         "samples": rating.samples,
+        "context": rating.context,
         "noise": decibels if trial.precisions and isfinite(decibels := task.heard_noise(graph)[0]) else None,
         "costs": task.costs(graph),
     }

@@ -19,7 +19,8 @@ from mote.compress.prune.costs import TARGET, PrunedCosts, costs_of, obstacle, p
 from mote.compress.prune.importance import distances
 from mote.compress.prune.limits import PruningTarget, compiled_cost, limit_of, reached
 from mote.compress.prune.schedule import KINDS, Cases, Change, Prices, Ways
-from mote.compress.quantize.pipeline import CalibratedModel, Methods, finished, prepared
+from mote.compress.quantize.pipeline import CalibratedModel, Methods, prepared
+from mote.compress.quantize.post_training import quantized_graph
 from mote.compress.quantize.quantizer import quantized
 from mote.data.dataset import Dataset, dataset
 from mote.data.scale import scale_warnings
@@ -32,6 +33,7 @@ from mote.frontends.tflite.export import export
 from mote.frontends.tflite.file.schema import IDENTIFIER, IDENTIFIER_AT
 from mote.graph import Graph
 from mote.graph.types import DType
+from mote.metrics import Score
 from mote.notebook import card, folded, sizes, table
 from mote.passes.normal_form import normal
 from mote.progress import Say, silent
@@ -47,6 +49,7 @@ JUDGED = 64
 UNPRUNED = "unpruned"
 TUNING = "mote.train.tuning"
 """Loaded only for fine-tuning, as it needs PyTorch."""
+UNTRAINED = "weights were refitted, not trained: fine-tuning (--fine-tune EPOCHS, with PyTorch) keeps more accuracy"
 PLAIN = Methods(equalize=False, correct_biases=False, rounding="nearest")
 """Quantization methods for cost estimates."""
 
@@ -63,14 +66,38 @@ class PrunedPoint:
     """Costs of the int8 model on the target; None where it does not fit."""
     noise: float
     """Noise in dB against the unpruned model, before a final SOFTMAX."""
-    metric: str = ""
-    """The metric of the accuracy; empty without labelled data."""
-    accuracy: float | None = None
-    """Accuracy of the int8 model on the labelled data."""
+    score: Score | None = None
+    """The score of the float model, which is the file of a pruned one; None without labelled data."""
+    int8_score: Score | None = None
+    """The score of it quantized as `mote quantize` does with the same data."""
+
+    @property
+    def metric(self) -> str:
+        """The metric of the accuracies; empty without labelled data."""
+        return "" if self.score is None else self.score.metric
+
+    @property
+    def accuracy(self) -> float | None:
+        """Accuracy of the float model on the labelled data."""
+        return None if self.score is None else self.score.value
+
+    @property
+    def int8_accuracy(self) -> float | None:
+        """Accuracy of the quantized model on the labelled data."""
+        return None if self.int8_score is None else self.int8_score.value
 
     def json(self) -> dict[str, Any]:
         """All fields as JSON types; no noise is None."""
-        return asdict(self) | {"noise": None if self.noise == inf else self.noise}
+        scores = {
+            "metric": self.metric,
+            "accuracy": self.accuracy,
+            "int8_accuracy": self.int8_accuracy,
+            "interval": self.int8_score and self.int8_score.interval,
+            "largest_class": self.int8_score and self.int8_score.largest_class,
+        }
+        costs = self.costs and asdict(self.costs)
+        noise = None if self.noise == inf else self.noise
+        return {"name": self.name, "macs": self.macs, "costs": costs, "noise": noise, **scores}
 
 
 @dataclass(frozen=True)
@@ -108,6 +135,14 @@ class Pruned:
     warnings: tuple[str, ...] = ()
     """Warnings about the model and the data."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the accuracies are of, and how more of it is kept."""
+        score = self.after.int8_score
+        context = () if score is None or not score.context else (f"{score.metric} of pruned int8: {score.context}",)
+        trained = self.fine_tuned or self.kind == "clusters"
+        return context if trained else (*context, UNTRAINED)
+
     def __repr__(self) -> str:
         macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"
         rating = "" if self.after.accuracy is None else f", {self.after.metric} {self.after.accuracy:.4g}"
@@ -116,7 +151,7 @@ class Pruned:
     def _repr_html_(self) -> str:
         points = [*(self.points or (self.before,)), replace(self.after, name="pruned")]
         rows = [_costs_row(point) for point in points]
-        head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise in dB", "accuracy")
+        head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise in dB", "accuracy", "accuracy in int8")
         layers = table(
             ("#", "op", "name", self.counts, "left"),
             [(x.index, x.op, x.name, x.before, x.after) for x in self.layers],
@@ -124,7 +159,7 @@ class Pruned:
         )
         facts = {"file": sizes(len(self.data)), "kind": self.kind, "MACs left": self.after.macs}
         title = f"{self.model} for {self.target}"
-        return card(title, facts, table(head, rows), folded("layers", layers), notes=self.warnings)
+        return card(title, facts, table(head, rows), folded("layers", layers), notes=(*self.warnings, *self.notes))
 
     def write(self, path: str | Path) -> None:
         """Writes the file atomically; replaces an existing `.tflite` file."""
@@ -147,13 +182,15 @@ class Pruned:
             "fine_tuned": self.fine_tuned,
             "samples": self.samples[0],
             "warnings": list(self.warnings),
+            "notes": list(self.notes),
         }
 
 
 def _costs_row(point: PrunedPoint) -> tuple[object, ...]:
     costs = point.costs
     taken = (None,) * 4 if costs is None else (costs.instructions, costs.cycles, costs.flash, costs.ram)
-    return (point.name, point.macs, *taken, None if point.noise == inf else -point.noise, point.accuracy)
+    noise = None if point.noise == inf else -point.noise
+    return (point.name, point.macs, *taken, noise, point.accuracy, point.int8_accuracy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,8 +394,7 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
     graph = ways.refit(number, job.cases)
     if job.epochs and number:
         graph = _tuned(job, graph, number)
-    methods = Methods(equalize=job.kind != "clusters", rounding="nearest")
-    integer = finished(prepared(graph, job.cases, methods)).integers.graph
+    integer = quantized_graph(graph, job.data.cases(graph))
     try:
         costs = costs_of(integer, replace(job.settings, flash=wanted.flash), run=job.run)
     except BudgetError:
@@ -367,8 +403,7 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
     point = PrunedPoint(wanted.name, ways.macs(number), costs, -10 * log10(far) if far > 0.0 else inf)
     if job.test is None:
         return point, graph
-    rating = score(integer, job.test)
-    return replace(point, metric=rating.metric, accuracy=rating.value), graph
+    return replace(point, score=score(graph, job.test), int8_score=score(integer, job.test)), graph
 
 
 def _tuned(job: _Job, graph: Graph, number: int) -> Graph:

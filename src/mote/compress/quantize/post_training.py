@@ -212,6 +212,14 @@ def post_training(
         return replace(made, available=0 if random_calibration else available)
 
 
+def quantized_graph(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Graph:
+    """The graph of the file that `post_training` makes of a float graph by default, with all this data."""
+    scheme = scheme_of(Precision.INT8)
+    normalized = checked(graph, scheme)
+    chosen = _calibrated(normalized, cases, MOST_SAMPLES)
+    return _result(normalized, chosen, scheme, Methods(), "int8", silent).integers.graph
+
+
 def written(
     source: Source,
     result: QuantizationResult,

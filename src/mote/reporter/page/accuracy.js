@@ -10,7 +10,7 @@ report.section("accuracy", (root, { whole }, page) => {
     : `equal on ${format.number(score.equal)} of ${format.number(score.of)}`);
 
   root.append(
-    el("p", {}, `Data: ${whole.data}. ${whole.better === "lower" ? "Lower is better." : ""}`),
+    el("p", {}, `Data: ${whole.data}.${whole.context ? ` Of the compiled C: ${whole.context}.` : ""} ${whole.better === "lower" ? "Lower is better." : ""}`),
     page.table("Scores", ["runtime", whole.metric, "correct", "outputs"], whole.scores.map((score) =>
       [score.name, value(score.value), score.correct === undefined || score.correct === null ? "" : `${format.number(score.correct)} of ${format.number(score.samples)}`, equal(score)])),
     ...whole.notes.map((note) => el("p", { class: "quiet" }, note)));

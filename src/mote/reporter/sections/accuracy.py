@@ -25,6 +25,7 @@ def accuracy(subjects: Subjects) -> dict[str, Any] | None:
         "data": evaluation.data,
         "metric": evaluation.score.metric,
         "better": evaluation.score.better,
+        "context": evaluation.score.context,
         "scores": _scores(evaluation),
         "classes": _classes(evaluation),
         "confusion": evaluation.score.detail.get("confusion"),

@@ -20,7 +20,7 @@ from mote.compress.quantize.constants import Chosen
 from mote.compress.quantize.encode import in_steps, real_numbers, weight_scales
 from mote.compress.quantize.quantizer import Integers
 from mote.compress.quantize.refinement.as_matrix import Layer, as_weights, matrices, read
-from mote.compress.quantize.refinement.rounding import adaptive, best_scales, damped, nearest
+from mote.compress.quantize.refinement.rounding import adaptive, best_scales, damped, nearest, on_grid
 from mote.compress.quantize.statistics import Numbers
 from mote.compress.quantize.types.litert_rules import FAMILIES
 from mote.compress.quantize.types.precision import Rounded
@@ -197,7 +197,7 @@ def _fitted(graph: Graph, integers: Integers, op: Layer, moments: Moments, *, ro
     scale = _read_by(integers, op).scale
     largest = weight_scales(w.data, FAMILIES[type(op)].channel_axis, most, bias, scale)
     scales = largest.astype(np.float64).reshape(weights.shape[:2])
-    if rounding and weights.shape[2] <= MOST_COLUMNS:
+    if rounding and weights.shape[2] <= MOST_COLUMNS and not on_grid(weights, scales):
         gram = damped(moments.covariance, moments.count)
         aim = _aim(weights, moments)
         scales = best_scales(aim, gram, most, scales).astype(np.float32).astype(np.float64)

@@ -22,6 +22,8 @@ SWEEPS = 8
 """Most sweeps of coordinate descent."""
 TRIED = 40
 """Candidate scales for each row."""
+OFF_GRID = 1e-3
+"""Parts of a step by which whole steps may be off in float32."""
 NARROWEST = 0.5
 """The smallest candidate scale, as a part of the one that covers the largest weight."""
 
@@ -46,6 +48,14 @@ def damped(covariance: Numbers, count: float) -> Numbers:
 def nearest(weights: Numbers, scales: Numbers, most: int) -> Steps:
     """Weights [groups, rows, columns] rounded to nearest, with per-row scales [groups, rows]."""
     return np.clip(np.rint(weights / scales[..., None]), -most, most).astype(np.int64)
+
+
+def on_grid(weights: Numbers, scales: Numbers) -> bool:
+    """Whether weights are whole steps already, as clustered ones are, and those trained with fake quantization: nothing
+    is lost by rounding, and moving them would lose what they were chosen for. Single weights always are: their largest
+    is their scale."""
+    steps = weights / scales[..., None]
+    return weights.shape[2] > 1 and bool((np.abs(steps - np.rint(steps)) < OFF_GRID).all())
 
 
 def loss(weights: Numbers, gram: Numbers, scales: Numbers, steps: Steps) -> Numbers:
