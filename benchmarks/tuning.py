@@ -23,6 +23,8 @@ from anchors import load
 from mote import compile, profile, tune, verify
 
 TARGETS = ("stm32l4r5", "stm32h743", "stm32u575", "rp2040", "stm32g0b1", "cortex-m0plus", "rv32imc")
+ALL_RAM = 1 << 30
+"""A budget that no part has: all of its RAM may be taken."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def main() -> None:
 def tuned(model: Path | bytes, target: str, pins: Path, arguments: argparse.Namespace) -> Row:
     """Tunes a model, and profiles what is compiled with its pins."""
     before = compile(model, target=target, optimize="speed")
-    ram = None if arguments.more_ram is None else before.plan.ram + arguments.more_ram
+    ram = ALL_RAM if arguments.more_ram is None else before.plan.ram + arguments.more_ram
     began = time.monotonic()
     result = tune(
         model, target=target, ram=ram, minutes=arguments.minutes, workers=arguments.workers, costs=arguments.costs

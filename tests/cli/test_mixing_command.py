@@ -36,7 +36,14 @@ def arguments(files: dict[str, str], output: Path, *more: str) -> tuple[str, ...
 def test_text(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = mote(capsys, *arguments(files, tmp_path / "out.tflite", "--validate", files["test"]))
     assert status == 0 and err == ""
-    for text in ("sensitivity", "the front (estimates of the planner", "all int8", "guard: top1", "validation: top1", "(95% interval"):
+    for text in (
+        "sensitivity",
+        "the front (estimates of the planner",
+        "all int8",
+        "guard: top1",
+        "validation: top1",
+        "(95% interval",
+    ):
         assert text in out
     assert "The guard is on the data given" in out and "on 60 samples" in out
     assert (tmp_path / "out.tflite").read_bytes()[4:8] == b"TFL3"

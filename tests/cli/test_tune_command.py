@@ -9,7 +9,9 @@ import pytest
 
 import mote.cli.commands.tune as command
 from mote.api.tuning import tune
+from mote.compiler.line import compile
 from mote.stopping import StoppedError
+from mote.tune.trials import ram_of
 from tests.cli.test_cli import mote
 from tests.helpers.support import emulated
 from tests.tune.counting import SMALL, Counted
@@ -54,12 +56,28 @@ class _Verdict:
 
 def test_text(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: str, counted: Counted) -> None:
     pins = str(tmp_path / "pins.toml")
-    status, out, _ = mote(capsys, "tune", model, "--target", "cortex-m4", "--trials", "14", "-o", pins)
+    status, out, _ = mote(capsys, "tune", model, "--target", "cortex-m4", "--ram", "64K", "--trials", "14", "-o", pins)
     assert status == 0
     for text in ("kernel before", "kernel after", "total", "gain: ", "14 trials", "verified: bit-exact", "--pins"):
         assert text in out
     status, out, _ = mote(capsys, "plan", model, "--target", "cortex-m4", "--pins", pins)
     assert status == 0 and "pinned" in out
+
+
+def test_ram_is_that_of_mote_compile_unless_more_is_allowed(
+    capsys: pytest.CaptureFixture[str], model: str, counted: Counted
+) -> None:
+    """Before and after tuning, whatever the kernels of the policy speed would take; the budget is stated."""
+    target = ("--target", "stm32l4r5", "--trials", "4")
+    taken = {policy: ram_of(compile(model, target="stm32l4r5", optimize=policy)) for policy in ("balanced", "speed")}
+    assert taken["balanced"] < taken["speed"]
+    for given, most in (((), taken["balanced"]), (("--optimize", "speed"), taken["speed"])):
+        result = json.loads(mote(capsys, "tune", model, *target, *given, "--json")[1])
+        assert result["settings"]["ram"] == most >= max(result["ram_before"], result["ram_after"])
+    assert f"at most {taken['balanced']:,}: `--ram BYTES` allows more" in mote(capsys, "tune", model, *target)[1]
+    for given in ("64K", "sram=64K"):
+        more = json.loads(mote(capsys, "tune", model, *target, "--ram", given, "--json")[1])
+        assert more["settings"]["ram"] == 64 << 10 and more["ram_after"] > taken["speed"]
 
 
 def test_a_signal_says_the_best_so_far(
@@ -74,7 +92,7 @@ def test_a_signal_says_the_best_so_far(
 
     monkeypatch.setattr(Counted, "cycles", cycles)
     journal, pins = str(tmp_path / "journal"), tmp_path / "pins.toml"
-    options = ("--target", "cortex-m4", "--journal", journal, "-o", str(pins))
+    options = ("--target", "cortex-m4", "--ram", "64K", "--journal", journal, "-o", str(pins))
     status, out, _ = mote(capsys, "tune", model, *options)
     assert status == 130 and not pins.exists()
     assert "stopped" in out and f"--journal {journal}" in out and "kernel after" in out

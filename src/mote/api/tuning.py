@@ -9,11 +9,12 @@ from typing import Any, Unpack
 
 from mote.boards.pool import board_pool
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import given_model, prepared
+from mote.compiler.line import compile, given_model, prepared
 from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
 from mote.errors import MoteError, explaining
 from mote.evaluation.verify import verify
+from mote.frontends import Source
 from mote.graph import Graph
 from mote.offload.backends import offload
 from mote.offload.contract import Judgement
@@ -22,7 +23,7 @@ from mote.search.session import searching, sendable
 from mote.tune.database import CostDatabase
 from mote.tune.measurers import Measurer, OnBoards, Simulated, on_boards
 from mote.tune.result import Tuned, tuned_layers
-from mote.tune.trials import TuningTask
+from mote.tune.trials import TuningTask, ram_of
 from mote.tune.tuner import Best, Tuner, TuningEffort
 from mote.version import __version__
 
@@ -40,6 +41,7 @@ def tune(
     model: Any,
     settings: Any = None,
     *,
+    plain: Settings | None = None,
     example_inputs: Any = None,
     minutes: float = MINUTES,
     trials: int | None = None,
@@ -57,7 +59,9 @@ def tune(
 ) -> Tuned:
     """Choose the kernels of each layer with their knobs, layouts and fusion, places of code and constants and compiler
     flags of a model by measuring them, and verify the result. Options are those of `mote.compile`; the policy is speed,
-    unless one is given. Budgets of RAM and flash are kept, and kernels that are pinned stay.
+    unless one is given. Budgets of RAM and flash are kept, and kernels that are pinned stay. Without a budget of RAM,
+    it is what `mote.compile` takes with these options (or with `plain` settings): `ram` allows more, for code and
+    constants in RAM, too.
 
     It ends when there is nothing left to try, or after `minutes` or `trials`. `journal` is a file of trials, from which
     an interrupted tuning continues; `costs` a database of costs of layers, which other models use as well. `measurer`
@@ -67,6 +71,7 @@ def tune(
     if minutes <= 0 or (trials is not None and trials < 1):
         raise MoteError("there is nothing to spend", where=f"option {'minutes' if minutes <= 0 else 'trials'}")
     settings, example_inputs = settings_and_examples(settings, example_inputs)
+    plain = plain or chosen_settings(settings, options, board)
     if settings is None:
         options.setdefault("optimize", "speed")
     settings = chosen_settings(settings, options, board)
@@ -78,6 +83,7 @@ def tune(
             return tune(
                 model,
                 settings,
+                plain=plain,
                 example_inputs=example_inputs,
                 minutes=minutes,
                 trials=trials,
@@ -93,6 +99,7 @@ def tune(
     counter = Simulated(compiler, emulator) if measurer is None else measurer
     counter.check(settings.target)
     source = sendable(given_model(model, settings, example_inputs))
+    settings = _within_plain_ram(source, settings, plain)
     task = TuningTask(source, replace(settings, pinned_model=""), counter)
     graph = prepared(source, settings)[2]
     _check_backends(graph, settings)
@@ -143,6 +150,13 @@ def tune(
             remedy="please report it with the journal; the pins were not written",
         )
     return result(tuner.first, best, verdict.verdict)
+
+
+def _within_plain_ram(source: Source, settings: Settings, plain: Settings) -> Settings:
+    """Settings with the RAM that a model takes by plain ones as the budget, unless they have one."""
+    if settings.ram is not None or settings.least_ram:
+        return settings
+    return replace(settings, ram=ram_of(compile(source, plain)))
 
 
 def _check(settings: Settings) -> None:

@@ -89,8 +89,12 @@ def tried(task: TuningTask, setup: Setup) -> dict[str, Any]:
     tools = task.measurer.tools(compiled.settings.target)
     around, places = surrounded(compiled.settings, tools), placeable(compiled.settings)
     times = [layer_time(plan, step, taken, around, places=places) for step, taken in works]
-    ram = plan.ram + compiled.settings.ram_beside + compiled.settings.ram_constants
-    return asdict(TuningTrial(times, ram, compiled.project.constants))
+    return asdict(TuningTrial(times, ram_of(compiled), compiled.project.constants))
+
+
+def ram_of(compiled: Compiled) -> int:
+    """Bytes of RAM of a model: arena, other variables, code and constants in RAM."""
+    return compiled.plan.ram + compiled.settings.ram_beside + compiled.settings.ram_constants
 
 
 def restored(data: dict[str, Any]) -> TuningTrial:

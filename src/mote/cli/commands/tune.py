@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from mote.api.tuning import MINUTES, tune
 from mote.cli.common import (
@@ -29,7 +30,7 @@ FIT = (shorten("layer", 12), alias("kernel after", 20), alias("kernel before", 2
 
 def add(p: argparse.ArgumentParser) -> None:
     add_compile_options(p, calibrated=True)
-    p.set_defaults(optimize="speed")
+    p.set_defaults(optimize=None)
     add_tools(p)
     add_board(p, "measure on this board, or on several at once")
     p.add_argument("-o", "--output", metavar="FILE", help="write the pins to this file (.toml)")
@@ -48,12 +49,15 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     best: list[Tuned] = []
-    chosen = settings(arguments)
+    plain, chosen = (settings(arguments, optimize=arguments.optimize or usual) for usual in ("balanced", "speed"))
+    if arguments.ram is not None and not chosen.least_ram:
+        chosen = replace(chosen, ram=chosen.ram or chosen.target.ram)  # all of memories that have a limit each
     try:
         with progress("tuning") as say:
             result = tune(
                 arguments.model,
                 chosen,
+                plain=plain,
                 minutes=arguments.minutes,
                 trials=arguments.trials,
                 journal=arguments.journal,
@@ -99,7 +103,9 @@ def print_text(result: Tuned, output: str | None) -> None:
     head = ("#", "layer", "kernel before", "kernel after", "cycles before", "cycles after")
     print(table(head, rows, left=4, fit=FIT))
     show(f"gain:     {result.gain:.2%} of the cycles")
-    show(f"RAM:      {result.ram_before:,} bytes before, {result.ram_after:,} after")
+    budget = result.settings.get("ram")
+    most = "" if budget is None else f", at most {budget:,}: `--ram BYTES` allows more"
+    show(f"RAM:      {result.ram_before:,} bytes before, {result.ram_after:,} after{most}")
     show(f"settings: {', '.join(f'{name} {value}' for name, value in result.settings.items())}")
     show(f"spent:    {result.trials:,} trials in {duration(result.seconds)}")
     if result.verified:
