@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mote.text import SHORT, cut, short_names
+from mote.text import SHORT, cut, deviation, short_names
 
 SEGMENTS = st.text("ab/;._1é\x1b", max_size=30)
 
@@ -48,3 +48,8 @@ def test_short_names_are_unique_short_and_safe_to_print(names: list[str], taken:
 def test_cut_keeps_the_ends() -> None:
     assert cut("0123456789", 10) == "0123456789"
     assert cut("0123456789a", 10) == "0123..789a"
+
+
+def test_errors_of_estimates_are_said_in_words() -> None:
+    assert (deviation(-0.62), deviation(0.034, 1), deviation(0.0004)) == ("62% too low", "3.4% too high", "just right")
+    assert deviation(2.5) == "250% too high" and deviation(-0.001, 1) == "0.1% too low"

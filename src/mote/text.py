@@ -22,6 +22,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean: {', '.join(near)}? " if near else ""
 
 
+def deviation(error: float, digits: int = 0) -> str:
+    """The relative error of an estimate in words: 62% too low."""
+    percent = f"{abs(error):.{digits}%}"
+    side = "" if not float(percent.rstrip("%")) else " too high" if error > 0 else " too low"
+    return f"{percent}{side}" if side else "just right"
+
+
 SHORT = 20
 """The most characters of a short name."""
 GAP = ".."

@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import mote
 from mote.data import inputs
 from mote.data.dataset import Dataset, RecordingInfo, dataset
 from mote.data.windows import windows
@@ -252,3 +256,19 @@ def test_a_piece_of_a_recording() -> None:
     assert piece is not None and piece.first == 1.0
     with pytest.raises(MoteError, match="only one piece"):
         data.take([0, 2])
+
+
+def test_results_call_data_and_models_by_their_names() -> None:
+    """Not 'option data' and 'Pipeline'; messages still say which option is wrong."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 5)).astype(np.float32), rng.integers(0, 2, 40)
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, y)
+    named = mote.dataset((x, y), name="ward 3")
+    assert named.shown == "ward 3" and "'ward 3'" in repr(named)
+    assert mote.dataset((x, y)).shown == "40 samples in memory" and mote.dataset((x, y)).where == "option data"
+    result = mote.evaluate(pipeline, named, name="gesture")
+    assert (result.model, result.data) == ("gesture", "ward 3")
+    assert repr(result).startswith("<Evaluation of 'gesture' on 'ward 3': top1 ")
+    assert mote.compile(pipeline, name="gesture").path == "gesture" and mote.compile(pipeline).path == "Pipeline"
+    with pytest.raises(MoteError, match="gesture"):
+        mote.compile(pipeline, name="gesture", flash=100)

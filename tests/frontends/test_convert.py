@@ -45,7 +45,7 @@ def test_edges_as_the_model_has_them() -> None:
     image = networks.exported("ds_cnn")
     last, first = (mote.convert(image, inputs=1, edges=edges) for edges in ("channels-last", "model"))
     assert (last.inputs[0].shape, first.inputs[0].shape) == ((1, 20, 10, 1), (1, 1, 20, 10))
-    assert "is 1x1x20x10 in the model and 1x20x10x1 in the file" in last.warnings[0] and not first.warnings
+    assert "is 1x1x20x10 in the model and 1x20x10x1 in the file" in last.notes[0] and not first.notes + last.warnings
     assert first.check is not None and first.check.passed
 
 
@@ -76,7 +76,7 @@ def quantized(name: str, folder: Path, signed: bool) -> Path:
 def test_quantized_onnx(signed: bool, tmp_path: Path) -> None:
     """Operator by operator, because LiteRT rounds otherwise."""
     found = checked(quantized("ds_cnn", tmp_path, signed), "Mote's operators with LiteRT's rounding")
-    assert any("round halves to even in the model" in warning for warning in found.warnings)
+    assert any("round halves to even in the model" in warning for warning in found.notes)
     written = tflite.parse(found.data, "written")
     assert sum(t.dtype == "int8" for t in written.tensors.values()) > 10
 

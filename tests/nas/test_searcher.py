@@ -247,7 +247,7 @@ def test_bytes_of_images_are_trained_and_tested_as_floats() -> None:
     told = (
         "--space one --precision int4 --trials 1 --finalists 1 --augment shift=1 --device cpu --optimize size -o best"
     )
-    assert result.command().endswith(f"--cycles 9000000 --seed 3 --epochs 1 --validate 'option data' {told}")
+    assert result.command().endswith(f"--cycles 9000000 --seed 3 --epochs 1 --validate '60 samples in memory' {told}")
 
 
 def test_only_the_front_is_planned() -> None:

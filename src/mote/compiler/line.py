@@ -111,7 +111,7 @@ def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compil
 
 
 def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
-    """The source of a model argument, with the settings for reading it."""
+    """The source of a model argument, with the settings for reading it. One that is no file is called by its name."""
     source = frontends.source_of(
         model,
         shapes=settings.shapes,
@@ -122,6 +122,8 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
         signature=settings.signature,
         constants=settings.constants,
     )
+    if settings.name and not isinstance(model, str | Path | Source):
+        source = replace(source, where=settings.name)
     if source.format != Format.TFLITE and settings.numerics == "tflm":
         raise MoteError(
             f"TFLite Micro does not run models of {source.title}, so that there are no numerics of it to follow",

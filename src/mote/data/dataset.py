@@ -11,7 +11,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from mote.data.checks import NUMBERS, TEXTS, check, check_counts
-from mote.data.dataset_type import Dataset, RecordingInfo
+from mote.data.dataset_type import OPTION, Dataset, RecordingInfo
 from mote.data.readers.arrays import MOST, ONE, ZIP, load_arrays
 from mote.data.readers.folders import address
 from mote.data.readers.labelled_files import read_folder, read_recording
@@ -32,8 +32,6 @@ KNOWN = (
     "a .npy, .npz, .csv or .wav file, a folder or .zip of images or WAV files, an array, a pair (samples, labels), a"
     " mapping of arrays or an iterable"
 )
-OPTION = "option data"
-"""The name in messages of data that is not a file."""
 MANY = 10_000_000
 """Samples that an iterable may give: more are taken for one that does not end."""
 
@@ -46,16 +44,19 @@ def dataset(
     preprocess: str | Preprocessing | Function | None = None,
     labelled: bool = False,
     several: bool = True,
+    name: str = "",
 ) -> Dataset:
     """Samples from a file or folder, an array, a pair of samples and labels, a mapping of arrays, or an iterable of
     samples or of pairs of a sample and its label.
 
     `inputs` and `labels` name arrays or columns where there are several; `preprocess` is what is done to each sample,
     in words or as a function; `labelled` refuses data without labels, `several` data of one sample, or of samples that
-    are all the same.
+    are all the same; `name` is how results call it.
     """
     prepare = preprocessing(preprocess)
     samples = _read(data, inputs, labels, prepare)
+    if name:
+        samples = replace(samples, title=name)
     if prepare.steps:
         samples = replace(samples, preprocessing=Preprocessing((*samples.preprocessing.steps, *prepare.steps)))
     check(samples, labelled=labelled, several=several)

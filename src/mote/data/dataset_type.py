@@ -20,6 +20,9 @@ from mote.graph.tensor import Array
 from mote.notebook import card, table
 from mote.text import did_you_mean, printable
 
+OPTION = "option data"
+"""The name in messages of data that is not a file."""
+
 
 @dataclass(frozen=True, eq=False)
 class RecordingInfo:
@@ -55,11 +58,18 @@ class Dataset:
     """Where the samples are one recording: frames of it in the order of time."""
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     """The steps that the samples were made by."""
+    title: str = ""
+    """The name that the user gave it."""
 
     def __repr__(self) -> str:
         shapes = {name: "x".join(map(str, x.shape[1:])) or "scalar" for name, x in self.inputs.items()}
         arrays = ", ".join(f"{name} {x.dtype} {shapes[name]}" for name, x in self.inputs.items())
-        return f"<Dataset {self.where!r}: {len(self):,} samples, {arrays}, {self._labelled}>"
+        return f"<Dataset {self.shown!r}: {len(self):,} samples, {arrays}, {self._labelled}>"
+
+    @property
+    def shown(self) -> str:
+        """How results call it: the name that the user gave it, or its file."""
+        return self.title or (f"{len(self):,} samples in memory" if self.where == OPTION else self.where)
 
     @property
     def _labelled(self) -> str:
@@ -72,7 +82,7 @@ class Dataset:
     def _repr_html_(self) -> str:
         rows = [(name, str(x.dtype), "x".join(map(str, x.shape[1:]))) for name, x in self.inputs.items()]
         facts = {"samples": len(self), "labels": self._labelled}
-        return card(self.where, facts, table(("input", "type", "shape of a sample"), rows, left=3))
+        return card(self.shown, facts, table(("input", "type", "shape of a sample"), rows, left=3))
 
     def json(self) -> dict[str, Any]:
         """Sizes, types and names as JSON types, without the values."""

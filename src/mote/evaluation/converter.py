@@ -91,9 +91,11 @@ class Converted:
     operators: int
     """Operators in the file."""
     warnings: tuple[str, ...]
-    """Warnings about the model, and differences between file and model."""
+    """Warnings about the model."""
+    notes: tuple[str, ...]
+    """Differences between the file and the model, and why they were not compared, if so."""
     check: Check | None
-    """None: not requested, or LiteRT cannot run this model, which a warning then says."""
+    """None: not requested, or LiteRT cannot run this model, which a note then says."""
 
     def __repr__(self) -> str:
         checked = "not checked" if self.check is None else "checked" if self.check.passed else "DIFFERENT"
@@ -105,7 +107,7 @@ class Converted:
             "operators": self.operators,
             "bit-exact": None if self.check is None else self.check.exact,
         }
-        return card(self.model, facts, edge_table(self.inputs, self.outputs), notes=self.warnings)
+        return card(self.model, facts, edge_table(self.inputs, self.outputs), notes=(*self.warnings, *self.notes))
 
     def write(self, path: str | Path) -> None:
         """Writes the file atomically; replaces an existing `.tflite` file."""
@@ -139,11 +141,11 @@ def convert(
         own = model_read.graph()
         graph, rounded = (own, 0) if source.format == Format.TFLITE else as_litert_rounds(own)
         exported = export(graph, source.where)
-        warnings = [*model_read.warnings, *differences(graph, rounded)]
+        notes = differences(graph, rounded)
         check = None
         mistakes = _mistakes(graph)
         if verify and not all(mistakes.values()):
-            warnings.append(f"not compared with LiteRT: {', '.join(mistakes)}")
+            notes.append(f"not compared with LiteRT: {', '.join(mistakes)}")
         elif verify:
             _check_installed()
             judge = _judge(source, own, rounded, fast=bool(mistakes))
@@ -155,7 +157,8 @@ def convert(
         inputs=edges_of(graph, graph.inputs),
         outputs=edges_of(graph, graph.outputs),
         operators=exported.operators,
-        warnings=tuple(warnings),
+        warnings=tuple(model_read.warnings),
+        notes=tuple(notes),
         check=check,
     )
 

@@ -98,7 +98,7 @@ def evaluate(
         return Evaluation(
             compiled.path,
             compiled.settings.target.name,
-            given.where,
+            given.shown,
             rating,
             rate,
             by_reference(compiled, questions, answers, how, say),

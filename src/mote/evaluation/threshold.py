@@ -317,7 +317,7 @@ def _fitted(
     before = f"{compiled.settings.postprocess}," if compiled.settings.postprocess else ""
     return ThresholdFit(
         compiled.path,
-        questions.data.where,
+        questions.data.shown,
         threshold,
         criterion,
         before + step,

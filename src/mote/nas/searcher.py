@@ -146,7 +146,7 @@ def search(
     precisions = chosen_precisions(precision)
     given = [space] if isinstance(space, GivenSpace) else list(space)
     told = _told(
-        validate="" if held is None else held.where,
+        validate="" if held is None else held.shown,
         space=[_named(one) for one in given],
         task=task,
         precision=",".join(precisions),
@@ -325,8 +325,8 @@ def search_families(
     best = front(members, lambda m: -m.validation, lambda m: m.costs.ram, lambda m: m.costs.flash, _cycles)
     chosen = {m.name for m in best}
     return SearchResult(
-        data=subject.task.train.where,
-        test=subject.test.where,
+        data=subject.task.train.shown,
+        test=subject.test.shown,
         target=subject.settings.target.name,
         task=subject.task.kind,
         metric=subject.task.metric,

@@ -92,7 +92,7 @@ def test_the_lines_of_the_command(
     print_text(replace(profile, measured=measured), functions=False)
     out = capsys.readouterr().out
     assert "the mean of 20 inferences" in out and "which is subtracted" in out and "ppk2, 100 kHz" in out
-    assert "110 µA/MHz at 3 V" in out and re.search(r"the estimate is [+-]\d+% off", out)
+    assert "110 µA/MHz at 3 V" in out and re.search(r"the estimate is \d+% too (high|low)", out)
     model = Energy(12.5, None, None, "2 captures", 0.031)
     together = replace(measured, layers=(replace(measured.layers[0], layers=("0", "1")),), left_out=2, interval=None)
     print_text(replace(profile, measured=together, energy=model), functions=False)

@@ -49,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_text(result: Converted, output: str) -> None:
     for warning in result.warnings:
-        show(f"note: {warning}")
+        show(f"warning: {warning}")
+    for note in result.notes:
+        show(f"note: {note}")
     if result.check is not None:
         _print_check(result.check)
     if result.check is None or result.check.passed:

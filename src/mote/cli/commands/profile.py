@@ -26,7 +26,7 @@ from mote.errors import MoteError
 from mote.measure.energy.meters import METERS
 from mote.measure.profiler import BoardMeasurement, Profile, percent, profile_elf
 from mote.pictures.text import bar
-from mote.text import short_names
+from mote.text import deviation, short_names
 
 FIT = (
     alias("kernel", 16),
@@ -157,8 +157,8 @@ def print_text(result: Profile, functions: bool) -> None:
     label = ", an estimate" if result.estimate else ""
     show(f"timing:       {result.core}{label} ({result.timing})")
     if result.modelled is not None:
-        error = 100 * (result.modelled / result.cycles - 1)
-        show(f"cycle model:  {result.modelled:,} cycles for the same instructions ({error:+.2f}%)")
+        error = deviation(result.modelled / result.cycles - 1, 2)
+        show(f"cycle model:  {result.modelled:,} cycles for the same instructions ({error})")
     show(f"memory:       {result.memory}")
     if result.board is not None:
         _print_measured(result.board)
@@ -171,9 +171,9 @@ def _print_measured(board: BoardMeasurement) -> None:
     show(f"              ({board.facts})")
     if board.error is not None and board.mean_error is not None and board.geometric_error is not None:
         layers = f"layers {100 * board.mean_error:.1f}% in the mean, {100 * board.geometric_error:.1f}% geometrically"
-        show(f"model error:  {percent(board.error)} in total, {layers}")
+        show(f"model error:  {deviation(board.error, 1)} in total, {layers}")
     elif board.error is not None:
-        show(f"model error:  {percent(board.error)}")
+        show(f"model error:  {deviation(board.error, 1)}")
 
 
 def _print_energy(result: Profile) -> None:
@@ -191,7 +191,9 @@ def _print_energy(result: Profile) -> None:
         show(f"              ({estimate.source})")
     if measured is None:
         return
-    off = "" if estimate is None else f"; the estimate is {estimate.microjoules / measured.microjoules - 1:+.0%} off"
+    off = ""
+    if estimate is not None:
+        off = f"; the estimate is {deviation(estimate.microjoules / measured.microjoules - 1)}"
     sure = "" if measured.interval is None else f" ± {_microjoules(measured.interval)}"
     show(f"measured:     {_microjoules(measured.microjoules)}{sure} µJ in {duration(measured.seconds)}{off}")
     many = "1 inference" if measured.inferences == 1 else f"the mean of {measured.inferences:,} inferences"

@@ -115,7 +115,9 @@ def quantize_first(arguments: argparse.Namespace) -> None:
             for model in given
         ]
     for result in made:
-        for line in (heading(result), *result.warnings, *reasons(result)):
+        for line in result.warnings:
+            print(f"warning: {printable(line)}", file=sys.stderr)
+        for line in (heading(result), *result.notes, *reasons(result)):
             print(f"note: {printable(line)}", file=sys.stderr)
     arguments.shape, arguments.signature, arguments.set = [], "", []
     arguments.model = [x.source for x in made] if isinstance(arguments.model, list) else made[0].source
@@ -161,6 +163,8 @@ def print_text(result: Quantized, output: str) -> None:
     show(bold(heading(result)))
     for warning in result.warnings:
         show(f"warning: {warning}")
+    for note in result.notes:
+        show(f"note: {note}")
     head = ("#", "layer", "op", "precision", "low", "high", "scale", "zero", "SNR dB")
     print(table(head, [_row(x) for x in result.layers], left=4, fit=(drop("op"), drop("zero"), shorten("layer", 12))))
     for line in reasons(result):

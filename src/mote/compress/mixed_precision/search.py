@@ -318,7 +318,7 @@ class _Search:
                 result = self._results(tried, [Trial(point.precisions, True)])[0]
                 value, lost, context = result["value"], loss(result, whole), result.get("context", "")
             if lost <= self.allowed:
-                where, samples = self.task.test.where, len(self.task.test)
+                where, samples = self.task.test.shown, len(self.task.test)
                 return point.precisions, Guarded(where, samples, value, whole["value"], lost, context)
             self.points[point.precisions] = replace(point, kept=False)
         raise self._missed()
@@ -376,7 +376,7 @@ class _Search:
         metric = self.reference["metric"]
         exact, other = score(self.task.graph, data, metric), score(quantized.graph, data, metric)
         lost = loss({"value": other.value}, {"value": exact.value, "better": exact.better})
-        return Guarded(data.where, len(data), other.value, exact.value, lost, other.context)
+        return Guarded(data.shown, len(data), other.value, exact.value, lost, other.context)
 
     def _guard(self) -> float:
         exact = float(self.reference["value"])

@@ -105,6 +105,8 @@ class Quantized:
     """Warnings about the model and the data."""
     available: int = 0
     """Calibration samples available; 0: as many as were used."""
+    notes: tuple[str, ...] = ()
+    """Differences between the file and the model."""
 
     def __repr__(self) -> str:
         return (
@@ -120,7 +122,7 @@ class Quantized:
         ]
         head = ("#", "op", "name", "precision", "why", "low", "high", "scale", "zero point", "SNR in dB")
         edges = edge_table(self.inputs, self.outputs)
-        return card(self.model, facts, table(head, rows, left=5), edges, notes=self.warnings)
+        return card(self.model, facts, table(head, rows, left=5), edges, notes=(*self.warnings, *self.notes))
 
     @cached_property
     def source(self) -> Source:
@@ -145,6 +147,7 @@ class Quantized:
             "outputs": [asdict(edge) for edge in self.outputs],
             "layers": [asdict(layer) for layer in self.layers],
             "warnings": list(self.warnings),
+            "notes": list(self.notes),
         }
 
 
@@ -205,7 +208,7 @@ def post_training(
             source,
             result,
             scheme,
-            (*model_read.warnings, *differences(graph), *odd),
+            (*model_read.warnings, *odd),
             random=random_calibration,
             preprocess=steps or model_read.preprocess,
         )
@@ -246,6 +249,7 @@ def written(
         samples=0 if random else len(given.cases),
         methods=given.methods,
         warnings=(*warnings, *([RANDOM] if random else [])),
+        notes=tuple(differences(given.exact)),
     )
 
 

@@ -109,7 +109,7 @@ def _learning(
     checked = taught[0].questions.cases[:CHECKED]
     return Learning(
         train=program.train,
-        data=data.where,
+        data=data.shown,
         samples=len(data),
         epochs=lessons.epochs,
         seed=lessons.seed,

@@ -76,7 +76,7 @@ class Exam:
 
     @property
     def where(self) -> str:
-        return self.questions.data.where
+        return self.questions.data.shown
 
 
 @dataclass(frozen=True, eq=False)
