@@ -47,7 +47,7 @@ def rows() -> list[tuple[str, str, str]]:
             "images with numbers changed where numbers are, every byte and every length of small ones; with sanitizers:"
             " refused, or run inside of their memory",
             f"{sum(test_damaged.MUTANTS) + test_npu_images.MUTANTS:,} mutants, some with jobs of an Ethos-U",
-            "`make fuzz`: ten minutes; `python -m damaged`: 10^6",
+            "`make fuzz`: ten minutes; `python -m tests.emit.image.damaged`: 10^6",
         ),
         (
             "requests to the agent of a board, damaged both ways, with resets at any byte; with sanitizers: no wrong"

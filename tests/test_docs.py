@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,6 +24,7 @@ from tests.test_words import PARAPHRASE
 ROOT = Path(__file__).parents[1]
 CORE = "cortex-m4"
 SOURCES = {".py", ".txt"}
+MODULE = re.compile(r"python3? -m ([a-z]+(?:\.\w+)*)")
 FOLDERS = ("src", "tests", "benchmarks", "models", "examples")
 
 
@@ -166,6 +168,15 @@ def test_variables_of_the_environment_are_documented() -> None:
             variables |= {literal} if literal else set(re.findall(rf"^{name} = \"(\w+)\"", text, re.MULTILINE))
     documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page("reference/environment.md"), re.MULTILINE))
     assert documented == variables | {"TMPDIR"}
+
+
+def test_modules_that_are_run_exist() -> None:
+    """`python -m NAME`, where a reader is: in the root of a clone."""
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))]
+    texts = [*pages, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    named = {name for path in texts for name in MODULE.findall(path.read_text(encoding="utf-8"))}
+    assert {"tests.fuzz", "tests.emit.image.damaged"} <= named
+    assert not [name for name in sorted(named) if find_spec(name) is None]
 
 
 def test_what_is_tried_is_told() -> None:

@@ -12,6 +12,7 @@ import shlex
 import wave
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import numpy as np
 import pytest
 
 import mlperf_tiny
-from mote.cli import main, parser
+from mote.cli import COMMANDS, main, options_of, parser
 from tests.api.test_register import alone, energies
 from tests.frontends.keras.keras_files import dense, dense_weights, given, keras_file, sequential
 from tests.helpers.support import emulated, needs_litert, soaked
@@ -60,6 +61,33 @@ def test_commands_are_understood(page: str, command: str) -> None:
     """Options exist, and none is missing."""
     words = shlex.split(command)
     parser(words[0]).parse_args(words)
+
+
+def unknown_options(text: str) -> list[str]:
+    """Commands in a line of text (`mote plan --layer N`) that are none, or that have no such option."""
+    wrong = []
+    for span in re.findall(r"`mote ([a-z][^`]+)`", text):
+        command, *words = span.split()
+        names = [word.partition("=")[0].strip("[](),.") for word in words if re.match(r"[\[(]*-", word)]
+        options = known_options(command) if command in COMMANDS else set()
+        if not options or not {name for name in names if name != "-"} <= options:
+            wrong.append(span)
+    return wrong
+
+
+@cache
+def known_options(command: str) -> set[str]:
+    return {name for action in options_of(command)._actions for name in action.option_strings}
+
+
+def test_commands_in_sentences_are_understood() -> None:
+    """In the docs, and in the remedies of errors."""
+    assert unknown_options("`mote plan --kernels` and `mote plan --layer=2 -t x [--json]`") == ["plan --kernels"]
+    fences = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    texts = {page: fences.sub("", page.read_text(encoding="utf-8")) for page in (*PAGES, ROOT / "SECURITY.md")}
+    joined = re.compile(r'"\s*f?"')
+    texts |= {path: joined.sub("", path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")}
+    assert {str(path): wrong for path, text in texts.items() if (wrong := unknown_options(text))} == {}
 
 
 @needs_litert

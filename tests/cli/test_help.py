@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,17 @@ def test_an_option_that_suggests_a_file_names_the_one_that_takes_it(capsys: pyte
 def test_an_unknown_option_shows_a_short_usage(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = mote(capsys, "compile", "x.tflite", "--nonsense")
     assert status == 2 and err.splitlines()[0] == "usage: mote compile MODEL [MODEL ...] -o DIR_OR_ZIP|KIND [options]"
+
+
+def test_every_file_to_write_can_be_named_with_o(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`mote convert` takes it behind the model, too; but one of both."""
+    for command in COMMANDS:
+        names = [name for a in options_of(command)._actions if a.dest == "output" for name in a.option_strings]
+        assert not names or {"-o", "--output"} <= set(names), command
+    for words in (("MODEL", "FILE"), ("MODEL", "-o", "FILE"), ("-o", "FILE", "MODEL"), ("--output", "FILE", "MODEL")):
+        assert vars(parser("convert").parse_args(["convert", *words]))["output"] == "FILE"
+    for words in (("MODEL",), ("MODEL", "FILE", "-o", "OTHER")):
+        status, _, err = mote(capsys, "convert", *words)
+        assert status == 2 and err.startswith("usage: mote convert MODEL (FILE.tflite | -o FILE.tflite) [options]")
+    status, _, _ = mote(capsys, "convert", "models/digits.onnx", "--no-verify", "-o", str(tmp_path / "x.tflite"))
+    assert status == 0 and (tmp_path / "x.tflite").exists()

@@ -1,6 +1,7 @@
-"""Try mutants of models: python -m fuzz --minutes 30. What was found is printed, and goes on from where it was left.
+"""Try mutants of models: python -m tests.fuzz --minutes 30. What was found is printed, and goes on from where it was
+left.
 
-python -m fuzz --only 123 tries one mutant again and writes its file.
+python -m tests.fuzz --only 123 tries one mutant again and writes its file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tests.fuzz.trial import Verdict, attempt
 
 
 def main() -> int:
-    p = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    p = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     p.add_argument("--format", choices=MAKERS, default="tflite", help="of the models that are damaged")
     p.add_argument("--seed", type=int, default=0, help="other mutants")
     p.add_argument("--count", type=int, default=1_000_000, help="how many mutants there are")

@@ -2,7 +2,7 @@
 
     PYTHONPATH=models:. python -m tests.fuzz.corpus    # write those that are made here
 
-A mutant that fails joins them: `python -m fuzz --only NUMBER` writes its file, which gets a name and a line in
+A mutant that fails joins them: `python -m tests.fuzz --only NUMBER` writes its file, which gets a name and a line in
 EXPECTED.
 """
 

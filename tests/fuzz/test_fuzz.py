@@ -1,4 +1,4 @@
-"""Everything that ever failed, and some mutants: what `python -m fuzz` tries without end."""
+"""Everything that ever failed, and some mutants: what `python -m tests.fuzz` tries without end."""
 
 from __future__ import annotations
 

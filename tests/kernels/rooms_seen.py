@@ -1,6 +1,7 @@
 """The calls of kernels that tests of operators bring about, as cases for `rooms.py`; then mutants of them.
 
-`python -m rooms_seen --mutants 1000` runs the tests of operators for that and tries the mutants: part of `make fuzz`.
+`python -m tests.kernels.rooms_seen --mutants 1000` runs the tests of operators for that and tries the mutants: part of
+`make fuzz`.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def recorded(folder: Path) -> list[Case]:
 
 
 def main() -> int:
-    p = argparse.ArgumentParser(prog="python -m rooms_seen", description=__doc__)
+    p = argparse.ArgumentParser(prog="python -m tests.kernels.rooms_seen", description=__doc__)
     p.add_argument("tests", nargs="*", default=["ops", "numerics", "streaming"], help="files and folders of tests")
     p.add_argument("--mutants", type=int, default=1000, help="of each call of a kernel")
     p.add_argument("--seed", type=int, default=1, help="other mutants")

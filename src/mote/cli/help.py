@@ -129,7 +129,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         (f"{DIGITS} -t cortex-m4 --no-measure --picture build/front.svg", "estimates and a picture"),
         (f"{DIGITS} -t esp32s3 --backend mote,esp-nn", "with another library's kernels, and without"),
     ),
-    "convert": (("models/digits.onnx build/digits.tflite", "an ONNX model for TensorFlow Lite"),),
+    "convert": (("models/digits.onnx -o build/digits.tflite", "an ONNX model for TensorFlow Lite"),),
     "quantize": (
         (f"{FLOAT} --data models/digits_train.npz -o build/digits.tflite", "int8, calibrated"),
         (
@@ -288,6 +288,8 @@ def usage(options: argparse.ArgumentParser) -> str:
 
 
 def _named(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return str(action.metavar)
     name = min(action.option_strings, key=len)
     return name if action.nargs == 0 else f"{name} {action.metavar or action.dest.upper()}"
 

@@ -1,9 +1,9 @@
-"""Damaged images against the runtime with real kernels: python -m damaged --minutes 10.
+"""Damaged images against the runtime with real kernels: python -m tests.emit.image.damaged --minutes 10.
 
 A corpus of small images is packed (every kind of model that `tests/fuzz` damages, in every mode), one program with all
 the kernels that they need is compiled with sanitizers, and mutants run in it, one after another. What is found is
-printed with its number: `python -m damaged --only 123` tries that one again. With --libfuzzer the same program is
-libFuzzer's, which looks for images that reach new code; give it hours.
+printed with its number: `python -m tests.emit.image.damaged --only 123` tries that one again. With --libfuzzer the same
+program is libFuzzer's, which looks for images that reach new code; give it hours.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def tried(campaign: Path, arguments: Sequence[object], corpus: Sequence[Path]) -
 
 
 def main() -> int:
-    p = argparse.ArgumentParser(prog="python -m damaged", description=__doc__)
+    p = argparse.ArgumentParser(prog="python -m tests.emit.image.damaged", description=__doc__)
     p.add_argument("--seed", type=int, default=0, help="other mutants, and other images")
     p.add_argument("--images", type=int, default=150, help="images in the corpus")
     p.add_argument("--count", type=int, default=1_000_000, help="how many mutants there are")

@@ -14,7 +14,15 @@ from mote.graph.tolerance import FLOAT_TOLERANCE
 
 def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
-    p.add_argument("output", metavar="FILE.tflite", help="the file to write")
+    file = p.add_mutually_exclusive_group(required=True)
+    file.add_argument(
+        "output",
+        nargs="?",
+        default=argparse.SUPPRESS,
+        metavar="FILE.tflite",
+        help="the file to write (or -o FILE)",
+    )
+    file.add_argument("-o", "--output", metavar="FILE.tflite", help="the file to write")
     p.add_argument(
         "--edges",
         choices=EDGES,

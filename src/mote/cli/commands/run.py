@@ -47,7 +47,7 @@ def add(p: argparse.ArgumentParser) -> None:
         help=".npy or .npz with the inputs of one inference or, along a first axis, of several (default: the"
         " self-test's pattern)",
     )
-    p.add_argument("--output", metavar="FILE", help="write the outputs to this .npz")
+    p.add_argument("-o", "--output", metavar="FILE", help="write the outputs to this .npz")
 
 
 def run(arguments: argparse.Namespace) -> int:
