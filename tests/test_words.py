@@ -72,13 +72,15 @@ NAMED = (
 
 
 CLASS = re.compile(r"^ *class ([A-Za-z]\w*)", re.MULTILINE)
-SUSPECT = (*(f'"{words}' for words in BEGINNINGS.pattern.split("|")), *PARAPHRASES, "return found")
+DOCSTRING = "'\"'"
+"""Stands for three quotation marks where strings are joined that are adjacent."""
+SUSPECT = (*(DOCSTRING + words for words in BEGINNINGS.pattern.split("|")), *PARAPHRASES, "return found")
 """What the text of a file has that breaks a rule: most have nothing of it, and need not be parsed."""
 
 
 def broken(text: str) -> Iterator[tuple[str, int, str]]:
     """Which rule is broken, in which line, and by which words."""
-    joined = " ".join(re.sub(r'"\s*[fr]?"', "", text.replace('"""', "'\"'")).split())
+    joined = " ".join(re.sub(r'"\s*[fr]?"', "", text.replace('"""', DOCSTRING)).split())
     if not any(words in joined for words in SUSPECT):
         return
     for node in ast.walk(ast.parse(text)):
@@ -90,6 +92,32 @@ def broken(text: str) -> Iterator[tuple[str, int, str]]:
                     yield "paraphrases", node.lineno, match.group()
             case ast.Return(ast.Name("found")):
                 yield "returned found", node.lineno, "return found"
+
+
+PLANTED = {
+    "beginnings": (
+        'X = 1\n"""The same for Y."""\n',
+        'def f() -> None:\n    """Those of somebody."""\n',
+        'class A:\n    """That of\n    another."""\n',
+    ),
+    "paraphrases": ('"""A layer is told of it."""\n', 'X = "leave it" " away"\n'),
+    "returned found": ("def f(found: int) -> int:\n    return found\n",),
+}
+"""Faults that each rule finds, in files that have nothing else."""
+
+
+@pytest.mark.parametrize("rule", LEFT)
+def test_rules_find_what_is_planted(rule: str) -> None:
+    """The shortcut for files without a fault leaves none out."""
+    for text in PLANTED[rule]:
+        assert [found for found, _, _ in broken(text)] == [rule], text
+    clean = 'X = "The same"\n"""The scale. Those of others differ."""\n# The same\n'
+    assert not list(broken(clean))
+
+
+def test_vague_names_are_found() -> None:
+    for text in ("found = 1\n", "def f(found: int) -> None: ...\n", 'def f() -> None:\n    """What it is."""\n'):
+        assert list(vague(text)), text
 
 
 @cache

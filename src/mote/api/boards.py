@@ -58,7 +58,7 @@ class BoardList:
     """The boards that can be named here."""
 
     boards: tuple[KnownBoard, ...]
-    """Those of boards.toml, other serial ports, and emulated ones."""
+    """Boards of boards.toml, other serial ports, and emulated boards."""
     file: str
     """The boards.toml that was read; empty where there is none."""
     pools: dict[str, tuple[str, ...]]

@@ -52,7 +52,7 @@ class BoardModel:
     flags: Sequence[str] = ()
     secret: str = field(default="", repr=False)
     image: bytes | None = None
-    """The same model packed for the runtime, for agents that load images."""
+    """The model packed for the runtime, for agents that load images."""
 
     @property
     def agent(self) -> AgentModel:

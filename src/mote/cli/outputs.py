@@ -100,7 +100,7 @@ def _stack(usage: Usage) -> str:
 
 
 def describe_artifacts(built: Artifacts) -> dict[str, object]:
-    """The same as JSON."""
+    """The binaries, their compiler and the memories of the firmware as JSON."""
     if built.compiler is None:
         return {}
     usage = built.usage

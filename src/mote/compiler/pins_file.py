@@ -36,7 +36,7 @@ class PinsFile:
     kernels: Mapping[str, str] = field(default_factory=dict)
     """Kernels by the numbers of layers."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Those of SETTINGS that differ from their defaults."""
+    """Values of SETTINGS that differ from their defaults."""
     gained: Mapping[str, int] = field(default_factory=dict)
     """Cycles, RAM and constants before and after."""
     measured: str = ""

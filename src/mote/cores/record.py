@@ -115,7 +115,7 @@ class Architecture:
     unicorn: Unicorn | None = None
     code: MachineCode | None = None
     variants: Mapping[int, MachineCode] = field(default_factory=dict)
-    """The same for cores that the flags of ELF files tell apart, by the lowest byte of these."""
+    """Machine code of cores that the flags of ELF files tell apart, by the lowest byte of the flags."""
     flash_apart: bool = False
     """Loads of data do not reach program memory: constants there are read by instructions of their own."""
     features: tuple[str, ...] = ()

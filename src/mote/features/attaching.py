@@ -30,7 +30,7 @@ class FrontEnd:
     graph: Graph
     """From raw samples, or a camera's lines, to the model's input."""
     whole: Graph
-    """The same, and the model behind it."""
+    """From raw samples, or a camera's lines, to the model's outputs."""
     sensor: Sensor
     samples: int
     """New raw samples of an inference; lines of an image."""

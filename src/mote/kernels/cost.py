@@ -75,7 +75,7 @@ class Costs:
     """How many times as long families take that are built with the compiler's optimization for another policy, by the
     policy; families that are not named take as long."""
     slower: Mapping[str, float] = field(default_factory=dict)
-    """Those of the level that code is built with."""
+    """How many times as long families take at the optimization level that code is built with."""
 
     def on(self, memory: Reads, code: Reads | None = None) -> Costs:
         """Costs with constants in one memory and code in another, or in one without wait states."""

@@ -32,7 +32,7 @@ class SearchCandidate:
 
     @property
     def key(self) -> str:
-        """The same for the same choice."""
+        """A digest of the family and the choice: equal choices have equal keys."""
         return digest(self.family, self.choice)
 
 

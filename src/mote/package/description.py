@@ -87,7 +87,7 @@ class Package:
     components: Mapping[str, str] = field(default_factory=dict)
     """Components of ESP-IDF's registry by name, each with a version, that have such files and folders."""
     provided: frozenset[str] = frozenset()
-    """Those of `external` and `includes` that they have."""
+    """Files of `external` and folders of `includes` that the components have."""
     metadata: Metadata = field(default_factory=Metadata)
     interfaces: tuple[Interface, ...] = ()
     """The functions of each compiled model; none for the runtime."""

@@ -272,7 +272,7 @@ class Tuner:
             self._try(ground, again, costs)
 
     def _blamed(self, some: list[KernelChoice], trial: TuningTrial) -> list[list[KernelChoice]]:
-        """Those of choices that were refused together which are to be tried again."""
+        """Choices to be tried again, of those that were refused together."""
         if not trial.refused or trial.refused == NO_TIME:
             return []
         named = [c for c in some if set(c.layers) & set(trial.layers)]

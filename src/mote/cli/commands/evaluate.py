@@ -286,7 +286,7 @@ def value(score: Score) -> str:
 
 
 def context(score: Score) -> str:
-    """What an accuracy is to be compared with, in brackets behind it."""
+    """The context of an accuracy, in brackets behind it."""
     return f" ({score.context})" if score.context else ""
 
 

@@ -54,7 +54,7 @@ class CandidateToLearn:
     what: str
     """`[bias]`, `[weights]` or the channels `[first:end]`."""
     products: Products
-    """Those of its gradients for any two samples."""
+    """Dot products of its gradients for any two samples."""
     state: int
     """Bytes of its state."""
     read: int = 0

@@ -73,7 +73,7 @@ class MixedPoint:
     measured: Mapping[str, Any] | None = None
     """Instructions, flash and RAM on the emulated target."""
     context: str = ""
-    """What an accuracy is to be compared with: its confidence interval and the share of the largest class."""
+    """The confidence interval of an accuracy and the share of the largest class, as a text."""
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class Guarded:
     lost: float
     """Accuracy drop against the float model."""
     context: str = ""
-    """What an accuracy is to be compared with: its confidence interval and the share of the largest class."""
+    """The confidence interval of an accuracy and the share of the largest class, as a text."""
 
 
 @dataclass(frozen=True, eq=False)

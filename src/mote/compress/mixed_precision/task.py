@@ -72,7 +72,7 @@ class Tried(TypedDict):
     better: str
     samples: int
     context: str
-    """What an accuracy is to be compared with."""
+    """The confidence interval of an accuracy and the share of the largest class, as a text."""
     noise: float | None
     """Signal-to-noise ratio in dB on the samples of probes; None where nothing differs from the float model."""
     costs: PlannedCosts | None

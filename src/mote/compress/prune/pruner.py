@@ -137,7 +137,7 @@ class Pruned:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the accuracies are of, and how more of it is kept."""
+        """Remarks on the accuracies, and on how to keep more of them."""
         score = self.after.int8_score
         context = () if score is None or not score.context else (f"{score.metric} of pruned int8: {score.context}",)
         trained = self.fine_tuned or self.kind == "clusters"

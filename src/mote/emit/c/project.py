@@ -77,11 +77,11 @@ class Project:
     """Components of ESP-IDF's registry by name, each with a version, that have files and folders of external
     generators."""
     provided: frozenset[str] = frozenset()
-    """Those of `external` and `includes` that they have."""
+    """Files of `external` and folders of `includes` that the components have."""
     simulated: Mapping[str, str] = field(default_factory=dict)
     """C files of simulated drivers, which are compiled where Mote itself runs the model, and are not part of it."""
     replaced: frozenset[str] = frozenset()
-    """Those of `external` in whose place they are compiled: real drivers."""
+    """Files of `external` in whose place simulated drivers are compiled: the real drivers."""
     example: Example = NO_EXAMPLE
     """The program `example/main.c`, for any ecosystem."""
     interfaces: tuple[Interface, ...] = ()

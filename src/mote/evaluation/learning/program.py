@@ -100,7 +100,7 @@ class TrainingProgram:
 
     @cached_property
     def asked(self) -> Graph:
-        """The same with the model's inputs and outputs only."""
+        """The optimized graph with the model's inputs and outputs only."""
         program = self.program
         counts = len(self.graph.inputs), len(self.graph.outputs)
         return replace(program, inputs=program.inputs[: counts[0]], outputs=program.outputs[: counts[1]])

@@ -46,7 +46,7 @@ class _Order(NamedTuple):
     price: int
     """Cycles, those that are to come at least included, and results that are needed soon."""
     spent: int
-    """The same without what is to come."""
+    """Cycles without those that are to come."""
     done: int
     live: int
     """Registers that hold what instructions read that are to come."""

@@ -24,7 +24,7 @@ from mote.ops.windows.pool import AveragePool, MaxPool
 LONG, SHORT = 12, 8
 """Rows and columns from which on they are fewer in a class, and how many, beside the rest."""
 MANY, FEW = 20, 16
-"""The same for channels."""
+"""Channels from which on they are fewer in a class, and how many, beside the rest."""
 REST = 4
 """Kernels compute as many pixels and channels at once, or parts of that."""
 GENERAL = ("ANY", "WIDENING")

@@ -19,7 +19,7 @@ Amounts = Mapping[str, float]
 USUAL = {MVE: "cortex-m55", DSP: "cortex-m4"}
 """The tables of cores that have none, by what they can do."""
 PLAIN = "cortex-m3"
-"""That of cores with neither."""
+"""The table of cores with neither feature."""
 
 
 def cycles(graph: Graph, op: Op, target: Target) -> float:

@@ -45,7 +45,7 @@ def convolve(graph: Graph, op: Op, target: Target) -> LibraryCall | Refusal:
 
 
 def _requantization(graph: Graph, op: Layer) -> Requantization | Refusal:
-    """That of a layer with windows, which round twice."""
+    """The requantization of a layer with windows, which round twice."""
     how = requantization(graph, op)
     return Refusal("it rounds sums twice") if isinstance(how, Requantization) and how.once else how
 

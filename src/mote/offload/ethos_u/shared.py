@@ -38,7 +38,7 @@ def shared_artifact(job: NpuJob, region: ExportedRegion, target: Target, cycles:
 
 
 def shared(job: NpuJob) -> NpuJob:
-    """The same job with less working memory. Every operation waits for the one before it to end (BLOCKDEP 0)."""
+    """A job changed to take less working memory. Every operation waits for the one before it to end (BLOCKDEP 0)."""
     if len(job.outputs) != 1:
         raise NotPlainError("there are several outputs")
     whole = program(decode(job.payload), job)

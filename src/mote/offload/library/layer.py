@@ -48,7 +48,7 @@ class Requantization:
 
 
 def requantization(graph: Graph, op: Layer) -> Requantization | Refusal:
-    """That of an int8 layer, or an int16 one with int8 weights, exactly as LiteRT computes it."""
+    """The requantization of an int8 layer, or an int16 one with int8 weights, exactly as LiteRT computes it."""
     x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)
     if x.dtype not in (DType.INT8, DType.INT16) or y.dtype != x.dtype or w.dtype != DType.INT8 or w.data is None:
         return Refusal(f"it computes int8 and int16 with constant int8 weights, not {x.dtype} with {w.dtype}")

@@ -115,7 +115,7 @@ def products(weights: NDArray[np.int8], low: Ints, high: Ints) -> Ends:
 
 
 def layer_products(w: Tensor, low: Ints, high: Ints) -> Ends:
-    """The same of a layer's int8 weights: where these learn, for all that they can become."""
+    """The ends of the sums of a layer's int8 weights: where these learn, for all that they can become."""
     if w.data is not None:
         return products(w.data, low, high)
     most = np.full(w.shape[:-1], -LEAST * int(np.maximum(np.abs(low), np.abs(high)).sum()), np.int64)

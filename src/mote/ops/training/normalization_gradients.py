@@ -67,7 +67,7 @@ class LayerNormalizationGradient(VectorGradient):
 
 
 class RmsNormalizationGradient(LayerNormalizationGradient):
-    """The same without the means: z is x, and no mean is taken off the gradient."""
+    """The gradient without means: z is x, and no mean is taken off the gradient."""
 
     kind = "RMS_NORMALIZATION_GRADIENT"
 

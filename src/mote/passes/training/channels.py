@@ -22,7 +22,7 @@ class InParts:
 
     graph: Graph
     weights: int
-    """Those of the channels that were asked for."""
+    """The weights of the channels that were asked for."""
     biases: tuple[int, ...]
     """The bias of each part; empty where the layer has none."""
 

@@ -51,7 +51,7 @@ class IntegerLoss:
     """The tensor that the same loss judges in float32."""
     kind: ClassVar[Loss]
     operators: ClassVar[tuple[type[Op], type[Op]]]
-    """Those of the normalized gradient, and of the size of the step with the loss."""
+    """The operators of the normalized gradient, and of the size of the step with the loss."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:

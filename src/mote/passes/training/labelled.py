@@ -41,7 +41,7 @@ def told(graph: Graph, right: Array) -> Mapping[int, Array]:
 
 
 def untold(graph: Graph) -> Mapping[int, Array]:
-    """The same states where nothing is to be learned."""
+    """The initial states of labels, by which nothing is learned."""
     return {s.before: s.initial for s in _told(graph)}
 
 

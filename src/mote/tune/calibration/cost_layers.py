@@ -515,7 +515,7 @@ def _weighted(w: Writer, layer: CostLayer, x: int) -> int:
 
 
 def _output_scale(depth: int) -> float:
-    """That of outputs which are sums of so many products."""
+    """The scale of outputs which are sums of `depth` products."""
     return float(0.05 * 0.01 * 40 * depth**0.5)
 
 

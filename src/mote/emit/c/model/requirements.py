@@ -23,7 +23,7 @@ INSTRUCTIONS = {
 }
 """For features of Cortex-M: the condition that the C compiler does not use them, and their name."""
 RISCV_INSTRUCTIONS = {"zve32x": ("!defined(__riscv_v_min_vlen)", "vectors of 128 bits")}
-"""The same for RISC-V."""
+"""For features of RISC-V: the condition that the C compiler does not use them, and their name."""
 
 
 def requirements(plan: Plan, options: ProjectOptions, pool: ConstantPool) -> list[Definition]:

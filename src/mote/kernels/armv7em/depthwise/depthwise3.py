@@ -43,8 +43,8 @@ def blocks3(view: View, present: list[int]) -> Blocks | None:
 def written3(
     view: View, blocks: Blocks, channels: Channels, order: Order
 ) -> tuple[str, tuple[Instance, ...], Params] | None:
-    """The same for rows of one block and weights of 16 bits, with code for the number of channels, in an order for some
-    core; None where stores do not reach so far."""
+    """The parts of a layer with rows of one block and weights of 16 bits, with code for the number of channels, in an
+    order for some core; None where stores do not reach so far."""
     _, _, params = parts3(view, blocks, channels, "w16")
     count, stride = view.output.shape[3], view.the(DepthwiseConv2D).horizontal.stride
     form, shift, outputs = channels.form, channels.requantization.shift, int(blocks.last[0])

@@ -32,13 +32,13 @@ GIVEN = 10
 MOST_STEPS = 16
 """Longer sums have a loop."""
 MOST_STEPS_MORE = 24
-"""The same of steps behind those with inputs in the FPU."""
+"""Most steps without a loop behind the steps with inputs in the FPU."""
 MOST_STEPS_TWICE, MOST_STEPS_TWICE_FPU = 8, 16
 """Of sums that are no longer four channels are computed in a pass; with inputs in the FPU no loop is left of those."""
 MOST_WORDS = 6
 """Longer lines of a window are widened in a loop."""
 MOST_WORDS_MORE = 8
-"""The same of words behind those that go to the FPU."""
+"""Most words of a line that are widened without a loop behind the words that go to the FPU."""
 STEP_CYCLES, PASS = 16, 6
 """Cycles of a step on a Cortex-M4, and of a pass of the loop beside its steps."""
 AHEAD = 255
@@ -392,7 +392,7 @@ def _loop(left: int, most: int | None) -> tuple[int, int] | None:
 
 
 def _kept_loop(source: PixelBytes) -> tuple[int, int] | None:
-    """The same of steps behind those with inputs in the FPU."""
+    """Steps of a pass of the loop behind the steps with inputs in the FPU, and its passes; None for no loop."""
     left = source.steps - kept(source).steps
     return _passes(left, range(8, MOST_STEPS_MORE + 1)) if left > MOST_STEPS_MORE else None
 

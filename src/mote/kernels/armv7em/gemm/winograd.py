@@ -152,7 +152,7 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
 
 
 def pack_unrolled(view: View, f: WinogradForm, order: Order = "") -> Packed | Refusal:
-    """The same with code for the layer's number of channels, in an order for some core if one is given."""
+    """Packs a layer with code for its number of channels, in an order for some core if one is given."""
     if learned(view.graph, view.op):
         return Refusal("it is for biases that do not learn")
     packed = view.once(KERNELS_OF[f.header].bind)

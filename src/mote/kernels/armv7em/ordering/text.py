@@ -30,7 +30,7 @@ _DATA = frozenset(
 )
 """Instructions that write their first operand from the others."""
 _SETTING = frozenset(["adds", "subs", "rsbs", "ands", "orrs", "movs", "lsls", "lsrs", "asrs"])
-"""The same, with the flags."""
+"""Instructions that write their first operand from the others, and the flags."""
 _COMPARING = frozenset(["cmp", "cmn", "tst"])
 _ONE_SOURCE = frozenset(["mov", "movw", "movs", "mvn", "vmov", "sxtb", "sxth", "uxtb", "uxth", "sxtb16", "uxtb16"])
 FLAGS = "flags"
@@ -101,7 +101,7 @@ class Operation:
 
     @property
     def timed(self) -> Timed:
-        """The same for cycle models."""
+        """The instruction as cycle models take it."""
         task = self.task
         address = frozenset(filter(None, (self.base, self.index)))
         reads = frozenset(self.operands[i] for i in self.sources) | address

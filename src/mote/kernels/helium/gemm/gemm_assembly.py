@@ -72,7 +72,7 @@ class Outputs:
         return [*(dup if line else ["ldr r2, [r0, #4]", "vdup.16 q0, r2"]), f"vstrw.32 q0, [sp, #{SAME}]"]
 
     def constants(self) -> list[str]:
-        """Those of four channels, from r9 to the stack."""
+        """Copies the constants of four channels from r9 to the stack."""
         places = (BIAS, MULT) if self.requantize.form == "line" else (BIAS, MULT, RIGHT)
         return [
             line for at in places for line in (f"vldrw.u32 {CONSTANT}, [r9], #16", f"vstrw.32 {CONSTANT}, [sp, #{at}]")

@@ -52,7 +52,7 @@ class _Order(NamedTuple):
     price: int
     """Cycles, those that are to come at least included, and results that are needed soon."""
     spent: int
-    """The same without what is to come."""
+    """Cycles without those that are to come."""
     loads: int
     products: int
     steps: int

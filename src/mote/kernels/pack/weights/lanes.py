@@ -27,7 +27,7 @@ class Spilled:
         return self.lists_at(np.arange(self.taken.shape[1]))
 
     def lists_at(self, places: Ints) -> NDArray[np.int16]:
-        """The same with another number for each input."""
+        """Of each channel how many inputs there are, then another number for each input (`places`) and its weight."""
         rows = ([(places[i], row[i]) for i in np.flatnonzero(row)] for row in self.taken)
         parts = [np.array([len(row), *(number for pair in row for number in pair)], np.int16) for row in rows]
         return np.concatenate(parts)

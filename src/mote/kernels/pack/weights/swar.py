@@ -40,9 +40,9 @@ class Places(NamedTuple):
 
 
 PIXELS = Places(32, 8)
-"""Those of four pixels."""
+"""Where the input words of four pixels lie."""
 VECTOR = Places(12, 4)
-"""Those of one vector."""
+"""Where the input words of one vector lie."""
 ANY = Range(np.array([-128]), np.array([127]))
 """Inputs are int8."""
 HALF = 1 << 15
