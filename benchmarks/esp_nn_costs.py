@@ -39,7 +39,7 @@ class Always(EspNN):
 
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
         made = super().build(region, graph, target)
-        return made if isinstance(made, Refusal) else replace(made, cost=0.0)
+        return made if isinstance(made, Refusal) else replace(made, cost=0.0, code=0, linked={"everything": 0})
 
 
 def weighted() -> bytes:

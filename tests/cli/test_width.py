@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
 import pytest
 
 from mote.cli import help
+from mote.offload.esp_nn.library import PATH
 from tests.cli.test_cli import ROOT, mote
 from tests.helpers.support import emulated, needs_litert
+from tests.offload.esp_nn.test_esp_nn import STANDIN
 
 QUICK = (
     "inspect models/digits.tflite",
@@ -41,6 +44,8 @@ def _in_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")
     (tmp_path / "build").mkdir()
     monkeypatch.chdir(tmp_path)
+    if PATH not in os.environ:
+        monkeypatch.setenv(PATH, str(STANDIN))
 
 
 def wider(text: str, columns: int = 80) -> list[str]:

@@ -23,6 +23,8 @@ from mote.toolchain.elf import FlashPart, flash_parts
 
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
+LARGEST = 2
+"""How many times as much the functions of external generators take at most, with another compiler and other flags."""
 ON_HOST = "the host's code is not a microcontroller's"
 REPLANNED = 6
 """Most replanning rounds for code that exceeds a budget, as another plan has other code."""
@@ -111,7 +113,9 @@ def _estimate(*models: Compiled) -> int:
     plans = [plan for compiled in models for plan in compiled.plan.all]
     files = {step.kernel.files for plan in plans for step in plan.steps}
     operators = sum(len(plan.works) for plan in plans)
-    return CODE * len(models) + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * operators
+    linked = dict(function for plan in plans for step in plan.steps for function in step.kernel.price.linked)
+    own = CODE * len(models) + CODE_PER_FILE * len(files) + CODE_PER_OPERATOR * operators
+    return own + LARGEST * sum(linked.values())
 
 
 def checked_code(compiled: Compiled) -> CodeSize:

@@ -283,6 +283,9 @@ class Price:
     """About the cycles of what it does first in each call, beside the work of a table's family."""
     written: int = 0
     """Bytes of code, about, of C that was written for this operator alone."""
+    linked: tuple[tuple[str, int], ...] = ()
+    """Of an external generator's: the functions that it calls, each with its bytes of code, about. Others may call them
+    too."""
     work: float = 0.0
     """About the cycles that it takes on a Cortex-M4, of kernels in the family SIGNAL: a table says how many times as
     many another core takes."""

@@ -24,6 +24,7 @@ from mote.graph.region import Numbers, Region, halves, region_problem
 from mote.graph.rows import row_count
 from mote.graph.tensor import Array
 from mote.kernels.contract import ALIGNMENT, Call, Entry, Needs, Packed, Price, Refusal, aligned
+from mote.offload.foreign import ForeignLibrary, inside
 from mote.ops.common import learned
 from mote.targets import Target
 
@@ -109,9 +110,11 @@ class Artifact:
     """C files outside of the project, by path, that are compiled with it: a driver, say."""
     includes: tuple[str, ...] = ()
     """Folders outside of the project, by path, whose headers they include."""
-    components: Mapping[str, str] = field(default_factory=dict)
-    """Components of ESP-IDF's registry by name, each with a version, that an ESP-IDF project depends on in place of
-    `sources` and `includes`."""
+    library: ForeignLibrary | None = None
+    """The library that `sources` and `includes` are of: a package depends on it by its names, without their paths."""
+    prefix: str = ""
+    """How the names of functions begin that `files` define, and of these files. In the project of the model NAME they
+    begin with `NAME_` and that, so that a firmware may have two models."""
     simulated: Mapping[str, str] = field(default_factory=dict)
     """C files and headers by name, that take the place of `sources` wherever Mote itself runs the model: a driver that
     has `Generator.simulate` compute what the accelerator would, by `mote_device_call`. No project has them."""
@@ -139,7 +142,10 @@ class Artifact:
     tolerance: float = 0.0
     """Of TOLERANCE: how far a stored value may be from the reference (1: one int8 code)."""
     code: int = 0
-    """Bytes of flash that its code takes, about."""
+    """Bytes of flash that the code of its own takes, about: its calls."""
+    linked: Mapping[str, int] = field(default_factory=dict)
+    """The functions that it calls, and those that they call, by name, with the bytes of flash that each takes, about:
+    where several artifacts have one it is counted once."""
     image: ImageCall | None = None
     """What stands in its place in an image; None: it is for C only."""
 
@@ -352,7 +358,7 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
             in_place=(0,) if artifact.in_place else (),
             overlays=artifact.in_place,
         ),
-        price=Price(cost=artifact.cost, written=artifact.code),
+        price=Price(cost=artifact.cost, written=artifact.code, linked=tuple(artifact.linked.items())),
         family=generator.name,
         knobs=((VARIANT, artifact.variant),) if artifact.variant else (),
         artifact=artifact,
@@ -423,7 +429,21 @@ def _files_problems(artifact: Artifact) -> list[str]:
     missing += [p for p in artifact.includes if not Path(p).is_dir()]
     relative = [p for p in (*artifact.sources, *artifact.includes) if not Path(p).is_absolute()]
     problems += [f"names '{path}', which is not there" for path in missing]
-    return problems + [f"names '{path}', which is no absolute path" for path in relative]
+    problems += [f"names '{path}', which is no absolute path" for path in relative]
+    return problems + _library_problems(artifact)
+
+
+def _library_problems(artifact: Artifact) -> list[str]:
+    """The sources of a library are in its folder, and the functions that files define have a prefix of their own."""
+    problems = []
+    if artifact.prefix and not re.fullmatch(r"(?!mote_)[A-Za-z]\w*_", artifact.prefix):
+        problems.append(f"has the prefix '{artifact.prefix}', which is no name in C that ends in an underscore")
+    if (library := artifact.library) is None:
+        return problems
+    if not (Path(library.folder) / library.header).is_file():
+        problems.append(f"names the library {library.name} in {library.folder}, which has no {library.header}")
+    outside = [path for path in (*artifact.sources, *artifact.includes) if inside(library, path) is None]
+    return problems + [f"names '{path}', which is not in the library's folder" for path in outside]
 
 
 def _status_problems(artifact: Artifact) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mote.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.emit.licence import SPDX
+from mote.package.dependencies import in_cmake
 from mote.package.description import Files, Package
 from mote.package.make import in_one_folder
 from mote.targets.flags import NATIVE, UNFUSED
@@ -68,7 +69,7 @@ add_library({name} STATIC
   {sources})
 target_include_directories({name} PUBLIC {folders})
 set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
-if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC){must}{options}
+{in_cmake(package, name, scope="PUBLIC")}if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC){must}{options}
 {native}\
   # {level} where nobody says how to optimize: neither flags, nor the build type, nor options of the folder above.
   get_directory_property(GIVEN COMPILE_OPTIONS)

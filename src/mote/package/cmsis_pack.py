@@ -8,7 +8,9 @@ from html import escape
 from mote.emit.c.programs.example import HOSTED
 from mote.emit.licence import SPDX
 from mote.errors import MoteError
+from mote.offload.foreign import PackComponent
 from mote.package.description import LICENCE_FILE, Files, Package
+from mote.package.libraries.layout import self_contained
 from mote.package.readme import readme
 from mote.targets import Target
 
@@ -37,6 +39,11 @@ FPU = """\
       <accept Dfpu="DP_FPU"/>
     </condition>
 """
+CONDITION = """\
+{fpu}    <condition id="core">
+      <description>{what}</description>{require}
+    </condition>
+"""
 VENDOR = "Mote"
 EXAMPLE = "examples/{name}"
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -45,6 +52,7 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]+")
 def files(package: Package) -> Files:
     """The pack as a folder: the description, the library in `src`, and an example."""
     check_core(package.target)
+    self_contained(package, "cmsis-pack", lambda library: library.pack)
     example = EXAMPLE.format(name=package.name)
     return {
         f"{vendor(package)}.{package.name}.pdsc": description(package),
@@ -84,11 +92,12 @@ def pack_name(package: Package) -> str:
 def description(package: Package, example: str = "Prints classes over semihosting") -> str:
     """The package description (PDSC); `example` is one line on its example."""
     about, name = package.metadata, package.name
-    condition = "" if package.target.is_host else ' condition="core"'
+    conditions = _conditions(package)
+    condition = ' condition="core"' if conditions else ""
+    conditions = f"\n  <conditions>\n{conditions}  </conditions>\n" if conditions else ""
     contact = f"\n  <supportContact>{escape(about.email)}</supportContact>" if about.email else ""
     listed = [("header", path) for path in package.headers] + [("source", path) for path in package.sources]
     lines = "\n".join(f'        <file category="{kind}" name="src/{escape(path)}"/>' for kind, path in listed)
-    conditions = "" if package.target.is_host else f"\n  <conditions>\n{_conditions(package)}  </conditions>\n"
     return f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <!-- {SPDX} -->
@@ -114,7 +123,7 @@ def description(package: Package, example: str = "Prints classes over semihostin
     <keyword>TinyML</keyword>
     <keyword>Mote</keyword>
   </keywords>
-{conditions}
+{_requirements(package)}{conditions}
   <components>
     <component Cvendor="{vendor(package)}" Cclass="Machine Learning" Cgroup="Mote" Csub="{name}"\
  Cversion="{about.version}"{condition}>
@@ -143,20 +152,35 @@ def description(package: Package, example: str = "Prints classes over semihostin
 """
 
 
+def _requirements(package: Package) -> str:
+    """The packs that it depends on, in the package description."""
+    packs = "".join(
+        f'      <package vendor="{c.vendor}" name="{c.pack}" version="{c.version}"/>\n'
+        for c in required_components(package)
+    )
+    return f"\n  <requirements>\n    <packages>\n{packs}    </packages>\n  </requirements>\n" if packs else ""
+
+
+def required_components(package: Package) -> list[PackComponent]:
+    """The components of other packs that the library calls functions of."""
+    return [d.library.pack for d in package.dependencies if d.library.pack is not None]
+
+
 def _conditions(package: Package) -> str:
+    """The condition `core` and what it needs; nothing where any core will do, and no other component is needed."""
     target = package.target
+    others = "".join(
+        f'\n      <require Cclass="{c.cclass}" Cgroup="{c.cgroup}"/>' for c in required_components(package)
+    )
+    if target.is_host:
+        return CONDITION.format(fpu="", what="What the code calls", require=others) if others else ""
     wanted = [f'Dcore="{CORES[target.cpu][0]}"']
     wanted += ['Ddsp="DSP"'] if "dsp" in target.features and target.cpu in OPTIONAL_DSP else []
     wanted += ['Dmve="FP_MVE"'] if "mve" in target.features else []
     fpu = "fpu" in target.features
     require = '\n      <require condition="FPU"/>' if fpu else ""
-    return f"""\
-{FPU if fpu else ""}\
-    <condition id="core">
-      <description>The core that the code is for</description>
-      <require {" ".join(wanted)}/>{require}
-    </condition>
-"""
+    require = f"\n      <require {' '.join(wanted)}/>{require}{others}"
+    return CONDITION.format(fpu=FPU if fpu else "", what="The core that the code is for", require=require)
 
 
 def solution(package: Package) -> str:
@@ -170,7 +194,7 @@ solution:
   packs:
     - pack: ARM::CMSIS@>=6.0.0
     - pack: ARM::Cortex_DFP@>=1.0.0
-    - pack: {vendor(package)}::{package.name}@{package.metadata.version}
+{_packs(package)}    - pack: {vendor(package)}::{package.name}@{package.metadata.version}
   target-types:
     - type: Generic
       device: {device}
@@ -181,6 +205,22 @@ solution:
   projects:
     - project: {package.name}.cproject.yml
 """
+
+
+def _packs(package: Package) -> str:
+    """The packs that it depends on, in a csolution file."""
+    return "".join(f"    - pack: {c.vendor}::{c.pack}@>={c.version}\n" for c in required_components(package))
+
+
+def components(package: Package) -> str:
+    """The components of an example: the core's, those of libraries, and the library itself."""
+    names = [
+        "ARM::CMSIS:CORE",
+        "Device:Startup&C Startup",
+        *(f"{c.vendor}::{c.cclass}:{c.cgroup}" for c in required_components(package)),
+        f"{vendor(package)}::Machine Learning:Mote:{package.name}",
+    ]
+    return "\n".join(f"    - component: {name}" for name in names)
 
 
 def _project(package: Package) -> str:
@@ -196,9 +236,7 @@ project:
       files:
         - file: main.c
   components:
-    - component: ARM::CMSIS:CORE
-    - component: Device:Startup&C Startup
-    - component: {vendor(package)}::Machine Learning:Mote:{package.name}
+{components(package)}
   misc:
     - for-compiler: GCC{flags}
       Link:

@@ -12,6 +12,7 @@ from mote.emit.c.model.interface import Interface
 from mote.emit.c.programs.example import EXAMPLE, SELFTEST, Example
 from mote.emit.c.project import Project
 from mote.errors import MoteError
+from mote.offload.foreign import Dependency, inside
 from mote.targets import Target
 from mote.targets.flags import Optimization
 from mote.text import did_you_mean, printable
@@ -81,13 +82,11 @@ class Package:
     math: bool = False
     """Whether it needs C's math library."""
     external: tuple[str, ...] = ()
-    """C files outside of the package that are compiled with it, by path."""
+    """C files outside of the package that are compiled with it, by path, but those of `dependencies`."""
     includes: tuple[str, ...] = ()
-    """Folders of headers outside of the package."""
-    components: Mapping[str, str] = field(default_factory=dict)
-    """Components of ESP-IDF's registry by name, each with a version, that have such files and folders."""
-    provided: frozenset[str] = frozenset()
-    """Files of `external` and folders of `includes` that the components have."""
+    """Folders of headers outside of the package, but those of `dependencies`."""
+    dependencies: tuple[Dependency, ...] = ()
+    """The libraries that it calls functions of."""
     metadata: Metadata = field(default_factory=Metadata)
     interfaces: tuple[Interface, ...] = ()
     """The functions of each compiled model; none for the runtime."""
@@ -137,13 +136,18 @@ def model_package(project: Project, target: Target) -> Package:
         measured=options.measured,
         only_gcc=options.only_gcc,
         math=project.math,
-        external=project.external,
+        external=_of_no_library(project, project.external),
         constants=project.constants,
-        includes=project.includes,
-        components=project.components,
-        provided=project.provided,
+        includes=_of_no_library(project, project.includes),
+        dependencies=project.dependencies,
         interfaces=project.interfaces,
     )
+
+
+def _of_no_library(project: Project, paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths that are in the folder of no library that the project depends on."""
+    libraries = [dependency.library for dependency in project.dependencies]
+    return tuple(path for path in paths if all(inside(library, path) is None for library in libraries))
 
 
 def metadata(given: Iterable[str]) -> Metadata:

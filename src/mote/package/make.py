@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mote.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.emit.licence import SPDX
+from mote.package.dependencies import folders, in_make, make_variable
 from mote.package.description import Files, Package
 from mote.targets.flags import NATIVE, STANDARD, UNFUSED
 
@@ -34,8 +35,13 @@ def in_one_folder(package: Package) -> Files:
 def _makefile(package: Package) -> str:
     name, level = package.name, package.optimization.level
     listed = " \\\n    ".join((*package.sources, *map(_escaped, package.external)))
+    foreign = [dependency.library for dependency in package.dependencies]
+    variables = ["SOURCES", *map(make_variable, foreign)]
+    sources = " ".join(f"$({variable})" for variable in variables)
+    objects = "$(OBJECTS)" if foreign else "$(SOURCES:.c=.o)"
     headers = " ".join(package.headers)
-    include = " ".join(["-I.", *(f"-I{_escaped(path)}" for path in package.includes)])
+    theirs = [path for dependency in package.dependencies for path in folders(dependency, "$({})")]
+    include = " ".join(["-I.", *(f"-I{_escaped(path)}" for path in package.includes), *(f"-I{p}" for p in theirs)])
     cross = " ".join((level, *package.needed))
     compiler, archiver, core = _cross_tools(package)
     told = " ".join(package.only_gcc)
@@ -46,8 +52,8 @@ def _makefile(package: Package) -> str:
     must = f"\n# {' '.join(package.needed)} is needed: sums in kernels may wrap." if package.needed else ""
     selftest = f"""
 # MOTE_SELFTEST lets the self-test see the output of every step.
-selftest/selftest: {SELFTEST} $(SOURCES) {headers}
-\t$(CC) $(CFLAGS) {include} -DMOTE_SELFTEST -o $@ {SELFTEST} $(SOURCES) $(LDLIBS)
+selftest/selftest: {SELFTEST} {sources} {headers}
+\t$(CC) $(CFLAGS) {include} -DMOTE_SELFTEST -o $@ {SELFTEST} {sources} $(LDLIBS)
 
 test: selftest/selftest
 \t./selftest/selftest
@@ -56,7 +62,7 @@ test: selftest/selftest
 # {SPDX}
 # Builds lib{name}.a for the core that your flags choose, and the example for this computer:
 #     make CC={compiler} AR={archiver} CFLAGS="{core} {cross}" lib{name}.a
-# In a build of your own compile SOURCES: no other source file and {needed} is needed.
+# In a build of your own compile {" and ".join(variables)}: no other source file and {needed} is needed.
 # {package.measured}{must}
 CC ?= cc
 AR ?= ar
@@ -66,19 +72,19 @@ LDLIBS ?= {library}
 
 SOURCES = {listed}
 
-all: {" ".join(programs)}
+{in_make(package.dependencies, package)}{_objects(sources) if foreign else ""}all: {" ".join(programs)}
 
-lib{name}.a: $(SOURCES:.c=.o)
+lib{name}.a: {objects}
 \t$(AR) rcs $@ $^
 
 %.o: %.c {headers}
 \t$(CC) $(CFLAGS) {include} -c -o $@ $<
 
-example/example: {example} $(SOURCES) {headers}
-\t$(CC) $(CFLAGS) {include} -o $@ {example} $(SOURCES) $(LDLIBS)
+example/example: {example} {sources} {headers}
+\t$(CC) $(CFLAGS) {include} -o $@ {example} {sources} $(LDLIBS)
 {selftest if package.selftest else ""}
 clean:
-\trm -f {" ".join(programs)} lib{name}.a $(SOURCES:.c=.o)
+\trm -f {" ".join(programs)} lib{name}.a {objects}
 
 .PHONY: all test clean
 """
@@ -92,6 +98,15 @@ def _cross_tools(package: Package) -> tuple[str, str, str]:
         return "arm-none-eabi-gcc", "arm-none-eabi-ar", "-mcpu=cortex-m4"
     flags = " ".join((STANDARD, *target.core_flags, "-ffunction-sections", "-fdata-sections"))
     return target.core.gcc, f"{target.core.gcc.removesuffix('gcc')}ar", flags
+
+
+def _objects(sources: str) -> str:
+    """The objects of all files, in this folder: those of others may not be written to."""
+    return f"""\
+OBJECTS = $(notdir $(patsubst %.c,%.o,{sources}))
+vpath %.c $(sort $(dir {sources}))
+
+"""
 
 
 def _escaped(path: str) -> str:

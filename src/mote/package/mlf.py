@@ -9,7 +9,10 @@ from mote.emit.c.model.interface import Interface
 from mote.emit.c.model.ports import CPort
 from mote.emit.c.programs.example import EXAMPLE
 from mote.errors import MoteError
+from mote.offload.foreign import ForeignLibrary
+from mote.package.dependencies import folders
 from mote.package.description import Files, Package
+from mote.package.libraries.layout import self_contained
 from mote.package.readme import readme
 from mote.targets import Target
 from mote.targets.flags import NATIVE, STANDARD, UNFUSED
@@ -31,6 +34,7 @@ def files(package: Package) -> Files:
             where="option package",
             remedy="compile the models one by one",
         )
+    self_contained(package, "mlf", lambda library: True)
     beside = {f"{EXAMPLE.rpartition('/')[0]}/{file}": text for file, text in package.example_files.items()}
     return {
         "metadata.json": json.dumps(metadata(package), indent=2, sort_keys=True) + "\n",
@@ -53,9 +57,19 @@ def metadata(package: Package) -> dict[str, object]:
         "target": [_target(package.target)],
         "executors": ["aot"] if package.interfaces else [],
         "style": "full-model",
-        "external_dependencies": [],
+        "external_dependencies": [_dependency(dependency.library) for dependency in package.dependencies],
     }
     return {"version": VERSION, "modules": {package.name: module}}
+
+
+def _dependency(library: ForeignLibrary) -> dict[str, object]:
+    """A library that the model calls functions of."""
+    return {
+        "short_name": library.name,
+        "url": library.url,
+        "url_type": "git",
+        "version_spec": f"=={library.version}" if library.version else "",
+    }
 
 
 def _main(interface: Interface, package: Package) -> dict[str, object]:
@@ -90,7 +104,12 @@ def _placed(path: str) -> str:
 
 def _use(package: Package) -> str:
     flags = " ".join([STANDARD, *package.flags, *((NATIVE[0], UNFUSED) if package.target.is_native else ())])
-    external = " ".join(package.external)
+    theirs = [f"-I{path}" for dependency in package.dependencies for path in folders(dependency, '"${}"')]
+    theirs += [f'"${d.library.variable}"/{source}' for d in package.dependencies for source in d.sources]
+    needed = "".join(
+        f"\n\n`{d.library.variable}` is the folder of {d.library.name}, {d.library.url}: the model calls its functions."
+        for d in package.dependencies
+    )
     return f"""\
 ## Use
 
@@ -98,5 +117,5 @@ The archive follows version {VERSION} of the Model Library Format. `metadata.jso
 and outputs. Compile what is in `{CODE}/src` with the headers in `{CODE}/include`:
 
 ```sh
-cc {flags} -I{CODE}/include {CODE}/src/*.c {external + " " if external else ""}{EXAMPLE} -o example
-```"""
+cc {flags} -I{CODE}/include {" ".join((f"{CODE}/src/*.c", *theirs, EXAMPLE))} -o example/example
+```{needed}"""

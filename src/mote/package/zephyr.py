@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from mote.emit.c.programs.example import Console
 from mote.emit.licence import SPDX
 from mote.package.adapters.sources import CODE
 from mote.package.cmake import quoted
+from mote.package.dependencies import in_cmake
 from mote.package.description import Files, Package
 from mote.package.readme import readme
 from mote.package.runtime_project import NAME as RUNTIME
@@ -30,6 +32,8 @@ BOARDS = {
 """Boards of Zephyr that QEMU emulates, by core."""
 ARCHITECTURES = {"arm": "arm", "riscv": "riscv", "xtensa": "xtensa"}
 """Zephyr's names of architectures; portable C is for all of them."""
+CURRENT = "${ZEPHYR_CURRENT_LIBRARY}"
+"""The library that a module's CMakeLists.txt describes."""
 STACK = 4096
 """Bytes of the sample's stack."""
 
@@ -128,6 +132,7 @@ def _kconfig(package: Package) -> str:
     symbol = option(package)
     needs = "\timply FPU\n" if "fpu" in package.target.features or "float32" in package.target.features else ""
     needs += "\tselect REQUIRES_FULL_LIBC\n" if package.math else ""
+    needs += "".join(f"\tselect {each}\n" for dependency in package.dependencies for each in dependency.options)
     service = SERVICE.format(stack=_service_stack(package))
     parts = [text for path, text in ((SERVICE_FILE, service), (PSA_FILE, PSA)) if path in package.files]
     return f"""\
@@ -186,12 +191,18 @@ if(CONFIG_{symbol})
   zephyr_library_named({_library(package)})
   zephyr_library_sources(
     {listed}
-  ){needed}
+  ){needed}{"".join(f"{chr(10)}  {line}" for line in libraries_outside_zephyr(package, CURRENT).splitlines())}
   if(CONFIG_{symbol}_OPTIMIZED)
     zephyr_library_compile_options({" ".join(filter(None, (package.optimization.level, only_gcc)))})
   endif(){"".join(parts)}
 endif()
 """
+
+
+def libraries_outside_zephyr(package: Package, target: str) -> str:
+    """The libraries that Zephyr does not have: their files become part of a target."""
+    others = tuple(dependency for dependency in package.dependencies if not dependency.options)
+    return in_cmake(replace(package, dependencies=others), target, foreign_targets=False)
 
 
 def _placed(path: str) -> str:

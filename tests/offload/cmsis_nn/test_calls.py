@@ -68,7 +68,7 @@ def test_what_would_differ_is_refused(standin: Path) -> None:
 def test_a_call_that_fails(standin: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The status of a function is the model's."""
     shutil.copytree(standin, tmp_path / "library")
-    source = tmp_path / "library" / "Source" / "fully_connected.c"
+    source = tmp_path / "library" / "Source" / "FullyConnectedFunctions" / "fully_connected.c"
     text = source.read_text(encoding="utf-8")
     source.write_text(text.replace("return ARM_CMSIS_NN_SUCCESS;", "return ARM_CMSIS_NN_ARG_ERROR;"), encoding="utf-8")
     monkeypatch.setenv(PATH, str(tmp_path / "library"))

@@ -9,7 +9,7 @@ import pytest
 
 import mote
 from mote import targets
-from mote.compiler.line import given_model
+from mote.compiler.line import given_model, planned
 from mote.compiler.settings import make_settings
 from mote.errors import MoteError
 from mote.offload.backends import named
@@ -17,8 +17,9 @@ from mote.offload.cmsis_nn import CmsisNN
 from mote.offload.cmsis_nn.calls import CALLERS
 from mote.offload.cmsis_nn.costs import cycles
 from mote.offload.cmsis_nn.files import PATH
-from mote.offload.contract import Artifact, Offloaded, forget
+from mote.offload.contract import Artifact, Offload, Offloaded, forget
 from mote.passes import optimize
+from mote.plan.selection.code_size_model import code, flash
 from mote.search import running
 from mote.tune.database import CostDatabase
 from mote.tune.trials import TuningTask
@@ -54,6 +55,37 @@ def test_all_that_is_called_has_an_estimate(core: str, library: None) -> None:
         for op in graph.ops:
             if type(op) in CALLERS and isinstance(CmsisNN().build(op, graph, target), Artifact):
                 assert 0 < cycles(graph, op, target) < math.inf
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_all_that_is_called_has_its_bytes_of_code(core: str, library: None) -> None:
+    target = targets.load(core)
+    for make in MODELS.values():
+        graph = optimize(mote.frontends.load(make()))[0]
+        for op in graph.ops:
+            built = CmsisNN().build(op, graph, target) if type(op) in CALLERS else None
+            if isinstance(built, Artifact):
+                assert built.code > 0 and sum(built.linked.values()) > 100, built.calls[0].function
+
+
+def test_functions_that_layers_share_are_counted_once(library: None) -> None:
+    """A convolution of one row calls what others do as well; functions that round once are copies of others."""
+    net = Net()
+    image, vector = net.input(1, 4, 4, 4), net.input(1, 16)
+    outputs = [net.conv(image, 8), net.conv(image, 4), net.fully_connected(vector, 4)]
+    graph = optimize(mote.frontends.load(net.finish(*outputs)))[0]
+    offered = Offload((CmsisNN(),), targets.load("cortex-m4")).kernels(graph)
+    first, second, connected = (kernels[0] for kernels in offered.values())
+    own = sum(kernel.own_flash for kernel in (first, second))
+    assert flash([first, second]) - own == flash([first]) - first.own_flash > 5000
+    assert all(name.startswith("cmsis_nn_once_") for name in code(connected))
+
+
+def test_it_is_not_taken_for_less_flash_than_it_takes(library: None) -> None:
+    """On the bundled model its functions took 6.4 KB, and were counted with 0.5 KB."""
+    keywords = Path(__file__).parents[3] / "models" / "keywords.tflite"
+    plan = planned(mote.frontends.load(keywords.read_bytes()), make_settings("cortex-m4", backend="mote,cmsis-nn"))
+    assert not any(isinstance(step.kernel, Offloaded) for step in plan.steps)
 
 
 def test_only_cores_of_arm(library: None) -> None:

@@ -8,11 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mote
+from mote.compiler.code_size import linked_flash
 from tests.helpers.support import emulated, examples, needs_litert, varied
+from tests.offload.cmsis_nn.conftest import needs_sources
 from tests.offload.cmsis_nn.layers import MODELS, random_layers
 from tests.offload.cmsis_nn.test_calls import on_core
 
-pytestmark = needs_litert
+pytestmark = [needs_litert, needs_sources]
 
 
 @pytest.mark.parametrize("core", ["host", "cortex-m0plus", "cortex-m4", "cortex-m55"])
@@ -30,3 +32,15 @@ def test_exact(name: str, core: str, real: None) -> None:
 def test_random_layers(core: str, real: None, seed: int) -> None:
     result = mote.verify(mote.compile(random_layers(seed), target=emulated(core), backend="cmsis-nn"), 2)
     assert result.passed, result.mismatches
+
+
+@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("name", MODELS)
+def test_code_is_priced(name: str, core: str, fast: None) -> None:
+    """The functions that are linked take what the planner counts, each once."""
+    made = mote.compile(MODELS[name](), target=emulated(core), backend="cmsis-nn", optimize="speed", flags="O2")
+    assert on_core(made) == []
+    pieces = dict(piece for step in made.plan.steps for piece in step.kernel.price.linked)
+    counted = sum(nbytes for function, nbytes in pieces.items() if "arm_" in function)
+    linked = sum(part.nbytes for part in linked_flash(made) if "arm_" in part.name)
+    assert counted == pytest.approx(linked, rel=0.15)

@@ -27,6 +27,8 @@ from mote.kernels import library
 from mote.kernels.contract import aligned
 from mote.kernels.structs import INCLUDE, closure
 from mote.lower.program import Program, program
+from mote.offload.contract import Artifact
+from mote.offload.foreign import Dependency, ForeignLibrary, inside
 from mote.plan.plan import Plan
 from mote.targets import Memory
 
@@ -73,11 +75,8 @@ class Project:
     """C files outside of the project that are compiled with it, by path: of external generators."""
     includes: tuple[str, ...] = ()
     """Folders outside of the project with headers of external generators."""
-    components: Mapping[str, str] = field(default_factory=dict)
-    """Components of ESP-IDF's registry by name, each with a version, that have files and folders of external
-    generators."""
-    provided: frozenset[str] = frozenset()
-    """Files of `external` and folders of `includes` that the components have."""
+    dependencies: tuple[Dependency, ...] = ()
+    """The libraries that some of `external` and `includes` are of."""
     simulated: Mapping[str, str] = field(default_factory=dict)
     """C files of simulated drivers, which are compiled where Mote itself runs the model, and are not part of it."""
     replaced: frozenset[str] = frozenset()
@@ -295,9 +294,8 @@ def _project(
     flashes = parts[0].job.options.flashes
     arrays = [array for p in parts for array in p.constants.arrays]
     artifacts = [artifact for p in parts for artifact in p.made.artifacts]
-    own = _own_files([artifact.files for artifact in artifacts], files)
+    own = _own_files([_named_after(options.name, artifact) for artifact in artifacts], files)
     simulated = [artifact for artifact in artifacts if artifact.simulated]
-    of_components = [artifact for artifact in artifacts if artifact.components]
     return Project(
         options,
         {**files, **own},
@@ -310,13 +308,31 @@ def _project(
         sum(array.nbytes for array in arrays if not array.sealed),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.sources)),
         tuple(dict.fromkeys(path for artifact in artifacts for path in artifact.includes)),
-        {name: version for artifact in of_components for name, version in artifact.components.items()},
-        frozenset(path for artifact in of_components for path in (*artifact.sources, *artifact.includes)),
+        _dependencies(artifacts),
         _own_files([artifact.simulated for artifact in simulated], {**files, **own}),
         frozenset(path for artifact in simulated for path in artifact.sources),
         program,
         interfaces=tuple(interface(p.job.plan, p.job.options) for p in parts),
     )
+
+
+def _named_after(project: str, artifact: Artifact) -> Mapping[str, str]:
+    """The files of an artifact, with the project's name in front of the functions that they define."""
+    if not artifact.prefix:
+        return artifact.files
+    front = re.compile(rf"\b{artifact.prefix}")
+    own = f"{project}_{artifact.prefix}"
+    return {front.sub(own, file): front.sub(own, text) for file, text in artifact.files.items()}
+
+
+def _dependencies(artifacts: Iterable[Artifact]) -> tuple[Dependency, ...]:
+    """The libraries that artifacts call, each with all sources that one of them needs."""
+    needed: dict[ForeignLibrary, dict[str, None]] = {}
+    for artifact in artifacts:
+        if (library := artifact.library) is not None:
+            relative = (inside(library, path) for path in artifact.sources)
+            needed.setdefault(library, {}).update(dict.fromkeys(path for path in relative if path))
+    return tuple(Dependency(library, tuple(sorted(sources))) for library, sources in needed.items())
 
 
 def _own_files(given: Sequence[Mapping[str, str]], project: Mapping[str, str]) -> dict[str, str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from mote.graph import Graph, Op
 from mote.kernels.contract import Refusal
 from mote.offload.cmsis_nn.calls import CALLERS
-from mote.offload.cmsis_nn.costs import cycles
-from mote.offload.cmsis_nn.files import HEADER, INCLUDE, OWN, SOURCE, checkout, contents, once_files, sources
+from mote.offload.cmsis_nn.costs import CALL, cycles, linked
+from mote.offload.cmsis_nn.files import HEADER, INCLUDE, ONCE, OWN, checkout, contents, foreign, once_files, sources
 from mote.offload.cmsis_nn.sizes import MVE
 from mote.offload.contract import Artifact
 from mote.offload.library.generator import LibraryGenerator
@@ -53,8 +53,12 @@ class CmsisNN(LibraryGenerator):
             blobs=call.blobs,
             files={**OWN, **own},
             sources=() if call.once else tuple(map(str, library.closure(*call.functions))),
-            includes=(str(root / INCLUDE), str(root / SOURCE)),
+            includes=(str(root / INCLUDE),),
+            library=foreign(root),
+            prefix=ONCE,
             scratch=call.scratch,
+            code=CALL,
+            linked=linked(call, target),
         )
 
     def estimate(self, graph: Graph, op: Op, target: Target) -> float:

@@ -1,4 +1,5 @@
-"""About the cycles that functions of CMSIS-NN take: tables that `benchmarks/fit_cmsis_nn.py` fits to emulated cores."""
+"""About the cycles that functions of CMSIS-NN take, tables that `benchmarks/fit_cmsis_nn.py` fits to emulated cores;
+and the bytes of code that they link, which `benchmarks/library_code.py` measures."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from math import prod
 
 from mote.graph import Graph, Op
 from mote.graph.types import DType
+from mote.offload.cmsis_nn.files import AGAIN, ONCE
 from mote.offload.cmsis_nn.sizes import DSP, MVE
-from mote.offload.library.tables import tables
+from mote.offload.library.call import LibraryCall
+from mote.offload.library.tables import CODE, tables
 from mote.ops.common import WindowOp
 from mote.ops.windows.conv import Conv2D
 from mote.ops.windows.depthwise import DepthwiseConv2D
@@ -20,6 +23,8 @@ USUAL = {MVE: "cortex-m55", DSP: "cortex-m4"}
 """The tables of cores that have none, by what they can do."""
 PLAIN = "cortex-m3"
 """The table of cores with neither feature."""
+CALL = 100
+"""About the bytes of a call: the structs that it is given are filled on the stack."""
 
 
 def cycles(graph: Graph, op: Op, target: Target) -> float:
@@ -73,5 +78,16 @@ def constants_read(graph: Graph, op: Op) -> int:
 def table(target: Target) -> Mapping[str, Amounts]:
     """The table of a core."""
     known: dict[str, dict[str, Amounts]] = tables(__package__)
-    usual = next((name for feature, name in USUAL.items() if feature in target.features), PLAIN)
-    return known.get(target.costs, known[usual])
+    return known.get(target.costs, known[alike(target)])
+
+
+def alike(target: Target) -> str:
+    """The core that is known of those which can do what the target's can."""
+    return next((name for feature, name in USUAL.items() if feature in target.features), PLAIN)
+
+
+def linked(call: LibraryCall, target: Target) -> dict[str, int]:
+    """The functions that a call links, with their bytes; those that round once are compiled a second time."""
+    known: dict[str, dict[str, dict[str, int]]] = tables(__package__, CODE)
+    code = known.get(target.costs, known[alike(target)])[call.invocation.function.removesuffix(AGAIN)]
+    return {f"{ONCE}{name}": size for name, size in code.items()} if call.once else dict(code)

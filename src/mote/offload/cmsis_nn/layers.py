@@ -10,6 +10,7 @@ from mote.graph import Graph, Op
 from mote.graph.types import DType
 from mote.kernels.contract import Refusal
 from mote.offload.cmsis_nn import sizes
+from mote.offload.cmsis_nn.files import AGAIN
 from mote.offload.cmsis_nn.literals import SUFFIX, constants, dims, literal, pair, tiles, working
 from mote.offload.cmsis_nn.sizes import MVE
 from mote.offload.contract import Blob, Invocation, Pointer
@@ -191,7 +192,7 @@ def fully_connected(graph: Graph, op: Op, target: Target) -> LibraryCall | Refus
         *(dims((batches, 1, 1, channels)), Pointer(y.id)),
     )
     name = f"fully_connected_{'' if how.per_tensor else 'per_channel_'}{SUFFIX[x.dtype]}"
-    call = Invocation(f"cmsis_nn_{'once_' if how.once else ''}{name}", arguments)
+    call = Invocation(f"cmsis_nn_{name}{AGAIN if how.once else ''}", arguments)
     return LibraryCall(call, (f"arm_{name}",), blobs, once=how.once)
 
 

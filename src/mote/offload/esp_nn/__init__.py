@@ -9,7 +9,7 @@ from mote.graph import Graph, Op
 from mote.kernels.contract import ALIGNMENT, Refusal
 from mote.offload.contract import Artifact
 from mote.offload.esp_nn import library
-from mote.offload.esp_nn.costs import cycles
+from mote.offload.esp_nn.costs import cycles, linked
 from mote.offload.esp_nn.layer import EspLayer
 from mote.offload.esp_nn.library import Edition
 from mote.offload.esp_nn.operators import MADE, VECTOR, layer
@@ -19,8 +19,8 @@ from mote.targets import Target
 HEADER = "esp_nn_layers.h"
 OWN = {HEADER: (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")}
 """What every project that calls ESP-NN has."""
-CODE = 60
-"""About the bytes of a call's code; functions are shared by all layers."""
+CALL = 60
+"""About the bytes of a call's code."""
 
 
 class EspNN(LibraryGenerator):
@@ -57,9 +57,10 @@ def artifact(layer: EspLayer, edition: Edition, target: Target, where: Path) -> 
         files=OWN,
         sources=tuple(map(str, library.sources(where, layer.function))),
         includes=library.includes(where),
-        components={library.COMPONENT: f"=={library.VERSION}"},
+        library=library.foreign(where),
         simulated=library.simulated(where, edition, layer.function),
         scratch=layer.scratch,
         alignment=VECTOR if edition.vectors else ALIGNMENT,
-        code=CODE,
+        code=CALL,
+        linked=linked(layer, edition),
     )

@@ -1,16 +1,16 @@
-"""Cycles of ESP-NN's functions.
+"""Cycles of ESP-NN's functions, and the bytes of code that they link.
 
 `costs.json` has, for each edition and kind of layer, the cycles of a tap, of a pixel of a window, of an output, and of
 a call. Those of the generic edition were fitted to its functions on the cycle model of an ESP32-C3
 (`benchmarks/esp_nn_costs.py`); an ESP32 is taken to be alike, as for Mote's own kernels. Those of the ESP32-S3 and the
 ESP32-P4 follow from the ticks that Espressif measured on these parts, in ESP-NN's README; a function that is not among
-those is taken to be the generic one."""
+those is taken to be the generic one. `code.json` is measured by `benchmarks/library_code.py`."""
 
 from __future__ import annotations
 
 from mote.offload.esp_nn.layer import EspLayer, EspWork
 from mote.offload.esp_nn.library import Edition
-from mote.offload.library.tables import tables
+from mote.offload.library.tables import CODE, tables
 from mote.targets import Reads
 
 Rates = tuple[float, float, float, float]
@@ -22,6 +22,12 @@ SCALING = 12
 def cycles(layer: EspLayer, edition: Edition, reads: Reads) -> float:
     """About the cycles that a layer takes, with the waits for constants."""
     return computing(layer.work, edition) + waiting(layer, edition, reads)
+
+
+def linked(layer: EspLayer, edition: Edition) -> dict[str, int]:
+    """The functions that a layer's calls link, with their bytes."""
+    known: dict[str, dict[str, dict[str, int]]] = tables(__package__, CODE)
+    return {name: size for call in layer.calls for name, size in known[edition][call.function].items()}
 
 
 def computing(work: EspWork, edition: Edition) -> float:

@@ -7,9 +7,11 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
+from mote.offload.foreign import ForeignLibrary
 from mote.offload.library.generator import folders_key, given_folder
 from mote.targets import Target
 
+NAME = "ESP-NN"
 PATH = "ESP_NN_PATH"
 """The variable that names a checkout, or a folder of ESP-IDF's component manager."""
 VERSION = "1.2.3"
@@ -21,6 +23,8 @@ REMEDY = (
     " managed_components/espressif__esp-nn of an ESP-IDF project"
 )
 HEADER = "include/esp_nn.h"
+INCLUDES = ("include", "src/common")
+"""The folders of its headers."""
 
 
 class Edition(StrEnum):
@@ -89,4 +93,10 @@ def simulated(where: Path, edition: Edition, function: str) -> dict[str, str]:
 
 def includes(where: Path) -> tuple[str, ...]:
     """The folders of its headers."""
-    return str(where / "include"), str(where / "src" / "common")
+    return tuple(str(where / folder) for folder in INCLUDES)
+
+
+def foreign(where: Path) -> ForeignLibrary:
+    """The library in a folder, as builds and ecosystems know it."""
+    url = "https://github.com/espressif/esp-nn"
+    return ForeignLibrary(NAME, url, PATH, str(where), HEADER, INCLUDES, VERSION, component=COMPONENT)

@@ -8,10 +8,12 @@ from importlib.resources import files
 from typing import Any
 
 TABLES = "costs.json"
-"""The file of a backend's tables."""
+"""The file of a backend's cycles."""
+CODE = "code.json"
+"""The file of its bytes of code, which `benchmarks/library_code.py` measures."""
 
 
 @cache
-def tables(package: str) -> Any:
+def tables(package: str, file: str = TABLES) -> Any:
     """The tables of the backend in a package."""
-    return json.loads((files(package) / TABLES).read_text(encoding="utf-8"))
+    return json.loads((files(package) / file).read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mote.emit.licence import SPDX
 from mote.package.agent.description import PORT, AgentPackage, check_sentence, port_text, rtt_files
 from mote.package.cmake import NATIVELY, quoted
+from mote.package.dependencies import in_cmake
 from mote.package.description import Files
 from mote.package.make import WARNINGS
 
@@ -58,7 +59,7 @@ foreach(part model agent)
   target_include_directories({"${part}"} PRIVATE {include} port)
   set_target_properties({"${part}"} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 endforeach()
-if(NOT CMAKE_CROSSCOMPILING)
+{in_cmake(library, "model", foreign_targets=False)}if(NOT CMAKE_CROSSCOMPILING)
   target_compile_definitions(agent PRIVATE MOTE_PORT_OWN_SCRATCH)
 elseif(MOTE_PORT_RTT)
   target_compile_definitions(agent PRIVATE MOTE_PORT_RTT)

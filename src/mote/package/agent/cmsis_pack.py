@@ -9,6 +9,7 @@ from mote.package import cmsis_pack
 from mote.package.agent.description import HEADER, NAME, PORT, AgentPackage, check_sentence, port_text, rtt_files
 from mote.package.description import Files, Package
 from mote.package.firmware.agent import AgentOptions
+from mote.package.libraries.layout import self_contained
 from mote.targets import Target
 
 FOLDER = f"examples/{NAME}"
@@ -23,6 +24,7 @@ def check(target: Target, options: AgentOptions) -> None:
 def files(package: AgentPackage) -> Files:
     """The pack as a folder."""
     pack = _pack(package)
+    self_contained(pack, "cmsis-pack", lambda library: library.pack)
     page = _readme(package, pack)
     return {
         f"{cmsis_pack.vendor(pack)}.{NAME}.pdsc": cmsis_pack.description(pack, "The agent over a debug probe"),
@@ -66,9 +68,7 @@ project:
         - file: {PORT}
         - file: mote_rtt.c
   components:
-    - component: ARM::CMSIS:CORE
-    - component: Device:Startup&C Startup
-    - component: {vendor}::Machine Learning:Mote:{NAME}
+{cmsis_pack.components(pack)}
   misc:
     - for-compiler: GCC{needed}
       Link:

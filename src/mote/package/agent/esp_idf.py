@@ -17,7 +17,7 @@ from mote.package.agent.description import (
 )
 from mote.package.description import Files
 from mote.package.firmware.agent import AgentOptions
-from mote.package.libraries.esp_idf import ESPRESSIF, PSRAM, uses_psram
+from mote.package.libraries.esp_idf import ESPRESSIF, PSRAM, foreign_components, uses_psram
 from mote.package.libraries.layout import self_contained
 from mote.targets import Target
 
@@ -91,8 +91,9 @@ def check(target: Target, options: AgentOptions) -> None:
 def files(package: AgentPackage) -> Files:
     """The project."""
     library = package.library
-    self_contained(library, "esp-idf", library.provided)
-    needed = {f"{COMPONENT}/idf_component.yml": _manifest(library.components)} if library.components else {}
+    self_contained(library, "esp-idf", lambda foreign: foreign.component)
+    components = foreign_components(library)
+    needed = {f"{COMPONENT}/idf_component.yml": _manifest(components)} if components else {}
     return {
         **{f"{COMPONENT}/src/{path}": text for path, text in package.files.items()},
         f"{COMPONENT}/CMakeLists.txt": _component(package),

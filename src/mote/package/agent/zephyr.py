@@ -8,7 +8,7 @@ from mote.emit.licence import SPDX
 from mote.package.agent.description import PORT, AgentPackage, check_sentence, port_text, rtt_files
 from mote.package.cmake import quoted
 from mote.package.description import Files
-from mote.package.zephyr import BOARDS
+from mote.package.zephyr import BOARDS, libraries_outside_zephyr
 
 STACK = 8192
 """Bytes of the main thread's stack, which the model runs on."""
@@ -121,7 +121,7 @@ target_sources(app PRIVATE
   ${{MODEL}}
   {agent})
 target_sources_ifdef(CONFIG_MOTE_AGENT_RTT app PRIVATE src/mote_rtt.c)
-"""
+{libraries_outside_zephyr(library, "app")}"""
 
 
 def _configuration(package: AgentPackage) -> str:
@@ -133,6 +133,7 @@ def _configuration(package: AgentPackage) -> str:
         f"CONFIG_MAIN_STACK_SIZE={STACK}",
         *(["CONFIG_FPU=y"] if fpu else []),
         *(["CONFIG_REQUIRES_FULL_LIBC=y"] if package.library.math else []),
+        *(f"CONFIG_{option}=y" for dependency in package.library.dependencies for option in dependency.options),
         *(_executable_ram(package) if package.options.scratch else ()),
     ]
     return f"# {SPDX}\n" + "\n".join(lines) + "\n"

@@ -65,7 +65,7 @@ PSRAM = {
 
 def files(package: Package) -> Files:
     """The component and its example project."""
-    self_contained(package, "esp-idf", package.provided)
+    self_contained(package, "esp-idf", lambda library: library.component)
     if not (package.target.is_host or package.target.core.name in ("riscv", "xtensa")):
         raise MoteError(
             f"{package.target.name} is no part that ESP-IDF builds for",
@@ -86,6 +86,12 @@ def files(package: Package) -> Files:
         **{f"{main}/{file}": text for file, text in package.example_files.items()},
         PROGRAM.format(name=package.name): package.example.program(CONSOLE),
     }
+
+
+def foreign_components(package: Package) -> dict[str, str]:
+    """The components of Espressif's registry that a package depends on, each with its version."""
+    libraries = [dependency.library for dependency in package.dependencies]
+    return {library.component: f"=={library.version}" if library.version else "*" for library in libraries}
 
 
 def _with_adapter(package: Package) -> Package:
@@ -156,7 +162,7 @@ def _manifest(package: Package) -> str:
     about, target = package.metadata, package.target.name
     author = f"{about.author} <{about.email}>" if about.email else ""
     least = LEAST_WITH_I2S if "mote_esp_i2s.c" in package.files else LEAST_VERSION
-    needed = {"idf": f">={least}", **package.components}
+    needed = {"idf": f">={least}", **foreign_components(package)}
     fields = {
         "version": about.version,
         "description": package.summary,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Callable
 from dataclasses import replace
 
 from mote.errors import MoteError
+from mote.offload.foreign import ForeignLibrary
 from mote.package.adapters.sources import CODE
 from mote.package.description import Files, Package
 
@@ -16,14 +17,18 @@ ASIDE = "extras"
 """Folder of C files that are not part of the library: adapters."""
 
 
-def self_contained(package: Package, ecosystem: str, provided: Set[str] = frozenset()) -> None:
-    """Refuses a library that needs files outside of its folder, but those that the ecosystem itself provides."""
-    outside = [path for path in (*package.external, *package.includes) if path not in provided]
+def self_contained(
+    package: Package, ecosystem: str, has: Callable[[ForeignLibrary], object] = lambda library: None
+) -> None:
+    """Refuses a package that needs files outside of its folder, but those of libraries that the ecosystem `has`."""
+    lacking = [dependency.library.name for dependency in package.dependencies if not has(dependency.library)]
+    outside = [f"needs {path}" for path in (*package.external, *package.includes)]
+    outside += [f"calls functions of {name}, which it has no name for" for name in lacking]
     if outside:
         raise MoteError(
-            f"a package for {ecosystem} holds all of its files, and {package.name} needs {outside[0]}",
+            f"a package for {ecosystem} holds all of its files, and {package.name} {outside[0]}",
             where="option package",
-            remedy="package it for cmake or make, which take files of other folders",
+            remedy="package it for cmake or make, which take files of other folders, or omit the backend",
         )
 
 

@@ -68,6 +68,8 @@ def code(kernel: Packed) -> dict[str, float]:
 
 
 def _code(kernel: Packed) -> dict[str, float]:
+    if kernel.price.linked:
+        return dict(kernel.price.linked)
     made = {str(i): _made(i) for i in kernel.instances}
     decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.price.coding is not None else {}
     header = " ".join(kernel.headers)

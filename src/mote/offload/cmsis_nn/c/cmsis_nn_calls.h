@@ -105,9 +105,9 @@ arm_cmsis_nn_status cmsis_nn_once_arm_fully_connected_per_channel_s8(
 
 CMSIS_NN_FULLY_CONNECTED(cmsis_nn_fully_connected_s8, arm_fully_connected_s8, int8_t, int32_t)
 CMSIS_NN_FULLY_CONNECTED(cmsis_nn_fully_connected_s16, arm_fully_connected_s16, int16_t, int64_t)
-CMSIS_NN_FULLY_CONNECTED(cmsis_nn_once_fully_connected_s8, cmsis_nn_once_arm_fully_connected_s8, int8_t, int32_t)
+CMSIS_NN_FULLY_CONNECTED(cmsis_nn_fully_connected_s8_once, cmsis_nn_once_arm_fully_connected_s8, int8_t, int32_t)
 CMSIS_NN_FULLY_CONNECTED_PER_CHANNEL(cmsis_nn_fully_connected_per_channel_s8, arm_fully_connected_per_channel_s8)
-CMSIS_NN_FULLY_CONNECTED_PER_CHANNEL(cmsis_nn_once_fully_connected_per_channel_s8,
+CMSIS_NN_FULLY_CONNECTED_PER_CHANNEL(cmsis_nn_fully_connected_per_channel_s8_once,
                                      cmsis_nn_once_arm_fully_connected_per_channel_s8)
 
 #define CMSIS_NN_POOL(name, function, type)                                                                            \

@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 static int8_t product(const cmsis_nn_fc_params *p, const int8_t *input, const int8_t *weights, int32_t depth,
                       int32_t bias, int32_t multiplier, int32_t shift) {

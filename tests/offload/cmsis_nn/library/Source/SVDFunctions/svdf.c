@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 /* What filters remember moves on by one, and the newest number is the product of the input with the weights; a unit is
  * the sum of `rank` filters, each its numbers times the weights over time. */

@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 static int32_t element(const void *data, int32_t at, bool wide) {
     return wide ? ((const int16_t *)data)[at] : ((const int8_t *)data)[at];

@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 /* Elements outside of the image do not count; averages are rounded, halves away from zero. */
 static void pool(const cmsis_nn_pool_params *p, const cmsis_nn_dims *in, const void *input, const cmsis_nn_dims *filter,

@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 static int64_t high_product(int64_t a, int64_t b) {
     return (a * b + (INT64_C(1) << 30)) >> 31;

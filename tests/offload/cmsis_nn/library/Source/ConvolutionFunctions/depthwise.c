@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 /* Weights are [1, height, width, output channels]: output channel c reads input channel c / ch_mult. */
 arm_cmsis_nn_status arm_depthwise_conv_wrapper_s8(const cmsis_nn_context *ctx,

@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 /* Each pixel of the input is added to the outputs under the filter, whose corner lies at its position times the stride,
  * less the padding. The working memory holds the sums of as many rows as a row of the input reaches. */

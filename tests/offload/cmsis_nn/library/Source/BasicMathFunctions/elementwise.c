@@ -1,4 +1,4 @@
-#include "numbers.h"
+#include "../numbers.h"
 
 arm_cmsis_nn_status arm_elementwise_add_s8(const int8_t *input_1_vect, const int8_t *input_2_vect,
                                            const int32_t input_1_offset, const int32_t input_1_mult,
