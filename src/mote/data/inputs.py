@@ -123,7 +123,7 @@ def _converted(tensor: Tensor, value: Array) -> Array | None:
         return value.astype(wanted)
     if kind == "f" and tensor.dtype in QUANTIZED and tensor.quant is not None:
         pieces = np.array_split(value, max(1, value.size // AT_ONCE))
-        return np.concatenate([quantized(piece, tensor) for piece in pieces])
+        return np.concatenate([quantized(np.where(np.isnan(piece), 0, piece), tensor) for piece in pieces])
     if kind in "iub" or (kind == "f" and tensor.quant is None):
         with np.errstate(invalid="ignore"):
             same = value.astype(wanted)

@@ -38,8 +38,8 @@ def quantization_problem(t: Tensor) -> str | None:
 
 def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Array:
     """Quantize floats as an integer tensor holds them; `factor` is multiplied with instead of dividing by the scale."""
-    real = x.astype(np.float32)
     with np.errstate(over="ignore"):
+        real = x.astype(np.float32)
         steps = (real / np.float32(like.scale) if factor is None else real * np.float32(factor)).astype(np.float64)
     away = np.copysign(np.floor(np.abs(steps) + 0.5), steps)
     rounded: Array = (np.rint(steps) if rounding is Rounding.EVEN else away) + like.zero_point

@@ -190,6 +190,9 @@ def _model_functions(i: Interface) -> Functions:
     for port in filter(is_quantized, i.inputs):
         value = f"{port.named('quantize')}(mp_obj_get_float_to_f(a))"
         functions[f"quantize{port.suffix}"] = (1, f"    return mp_obj_new_int((mp_int_t){value});\n")
+    for port in filter(is_quantized, i.outputs):
+        value = f"{port.named('dequantize')}(({port.element})mp_obj_get_int(a))"
+        functions[f"dequantize{port.suffix}"] = (1, f"    return mp_obj_new_float_from_f({value});\n")
     if i.rows:
         port = i.inputs[0]
         functions["push"] = (
@@ -349,18 +352,18 @@ def _quantization(port: CPort) -> str:
 
 
 def _conversions(port: CPort) -> str:
-    prefix, suffix = _prefix(port), port.suffix
+    suffix = port.suffix
     if not port.is_input:
         return f'''
 
 def dequantize{suffix}(element):
     """The float that an element of the output stands for."""
-    return {prefix}_SCALE * (element - {prefix}_ZERO_POINT)
+    return _dequantize{suffix}(element)
 '''
     return f'''
 
 def quantize{suffix}(value):
-    """A float as an element of the input: rounded to the nearest, saturated."""
+    """A float as an element of the input: rounded to the nearest, saturated. NaN becomes what 0 does."""
     return _quantize{suffix}(value)
 '''
 

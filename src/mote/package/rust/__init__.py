@@ -126,7 +126,8 @@ A `no_std` crate without dependencies; `build.rs` compiles the C with the C comp
 
 
 def _runtime(package: Package) -> Files:
-    lib = (_HERE / "runtime.rs").read_text(encoding="utf-8").replace("@SUMMARY@", package.summary)
+    lib = (_HERE / "runtime.rs").read_text(encoding="utf-8")
+    lib = lib.replace("@SUMMARY@", package.summary).replace("@CRATE@", crate(package))
     shim = (_HERE / "runtime.c").read_text(encoding="utf-8")
     return {
         "src/lib.rs": f"// {SPDX}\n{lib}",
@@ -184,15 +185,20 @@ SHIMS = "/* The model's functions with types that Rust declares: status as uint3
 
 
 def _usage(package: Package, i: Interface) -> str:
-    fill = "model.push(&rows)?;" if i.rows else f"model.input{i.inputs[0].suffix}().copy_from_slice(&data);"
-    run = "" if i.rows else "\n//! model.run()?;"
+    given, wanted = i.inputs[0], i.outputs[0]
+    run = f"model.input{given.suffix}().copy_from_slice(data);\n//!     model.run()?;"
+    elements = f"[{_type(given)}]" if i.rows else f"[{_type(given)}; {_elements(given)}]"
     return f"""\
 //!
-//! ```ignore
-//! static mut MEMORY: {_struct(i)} = {_struct(i)}::new(); // or on the stack, or in a task
-//! let mut model = memory.init()?;
-//! {fill}{run}
-//! let scores = model.output{i.outputs[0].suffix}();
+//! ```no_run
+//! use {crate(package)}::{{{_struct(i)}, Status}};
+//!
+//! /// The memory is `{_struct(i)}::new()`: a local variable, or a part of a task's state.
+//! fn infer(memory: &mut {_struct(i)}, data: &{elements}) -> Result<[{_type(wanted)}; {_elements(wanted)}], Status> {{
+//!     let mut model = memory.init()?;
+//!     {"model.push(data)?;" if i.rows else run}
+//!     Ok(*model.output{wanted.suffix}())
+//! }}
 //! ```
 """
 
@@ -388,11 +394,14 @@ def _accessors(i: Interface) -> list[str]:
 
 
 def _ranking(port: CPort) -> str:
+    above = "scores[i] > scores[best]"
+    if port.tensor.dtype == DType.FLOAT32:
+        above += " || (scores[best].is_nan() && !scores[i].is_nan())"
     text = f"""\
-    /// The index of the greatest element of the output, the lowest of equals.
+    /// The index of the greatest element of the output, the lowest of equals; NaN is less than any number.
     pub fn top1{port.suffix}(&self) -> usize {{
         let scores = self.output{port.suffix}();
-        (1..scores.len()).fold(0, |best, i| if scores[i] > scores[best] {{ i }} else {{ best }})
+        (1..scores.len()).fold(0, |best, i| if {above} {{ i }} else {{ best }})
     }}
 """
     if port.labels:
@@ -423,13 +432,23 @@ def _quantizing(port: CPort) -> str:
     }}
 """
     return f"""\
-    /// A float as an element of the input: rounded to the nearest, halves away from zero; saturated.
+    /// A float as an element of the input: rounded to the nearest, halves away from zero; saturated. NaN becomes what 0
+    /// does.
     pub fn quantize{port.suffix}(value: f32) -> {kind} {{
         let steps = value / {scale};
+        if steps.is_nan() {{
+            return {zero};
+        }}
+        if steps <= {least - zero}.0_f32 {{
+            return {least};
+        }}
+        if steps >= {most - zero}.0_f32 {{
+            return {most};
+        }}
         let whole = steps as i32;
         let rest = steps - whole as f32;
-        let rounded = whole + if rest >= 0.5 {{ 1 }} else if rest <= -0.5 {{ -1 }} else {{ 0 }};
-        rounded.saturating_add({zero}).clamp({least}, {most}) as {kind}
+        let away = if rest >= 0.5 {{ 1 }} else if rest <= -0.5 {{ -1 }} else {{ 0 }};
+        (whole + away + ({zero})) as {kind}
     }}
 """
 

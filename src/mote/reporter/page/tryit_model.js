@@ -63,7 +63,8 @@ const webModel = (() => {
     return taken(port, { values: port.scale || port.dtype === "float32" ? made : made.map(Math.round), real: true });
   }
 
-  /* Values as an input takes them: real ones are quantized, halves away from zero. */
+  /* Values as an input takes them: real ones are quantized as NAME_quantize does it, halves away from zero, and NaN
+     as 0. */
   function taken(port, { values, real = true }) {
     if (values.length !== port.size) throw new Error(`has ${values.length} values, and the input takes ${port.size} (${port.shape.join("x")})`);
     if (port.dtype === "float32") return Float32Array.from(values);
@@ -75,6 +76,7 @@ const webModel = (() => {
     const [least, most] = port.limits, scale = Math.fround(port.scale);
     return ARRAYS[port.dtype].from(values, (x) => {
       const steps = Math.fround(Math.fround(x) / scale);
+      if (Number.isNaN(steps)) return port.zero;
       const rounded = Math.sign(steps) * Math.floor(Math.abs(steps) + 0.5) + port.zero;
       return Math.min(most, Math.max(least, rounded));
     });

@@ -28,6 +28,7 @@ static jmp_buf raised; /* MicroPython's functions do not return where they raise
 #define mp_const_none (Py_NewRef(Py_None))
 #define mp_obj_new_int(value) PyLong_FromLong(value)
 #define mp_obj_get_float_to_f(object) ((float)PyFloat_AsDouble(object))
+#define mp_obj_new_float_from_f(value) PyFloat_FromDouble((double)(value))
 #define mp_obj_get_int(object) PyLong_AsLong(object)
 
 static inline void mp_get_buffer_raise(mp_obj_t object, mp_buffer_info_t *info, mp_uint_t flags) {
