@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from mote.compiler.line import compile
 from mote.compiler.runtime import runtime
 from mote.errors import MoteError
+from tests.helpers.network import Net
 from tests.helpers.support import needs
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -50,6 +53,44 @@ def test_the_example_prints_the_classes(model: Path, options: dict[str, Any], tm
     compiled = compile(model, instances=True, **options)
     compiled.write(tmp_path, ["rust"])
     assert example(tmp_path) == list(compiled.package.example.lines)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "deploy" / "packages" / "rust.md"
+
+
+def snippets(text: str) -> list[str]:
+    """The blocks of Rust in Markdown, or in the documentation of a crate."""
+    return re.findall(r"^```(?:rust|no_run)\n(.*?)^```$", re.sub(r"^//! ?", "", text, flags=re.M), re.M | re.S)
+
+
+def test_the_snippets_of_the_page_run(tmp_path: Path) -> None:
+    needs("cargo", "rustc", "cc")
+    compiled = compile(DIGITS, target="cortex-m4", instances=True)
+    assert f"{compiled.package.interfaces[0].instance_bytes:,} bytes" in PAGE.read_text(encoding="utf-8")
+    compile(DIGITS, instances=True).write(tmp_path, ["rust"])
+    (snippet,) = snippets(PAGE.read_text(encoding="utf-8"))
+    (tmp_path / "examples" / "page.rs").write_text(snippet, encoding="utf-8")
+    assert run("cargo", "run", "-q", "--offline", "--example", "page", cwd=tmp_path).startswith("class ")
+
+
+@pytest.mark.parametrize("which", ["array", "rows", "several", pytest.param("runtime", marks=pytest.mark.soak)])
+def test_the_beginning_of_the_crate_compiles(which: str, tmp_path: Path) -> None:
+    """The documentation of src/lib.rs: by arrays, by rows, with names that end in a number, and of the runtime."""
+    needs("cargo", "rustc", "cc")
+    net = Net()
+    x, y = net.input(1, 4), net.input(1, 4)
+    several = net.finish(net.add(x, y), net.op("RELU", [x]))
+    makes: dict[str, Callable[[], Any]] = {
+        "array": lambda: compile(DIGITS, instances=True),
+        "rows": lambda: compile(KEYWORDS, instances=True, input="rows"),
+        "several": lambda: compile(several, instances=True, name="several"),
+        "runtime": lambda: runtime("minimal"),
+    }
+    makes[which]().write(tmp_path, ["rust"])
+    (snippet,) = snippets((tmp_path / "src" / "lib.rs").read_text(encoding="utf-8"))
+    text = f"#![allow(dead_code)]\n{snippet}\nfn main() {{}}\n"
+    (tmp_path / "examples" / "usage.rs").write_text(text, encoding="utf-8")
+    run("cargo", "check", "-q", "--offline", "--example", "usage", cwd=tmp_path)
 
 
 @pytest.mark.soak

@@ -1,14 +1,17 @@
 //! @SUMMARY@.
 //!
-//! ```ignore
-//! static IMAGE: Image<[u8; 4096]> = Image(*include_bytes!("model.mote"));
-//! let needs = Needs::of(&IMAGE.0)?;                   // bytes of memory; `mote pack` prints them too
-//! let mut memory = [0u64; 1024];
-//! let mut state = [0u64; 16];
-//! let mut model = Interpreter::new(&IMAGE.0, &mut memory, &mut state)?;
-//! model.input(0).unwrap().copy_from_slice(&bytes);
-//! model.invoke()?;
-//! let output = model.output(0).unwrap();
+//! ```no_run
+//! use @CRATE@::{Interpreter, Status};
+//!
+//! /// The image is `Image(*include_bytes!("model.mote")).0`; `Needs::of` tells how much memory it takes.
+//! fn infer(image: &[u8], data: &[u8]) -> Result<u8, Status> {
+//!     let mut memory = [0u64; 1024];
+//!     let mut state = [0u64; 16];
+//!     let mut model = Interpreter::new(image, &mut memory, &mut state)?;
+//!     model.input(0).unwrap().copy_from_slice(data);
+//!     model.invoke()?;
+//!     Ok(model.output(0).unwrap()[0])
+//! }
 //! ```
 #![no_std]
 
