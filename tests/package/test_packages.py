@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tarfile
@@ -138,6 +139,31 @@ def test_an_unknown_packager_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["compile", str(DIGITS), "--package", "mke", "-o", str(tmp_path / "out")]) == 1
     assert "there is no packager 'mke'" in (printed := capsys.readouterr().err) and "make" in printed
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "refused", "fitting"),
+    [
+        ("cortex-m4", "zephyr,esp-idf,make", {"esp-idf": "no part that ESP-IDF builds for"}, "zephyr,make"),
+        ("rv32imc", "cmsis-pack,make", {"cmsis-pack": "Cortex-M"}, "make"),
+        ("cortex-m55", "esp-idf,micropython,mlf", {"esp-idf": "cortex-m55", "micropython": "Helium"}, "mlf"),
+        ("atmega328p", "esp-idf,cmsis-pack", {"esp-idf": "atmega328p", "cmsis-pack": "Cortex-M"}, ""),
+    ],
+)
+def test_packages_that_do_not_fit_are_named(
+    target: str, given: str, refused: dict[str, str], fitting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written; the packages that the remedy lists are."""
+    command = ["compile", str(DIGITS), "-t", target, "-o", str(tmp_path / "out"), "--package"]
+    assert main([*command, given]) == 1
+    printed = " ".join(capsys.readouterr().err.split())
+    for name, why in refused.items():
+        assert re.search(rf"'{name}' does not fit: [^;]*{why}", printed), printed
+    assert not (tmp_path / "out").exists()
+    if fitting:
+        assert f"use {fitting} alone, or " in printed and main([*command, fitting]) == 0
+    else:
+        assert " alone" not in printed
 
 
 @pytest.mark.parametrize("name", PACKAGERS)

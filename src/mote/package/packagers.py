@@ -102,7 +102,7 @@ def package_files(
     check_binaries(list(packages), list(binaries or ()))
     for name, package in packages.items():
         _check_archive_name(output, PACKAGERS[name], package)
-    made = {name: {LICENCE_FILE: licence(), **PACKAGERS[name].files(package)} for name, package in packages.items()}
+    made = _made(packages)
     edited = {name: {path.format(name=p.name) for path in PACKAGERS[name].edited} for name, p in packages.items()}
     if not packages:
         return {**default_files(alone), **(binaries or {})}, frozenset({EXAMPLE})
@@ -111,6 +111,29 @@ def package_files(
         return files, frozenset(edited[name])
     every = {f"{name}/{path}": text for name, texts in made.items() for path, text in texts.items()}
     return every, frozenset(f"{name}/{path}" for name, paths in edited.items() for path in paths)
+
+
+def _made(packages: Mapping[str, Package]) -> dict[str, Files]:
+    """The files of each package. Where some are refused, so are all; the error says which of them would do."""
+    made: dict[str, Files] = {}
+    refused: dict[str, MoteError] = {}
+    for name, package in packages.items():
+        try:
+            made[name] = {LICENCE_FILE: licence(), **PACKAGERS[name].files(package)}
+        except MoteError as error:
+            refused[name] = error
+    if len(packages) == 1:
+        for error in refused.values():
+            raise error
+    if refused:
+        remedies = [f"use {','.join(made)} alone"] if made else []
+        remedies += dict.fromkeys(error.remedy for error in refused.values() if error.remedy)
+        raise MoteError(
+            "; ".join(f"'{name}' does not fit: {error.reason}" for name, error in refused.items()),
+            where="option package",
+            remedy=", or ".join(remedies),
+        )
+    return made
 
 
 def write_files(output: str, files: Files, once: Set[str], *, force: bool = False) -> list[str]:
