@@ -36,6 +36,7 @@ from mote.offload.contract import (
     Offloaded,
     Pointer,
 )
+from mote.offload.foreign import ForeignLibrary
 from mote.plan.check import PlanError, check
 from mote.plan.plan import Plan
 from mote.targets import Target
@@ -248,6 +249,10 @@ def test_judged_by_its_own_reference(folder: Path) -> None:
         mote.run(found)
 
 
+LIBRARY = ForeignLibrary("Near", "https://example.org", "NEAR_PATH", "/nowhere", "near.h", (".",))
+HERE = replace(LIBRARY, folder=str(Path(__file__).parent), header=Path(__file__).name)
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -258,6 +263,11 @@ def test_judged_by_its_own_reference(folder: Path) -> None:
         ({"alignment": 12}, "alignment of 12"),
         ({"files": {"../x.c": ""}}, "'../x.c', which is not a plain name"),
         ({"sources": ("/nowhere/x.c",)}, "'/nowhere/x.c', which is not there"),
+        ({"library": LIBRARY}, "the library Near in /nowhere, which has no near.h"),
+        ({"library": HERE}, "which is not in the library's folder"),
+        ({"prefix": "mote_"}, "has the prefix 'mote_'"),
+        ({"prefix": "a.b_"}, "has the prefix 'a.b_', which is no name in C that ends in an underscore"),
+        ({"linked": {"f": -1}}, "states -1 bytes of code"),
         ({"cost": float("nan")}, "costs nan"),
     ],
 )

@@ -409,6 +409,8 @@ def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: 
         problems.append("is judged by a tolerance, and has outputs of several types")
     if not np.isfinite(artifact.cost) or artifact.cost < 0:
         problems.append(f"costs {artifact.cost}")
+    if (least := min(artifact.code, *artifact.linked.values(), 0)) < 0:
+        problems.append(f"states {least} bytes of code")
     if problems:
         raise MoteError(f"its artifact {problems[0]}", where=where, remedy="correct the generator")
 

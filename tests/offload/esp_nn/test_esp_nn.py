@@ -272,6 +272,25 @@ def test_an_esp_idf_component_depends_on_it(library: str, tmp_path: Path) -> Non
         arduino.files(compiled.package)
 
 
+@pytest.mark.parametrize("kind", ["make", "cmake"])
+def test_other_builds_take_its_folder_as_a_variable(kind: str, library: str, tmp_path: Path) -> None:
+    """They compile the edition for any core, which runs on this computer."""
+    needs("cc", kind)
+    compiled = mote.compile(TINY, target="esp32c3", backend="esp-nn", optimize="speed", name="tiny")
+    assert offloaded(compiled)
+    compiled.write(tmp_path, [kind])
+    texts = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(library in text for text in texts)
+    build = f"{tmp_path}/build"
+    build_it = {"make": ["make", "-s", "CFLAGS=-std=gnu99 -w"], "cmake": ["cmake", "--build", build]}
+    if kind == "cmake":
+        subprocess.run(["cmake", "-S", str(tmp_path), "-B", build], check=True, capture_output=True)
+    subprocess.run(build_it[kind], cwd=tmp_path, check=True, capture_output=True)
+    example = tmp_path / ("example/example" if kind == "make" else "build/example")
+    lines = subprocess.run([example], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines == list(compiled.package.example.lines)
+
+
 def test_an_agent_of_esp_idf_depends_on_it(library: str) -> None:
     """The agent's component has the model in it, so that it needs the library too."""
     made = mote.agent(TINY, target="esp32s3", backend="esp-nn", optimize="speed", package="esp-idf")
