@@ -41,7 +41,7 @@ Floats = list[list[int]]
 
 
 def bits(value: float) -> int:
-    return int(np.float32(value).view(np.uint32))
+    return int(np.array(value, np.float32).view(np.uint32))
 
 
 def floats(dtype: str, scale: float, zero: int) -> list[float]:
@@ -97,7 +97,7 @@ def quantized() -> Codes:
 
 
 def dequantized() -> Floats:
-    return [[bits(np.float32(s) * np.float32(q - z)) for q in elements(dtype)] for dtype, s, z in PORTS]
+    return [[bits(float(np.float32(s) * np.float32(q - z))) for q in elements(dtype)] for dtype, s, z in PORTS]
 
 
 def printed(text: str) -> tuple[Codes, Floats]:

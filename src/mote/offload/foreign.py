@@ -37,6 +37,8 @@ class ForeignLibrary:
     """Folders of its headers in that folder."""
     version: str = ""
     """The only one that will do; empty: any."""
+    version_file: str = ""
+    """A file in its folder that states it, in a line that begins with `version:`."""
     cmake_target: str = ""
     """The target that its own CMakeLists.txt defines, if it does."""
     zephyr: tuple[tuple[str, str], ...] = ()

@@ -25,6 +25,8 @@ def in_make(dependencies: Iterable[Dependency], package: Package) -> str:
 
 def _variables_of_make(dependency: Dependency, package: Package) -> str:
     library = dependency.library
+    stated = f"$(shell grep '^version:' $({library.variable})/{library.version_file} 2>/dev/null)"
+    another = f"else ifeq ($(findstring {library.version},{stated}),)\n$(error {missing(package, library)})\n"
     files = " \\\n    ".join(f"$({library.variable})/{source}" for source in dependency.sources)
     return f"""\
 # The folder of {library.name}, of which the model calls functions.
@@ -32,7 +34,7 @@ def _variables_of_make(dependency: Dependency, package: Package) -> str:
 ifneq ($(MAKECMDGOALS),clean)
 ifeq ($(wildcard $({library.variable})/{library.header}),)
 $(error {missing(package, library)})
-endif
+{another if library.version else ""}endif
 endif
 {make_variable(library)} = {files}
 
@@ -70,17 +72,20 @@ def _files_of_cmake(dependency: Dependency, package: Package, target: str, scope
     files = "\n  ".join(f'"${{{dependency.library.variable}}}/{source}"' for source in dependency.sources)
     include = " ".join(f'"{folder}"' for folder in folders(dependency, "${{{}}}"))
     sources = f"target_sources({target} PRIVATE\n  {files})\n" if files else ""
-    return f"{found_by_cmake(dependency, package)}{sources}target_include_directories({target} {scope} {include})\n"
+    return f"{_found_by_cmake(dependency, package)}{sources}target_include_directories({target} {scope} {include})\n"
 
 
-def found_by_cmake(dependency: Dependency, package: Package) -> str:
+def _found_by_cmake(dependency: Dependency, package: Package) -> str:
     """The variable of a library's folder, or an error."""
-    library = dependency.library
+    library, error = dependency.library, f'  message(FATAL_ERROR "{missing(package, dependency.library)}")\nendif()\n'
+    stated = f"^version:.*{library.version.replace('.', '[.]')}"
+    another = f"""\
+file(STRINGS "${{{library.variable}}}/{library.version_file}" STATED REGEX "{stated}")
+if(NOT STATED)
+{error}"""
     return f"""\
 if(NOT DEFINED {library.variable})
   set({library.variable} "$ENV{{{library.variable}}}")
 endif()
 if(NOT EXISTS "${{{library.variable}}}/{library.header}")
-  message(FATAL_ERROR "{missing(package, library)}")
-endif()
-"""
+{error}{another if library.version else ""}"""

@@ -122,18 +122,19 @@ def _made(packages: Mapping[str, Package]) -> dict[str, Files]:
             made[name] = {LICENCE_FILE: licence(), **PACKAGERS[name].files(package)}
         except MoteError as error:
             refused[name] = error
-    if len(packages) == 1:
-        for error in refused.values():
-            raise error
     if refused:
-        remedies = [f"use {','.join(made)} alone"] if made else []
-        remedies += dict.fromkeys(error.remedy for error in refused.values() if error.remedy)
-        raise MoteError(
-            "; ".join(f"'{name}' does not fit: {error.reason}" for name, error in refused.items()),
-            where="option package",
-            remedy=", or ".join(remedies),
-        )
+        raise _refusal(refused, list(made))
     return made
+
+
+def _refusal(refused: Mapping[str, MoteError], fitting: Sequence[str]) -> MoteError:
+    """The error for some packages, of which only some fit; its own for one alone."""
+    if len(refused) == 1 and not fitting:
+        return next(iter(refused.values()))
+    remedies = [f"use {','.join(fitting)} alone"] if fitting else []
+    remedies += dict.fromkeys(each.remedy for each in refused.values() if each.remedy)
+    reason = "; ".join(f"'{name}' does not fit: {each.reason}" for name, each in refused.items())
+    return MoteError(reason, where="option package", remedy=", or ".join(remedies))
 
 
 def write_files(output: str, files: Files, once: Set[str], *, force: bool = False) -> list[str]:

@@ -289,6 +289,15 @@ def test_other_builds_take_its_folder_as_a_variable(kind: str, library: str, tmp
     example = tmp_path / ("example/example" if kind == "make" else "build/example")
     lines = subprocess.run([example], capture_output=True, text=True, check=True).stdout.splitlines()
     assert lines == list(compiled.package.example.lines)
+    other = tmp_path / "other"
+    (other / "include").mkdir(parents=True)
+    (other / "include" / "esp_nn.h").touch()
+    (other / "idf_component.yml").write_text('version: "1.2.4"\n', encoding="utf-8")
+    configure = ["make", "-B"] if kind == "make" else ["cmake", "-S", str(tmp_path), "-B", build]
+    refused = subprocess.run(
+        configure, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {PATH: str(other)}
+    )
+    assert refused.returncode and "calls functions of ESP-NN 1.2.3" in " ".join(refused.stderr.split())
 
 
 def test_an_agent_of_esp_idf_depends_on_it(library: str) -> None:

@@ -23,6 +23,7 @@ REMEDY = (
     " managed_components/espressif__esp-nn of an ESP-IDF project"
 )
 HEADER = "include/esp_nn.h"
+MANIFEST = "idf_component.yml"
 INCLUDES = ("include", "src/common")
 """The folders of its headers."""
 
@@ -66,7 +67,7 @@ def checkout() -> Path:
 def version_of(where: Path) -> str:
     """The version that its manifest states; nothing where there is none."""
     try:
-        text = (where / "idf_component.yml").read_text(encoding="utf-8")
+        text = (where / MANIFEST).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
     stated = re.search(r"""^version:\s*["']?([\d.]+)""", text, re.MULTILINE)
@@ -99,4 +100,4 @@ def includes(where: Path) -> tuple[str, ...]:
 def foreign(where: Path) -> ForeignLibrary:
     """The library in a folder, as builds and ecosystems know it."""
     url = "https://github.com/espressif/esp-nn"
-    return ForeignLibrary(NAME, url, PATH, str(where), HEADER, INCLUDES, VERSION, component=COMPONENT)
+    return ForeignLibrary(NAME, url, PATH, str(where), HEADER, INCLUDES, VERSION, MANIFEST, component=COMPONENT)
