@@ -94,7 +94,9 @@ def over_time(**settings: Any) -> Compile:
 def defined() -> object:
     with temporary_folder() as folder:
         header = Path(folder) / "mote_my_op.h"
-        header.write_text("typedef struct { int8_t n; } mote_my_op_t;\nstatic inline void mote_my_op(const mote_my_op_t *p);\n")
+        header.write_text(
+            "typedef struct { int8_t n; } mote_my_op_t;\nstatic inline void mote_my_op(const mote_my_op_t *p);\n"
+        )
         mote.register("MyOp", header=header, shape=lambda use: (1, 4), reference=lambda use, x: x)
     try:
         return mote.load(custom())
