@@ -136,8 +136,8 @@ def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
             "the model and a CRC-32 are compared, then values: a float must be finite, an index one of those that\n"
             "there are); or, to be saved or exported, what was learned has such a value. MOTE_DAMAGED: flash no\n"
             "longer says rightly what is learned. Nothing has changed. MOTE_BUSY in the middle of an inference.\n"
-            "Other models may keep records in the same area: where it holds one more than there are models, a save\n"
-            "erases nobody's newest. After init the model is as it was compiled: load, then."
+            "Another model may keep records in the same area: where it holds the longest four times, in sectors of\n"
+            "their own, no save erases the other's newest. After init the model is as it was compiled: load, then."
         ),
         saving(options),
         loading(options),
