@@ -25,12 +25,12 @@ QEMU = ("qemu-system-arm", "-M", "mps2-an386", "-serial", "none")
 SEMIHOSTING = ("-semihosting-config", "enable=on,target=native")
 
 
-def write_wav(path: Path, sound: Array) -> None:
-    """16-bit samples at 16 kHz; a column for each channel."""
+def write_wav(path: Path, sound: Array, rate: int = 16_000) -> None:
+    """16-bit samples; a column for each channel."""
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1 if sound.ndim == 1 else sound.shape[1])
         file.setsampwidth(2)
-        file.setframerate(16_000)
+        file.setframerate(rate)
         file.writeframes(sound.astype("<i2").tobytes())
 
 
@@ -85,6 +85,15 @@ def test_firmware_hears_a_recording(tmp_path: Path) -> None:
     wanted = lines([made for (made,) in streamed(graph, cases)])
     assert qemu_lines([*QEMU, *SEMIHOSTING, "-kernel", str(out / "net.elf")], 4) == wanted
     assert printed(out, "make", "example/example") == wanted
+
+
+def test_sound_of_another_rate_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_wav(tmp_path / "sound.wav", noise(500), 8_000)
+    command = ["compile", str(KEYWORDS), "--preprocess", STEPS, "-t", emulated("cortex-m4"), "--output", "elf"]
+    command += ["--source", str(tmp_path / "sound.wav"), "-o", str(tmp_path / "out")]
+    assert main(command) != 0 and not (tmp_path / "out").exists()
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the recording has 8,000 samples a second, and the model's front end takes 16,000" in said
 
 
 def rows_of_sound() -> bytes:

@@ -14,12 +14,13 @@ from mote.compiler.settings import Settings
 from mote.emit.c.programs.example import EXAMPLE, Example
 from mote.emit.c.programs.recorded import recorded_example
 from mote.errors import MoteError
+from mote.features.pipeline import preprocessing
 from mote.files import edited
 from mote.graph.types import DType
 from mote.measure.run import stack_bound, with_longest_step
 from mote.measure.time_limit import within_time
 from mote.package.adapters.compiled_model import AdaptedModel, check_adapter, model_adapter_files
-from mote.package.adapters.sources import playable_files, recording_of, source_files
+from mote.package.adapters.sources import Recording, playable_files, recording_of, source_files
 from mote.package.description import Files, metadata
 from mote.package.packagers import check_binaries, chosen_packagers, package_files, write_files
 from mote.progress import Say, silent
@@ -111,11 +112,23 @@ def player_of(compiled: Compiled, recipe: BuildRecipe) -> Example | None:
         return None
     try:
         dtype = DType(recording.values.dtype.name)
+        _check_rate(compiled.settings, recording)
         return recorded_example(compiled.plan, compiled.project.options, dtype, recording.frame)
     except MoteError:
         if set(recipe.binaries) <= {"lib"} or own_program(recipe.folder, force=recipe.force) is not None:
             return None
         raise
+
+
+def _check_rate(settings: Settings, recording: Recording) -> None:
+    """Refuses sound of another rate than that of the model's front end."""
+    rate = preprocessing(settings.preprocess).rate if settings.preprocess and recording.rate else 0
+    if rate and rate != recording.rate:
+        raise MoteError(
+            f"the recording has {recording.rate:,} samples a second, and the model's front end takes {rate:,.10g}",
+            where="option source",
+            remedy="resample the recording, or state its rate in --preprocess (rate=...)",
+        )
 
 
 def own_program(folder: str, *, force: bool) -> str | None:

@@ -28,8 +28,8 @@ def recorded_example(plan: Plan, options: ProjectOptions, dtype: DType, frame: i
         feed = _samples(plan, options, port, calls)
     else:
         size = row_elements(port.tensor) if plan.pushed else port.tensor.size
-        kept = [Text(f"static {port.ctype} given[{size}];\n")] if plan.pushed else []
-        storage += [Text(f"static size_t filled;\n{kept[0].text if kept else ''}"), BLANK]
+        row = f"static {port.ctype} given[{size}];\n" if plan.pushed else ""
+        storage += [Text(f"static size_t filled;\n{row}"), BLANK]
         feed = _pieces(plan, options, port, calls, size)
     failed = f'print("{calls.name}: init failed\\n")'
     body: list[Statement] = [
