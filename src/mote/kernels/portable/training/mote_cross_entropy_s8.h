@@ -28,13 +28,19 @@ static inline int32_t mote_cross_entropy_most(const int8_t *in, int32_t count) {
     return most;
 }
 
+/* The exponential of a logit that is so many steps below the largest one. None is above that, which a proof does not
+ * see, as it does not see that the largest one's is not 0: conditions below that always hold say so. */
+static inline uint32_t mote_cross_entropy_exp(const mote_cross_entropy_t *p, int32_t below) {
+    return (uint32_t)mote_softmax_exp(&p->exp, below > 0 ? below : 0) >> p->bits;
+}
+
 /* The sum of the exponentials of all classes but one. */
 static inline uint32_t mote_cross_entropy_others(const mote_cross_entropy_t *p, const int8_t *in, int32_t most,
                                                  int32_t label) {
     uint32_t sum = 0;
     for (int32_t i = 0; i < p->exp.depth; i++) {
         if (i != label) {
-            sum += (uint32_t)mote_softmax_exp(&p->exp, most - in[i]) >> p->bits;
+            sum += mote_cross_entropy_exp(p, most - in[i]);
         }
     }
     return sum;
@@ -46,7 +52,7 @@ static inline void mote_cross_entropy_gradient_s8(const mote_cross_entropy_t *p,
     const int known = right >= 0 && right < p->exp.depth;
     const uint32_t others = known ? mote_cross_entropy_others(p, in, most, right) : 0;
     for (int32_t i = 0; i < p->exp.depth; i++) {
-        const uint32_t e = (uint32_t)mote_softmax_exp(&p->exp, most - in[i]) >> p->bits;
+        const uint32_t e = mote_cross_entropy_exp(p, most - in[i]);
         out[i] = (int8_t)(others == 0 ? 0 : i == right ? -127 : (int32_t)((127 * e + others / 2) / others));
     }
 }
@@ -54,7 +60,7 @@ static inline void mote_cross_entropy_gradient_s8(const mote_cross_entropy_t *p,
 /* The logarithm of a positive number to base 2, rounded down to steps of 2^-16. */
 static inline int32_t mote_cross_entropy_log2(uint32_t x) {
     int32_t log = 31;
-    for (; x >> 31 == 0; x <<= 1) {
+    for (; log > 0 && x >> 31 == 0; x <<= 1) {
         log--;
     }
     for (int32_t i = 0; i < 16; i++) {
@@ -75,9 +81,9 @@ static inline void mote_cross_entropy_step_s8(const mote_cross_entropy_step_s8_t
     if (right >= 0 && right < p->of.exp.depth) {
         const int32_t below = most - in[right];
         const uint32_t others = mote_cross_entropy_others(&p->of, in, most, right);
-        const uint32_t all = others + ((uint32_t)mote_softmax_exp(&p->of.exp, below) >> p->of.bits);
+        const uint32_t all = others + mote_cross_entropy_exp(&p->of, below);
         const int32_t bits = mote_cross_entropy_log2(all) - (31 - p->of.bits) * ((int32_t)1 << 16);
-        share = ((uint64_t)others << 30) / all;
+        share = ((uint64_t)others << 30) / (all > 0 ? all : 1);
         *loss = mote_product_f32((float)below, p->unit) + mote_product_f32((float)(bits > 0 ? bits : 0), MOTE_LN2_16);
     }
     mote_step_size((uint32_t)share, 30, rate, out);

@@ -27,11 +27,12 @@ typedef struct {
 /* What the window's position (ky, kx) adds to the sums of a pixel. */
 static inline void mote_conv_input_gradient_add(const mote_conv_input_gradient_s8_t *p, const int8_t *gradient,
                                                 const int8_t *weights, int32_t next, int32_t *sums) {
-    for (int32_t o = 0; o < p->of.outputs; o++, weights += next) {
+    const int32_t outputs = p->of.outputs, channels = p->of.channels;
+    for (int32_t o = 0; o < outputs; o++, weights += next) {
         const int32_t by = (gradient[o] * (int32_t)p->factor[o] + ((int32_t)1 << 10)) >> 11;
         if (by != 0) { /* about half of them are not, behind a RELU */
-            for (int32_t c = 0; c < p->of.channels; c++) {
-                sums[c] += by * weights[c];
+            for (int32_t c = 0; c < channels; c++) {
+                sums[c] = mote_wrapping_add(sums[c], by * weights[c]); /* it fits: see the number of terms */
             }
         }
     }
@@ -40,17 +41,19 @@ static inline void mote_conv_input_gradient_add(const mote_conv_input_gradient_s
 static inline void mote_conv_input_gradient_s8(const mote_conv_input_gradient_s8_t *p, const int8_t *gradient,
                                                const int8_t *weights, int8_t *out, void *scratch) {
     const mote_input_gradient_t *const of = &p->of;
-    const int32_t next = of->rows.taps * of->cols.taps * of->channels;
+    const int32_t height = of->rows.in, width = of->cols.in, high = of->rows.taps, wide = of->cols.taps;
+    const int32_t channels = of->channels, next = high * wide * channels;
     int32_t *const sums = (int32_t *)scratch;
-    for (int32_t y = 0; y < of->rows.in; y++) {
-        for (int32_t x = 0; x < of->cols.in; x++) {
+    for (int32_t y = 0; y < height; y++) {
+        for (int32_t x = 0; x < width; x++) {
             const int8_t *w = weights;
-            for (int32_t c = 0; c < of->channels; c++) {
+            int8_t *const pixel = out + (y * width + x) * channels;
+            for (int32_t c = 0; c < channels; c++) {
                 sums[c] = 0;
             }
-            for (int32_t ky = 0; ky < of->rows.taps; ky++) {
+            for (int32_t ky = 0; ky < high; ky++) {
                 const int32_t row = mote_gradient_output(&of->rows, y, ky);
-                for (int32_t kx = 0; kx < of->cols.taps; kx++, w += of->channels) {
+                for (int32_t kx = 0; kx < wide; kx++, w += channels) {
                     const int32_t column = mote_gradient_output(&of->cols, x, kx);
                     if (row >= 0 && column >= 0) {
                         const int8_t *const g = gradient + (row * of->cols.out + column) * of->outputs;
@@ -58,8 +61,8 @@ static inline void mote_conv_input_gradient_s8(const mote_conv_input_gradient_s8
                     }
                 }
             }
-            for (int32_t c = 0; c < of->channels; c++) {
-                *out++ = mote_clamp(mote_rescale(sums[c], p->mult, p->shift), -127, 127);
+            for (int32_t c = 0; c < channels; c++) {
+                pixel[c] = mote_clamp(mote_rescale(sums[c], p->mult, p->shift), -127, 127);
             }
         }
     }
@@ -73,14 +76,15 @@ typedef struct {
 /* The taps of pixel (y, x), and how many there are. */
 static inline int32_t mote_input_gradient_taps(const mote_input_gradient_t *of, int32_t y, int32_t x,
                                                mote_input_gradient_tap_t *taps) {
+    const int32_t high = of->rows.taps, wide = of->cols.taps;
     int32_t count = 0;
-    for (int32_t ky = 0; ky < of->rows.taps; ky++) {
+    for (int32_t ky = 0; ky < high; ky++) {
         const int32_t row = mote_gradient_output(&of->rows, y, ky);
-        for (int32_t kx = 0; kx < of->cols.taps && row >= 0; kx++) {
+        for (int32_t kx = 0; kx < wide && row >= 0; kx++) {
             const int32_t column = mote_gradient_output(&of->cols, x, kx);
             if (column >= 0) {
                 taps[count].gradient = (row * of->cols.out + column) * of->outputs;
-                taps[count++].weights = (ky * of->cols.taps + kx) * of->outputs;
+                taps[count++].weights = (ky * wide + kx) * of->outputs;
             }
         }
     }

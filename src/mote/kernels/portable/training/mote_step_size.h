@@ -18,7 +18,7 @@ static inline void mote_step_size(uint32_t by, int32_t bits, const float *rate, 
         for (; x >> 31 != 0; x >>= 1) {
             size++;
         }
-        for (; x >> 30 == 0; x <<= 1) {
+        for (; size > 1 && x >> 30 == 0; x <<= 1) { /* x is 1 or more: this ends at size 1 */
             size--;
         }
         out[0] = (int32_t)x;
