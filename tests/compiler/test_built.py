@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mote.cli import main
+from mote.compiler.code_size import checked_code, with_built
+from mote.compiler.compiled import Compiled
+from mote.compiler.firmware import Bench, bench
 from mote.compiler.line import compile
+from mote.graph import Tensor
 from mote.measure.run import run
+from mote.toolchain import Mode, worst_stack
 from tests.helpers.support import emulated
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
@@ -44,3 +50,32 @@ def test_costs_without_a_compiler(options: dict[str, object]) -> None:
     assert told.keys() == {"title", "RAM", "flash"}
     kept = f", of which {compiled.plan.kept_bytes} are state" if options else ""
     assert told["RAM"].endswith(f"{compiled.plan.static} bytes beside it{kept}")
+
+
+@pytest.mark.parametrize("core", ["cortex-m4", "rv32imc"])
+def test_the_stack_of_a_model_that_learns(core: str, tmp_path: Path) -> None:
+    """The function that learns a sample has a frame of its own around a run: the header's number holds for it, too."""
+    compiled = compile(DIGITS, target=emulated(core), train="last", optimize="size")
+    code = checked_code(compiled)
+    built = code.built
+    assert built is not None
+    header = costs(with_built(compiled, code).project.files["digits.h"])
+    assert header["stack"] == f"{built.stack} bytes at most in a run, or in digits_train"
+    folders = [tmp_path / name for name in ("run", "learn")]
+    for folder in folders:
+        folder.mkdir()
+    on = bench(compiled, folders[0])
+    run = worst_stack(on.elf(Mode.MEASURE), "harness_run")
+    glue = on.firmware.glue(Mode.MEASURE)
+    assert "status = digits_run()" in glue
+    learns = glue.replace("status = digits_run()", "status = digits_train(3)")
+    learning = Bench(replace(on.firmware, glue=lambda mode: learns), on.compiler, on.emulator, folders[1])
+    taken = learning.execute(Mode.MEASURE, [[bytes(t.nbytes) for t in inputs_of(compiled)]]).stack
+    around = worst_stack(learning.elf(Mode.MEASURE), "harness_run").chain[0].size
+    assert taken is not None and built.stack is not None
+    assert run.size - run.chain[0].size < taken - around <= built.stack
+
+
+def inputs_of(compiled: Compiled) -> list[Tensor]:
+    graph = compiled.plan.graph
+    return [graph.tensors[t] for t in graph.inputs]

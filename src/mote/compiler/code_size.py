@@ -10,7 +10,7 @@ from pathlib import Path
 from mote import toolchain
 from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import Bench, Firmware, bench, firmware, several_firmware
+from mote.compiler.firmware import Bench, Firmware, bench, firmware, several_firmware, stack_of
 from mote.compiler.settings import Settings
 from mote.emit.c.options import Built
 from mote.emit.c.project import Project
@@ -87,7 +87,7 @@ def _linked(what: Firmware, compiler: Compiler) -> CodeSize:
     with temporary_folder() as folder:
         elf = Bench(what, compiler, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
         sizes = toolchain.sizes(elf, what.target)
-        stack = _stack(elf)
+        stack = _stack(elf, what.learning)
     assert sizes is not None
     built = Built(f"{compiler.kind} {compiler.version}".strip(), sizes.code, stack)
     return CodeSize(sizes.code, ram=sizes.ram_code, built=built)
@@ -100,11 +100,10 @@ def linked_flash(compiled: Compiled) -> list[FlashPart]:
         return flash_parts(on.elf(Mode.MEASURE), on.target)
 
 
-def _stack(elf: Path) -> int | None:
-    """The most stack of a run, without the harness; None where the code does not tell."""
+def _stack(elf: Path, learning: Sequence[str]) -> int | None:
+    """The most stack of a model; None where the code does not tell."""
     with suppress(MoteError):
-        worst = toolchain.worst_stack(elf, "harness_run")
-        return worst.size - worst.chain[0].size
+        return stack_of(elf, learning)
     return None
 
 

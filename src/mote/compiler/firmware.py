@@ -51,6 +51,8 @@ class Firmware:
     """Whether an inference depends on those before it."""
     simulation: Simulation = field(default_factory=Simulation, repr=False)
     """The accelerators that are simulated where Mote itself runs the model."""
+    learning: Sequence[str] = ()
+    """The functions of models that learn a sample."""
     image: bytes | None = field(default=None, repr=False)
     """The image, where it is one: agents with a runtime load it."""
 
@@ -70,6 +72,7 @@ def firmware(compiled: Compiled) -> Firmware:
         glue.decryption([project.options]),
         bool(compiled.plan.graph.states),
         simulation([(compiled.plan, project)]),
+        glue.learning_functions([(compiled.plan, project.options)]),
     )
 
 
@@ -88,7 +91,15 @@ def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware
         lambda mode: [f"-I{path}" for path in includes],
         secret=glue.decryption([m.project.options for m in models]),
         simulation=simulation([(model.plan, project) for model in models for project in projects]),
+        learning=glue.learning_functions([(m.plan, m.project.options) for m in models]),
     )
+
+
+def stack_of(elf: Path, learning: Sequence[str]) -> int:
+    """The most bytes of stack that a model takes: in a run, without the harness, and in the functions that learn a
+    sample, which have frames of their own around one."""
+    worst = toolchain.worst_stack(elf, "harness_run")
+    return max(worst.size - worst.chain[0].size, *(toolchain.worst_stack(elf, name).size for name in learning), 0)
 
 
 def not_run(plan: Plan) -> list[str]:

@@ -16,7 +16,7 @@ from mote.boards.boards_file import BoardEntry
 from mote.boards.facts import BoardFacts
 from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.compiled import Compiled, kernel_label
-from mote.compiler.firmware import Firmware, bench, firmware, missing_tools
+from mote.compiler.firmware import Firmware, bench, firmware, missing_tools, stack_of
 from mote.data.inputs import Inputs, given_inputs
 from mote.emit.c.options import STEP_INPUTS, STEP_MARGIN
 from mote.emit.c.programs.golden import FULL
@@ -369,10 +369,10 @@ def stack_bound(compiled: Compiled) -> int | None:
         return None
     with temporary_folder() as folder:
         try:
-            worst = toolchain.worst_stack(bench(compiled, folder).elf(Mode.MEASURE), "harness_run")
+            on = bench(compiled, folder)
+            return stack_of(on.elf(Mode.MEASURE), on.firmware.learning)
         except MoteError:
             return None
-    return worst.size - worst.chain[0].size
 
 
 def stacks(elf: Path, measured: int, in_harness: bool = True) -> tuple[int, int]:

@@ -96,7 +96,7 @@ def kept(net: Net, x: int, axes: tuple[int, ...]) -> int:
 
 
 def clamped(net: Net, x: int, kind: str) -> int:
-    return net.moved(kind, [net.conv(x, 6, 3)])
+    return net.moved(kind, [net.conv(x, 6, 3, quant=(0.05, -100))])
 
 
 def curved(net: Net, x: int, kind: str, quant: tuple[float, int], **options: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mote.emit.c.model.training import learning_function, training
 from mote.emit.c.options import ProjectOptions
 from mote.plan.plan import Plan
 
@@ -13,7 +14,9 @@ def facts(plan: Plan, options: ProjectOptions, constants: int) -> str:
     code = f", {built.code} bytes of code" if built else ""
     lines = {"RAM": _ram(plan), "flash": f"{constants} bytes of constants{code}"}
     if built and built.stack is not None:
-        lines["stack"] = f"{built.stack} bytes at most in a run"
+        own = training(plan)
+        learns = f", or in {learning_function(own, options)}" if own else ""
+        lines["stack"] = f"{built.stack} bytes at most in a run{learns}"
     if options.estimate:
         cores = " on two cores" if plan.goal.cores == 2 else ""
         lines["time"] = f"about {options.estimate}{cores}, by Mote's cost model"

@@ -72,9 +72,14 @@ def beginning(own: Training, options: ProjectOptions) -> str:
 def learning(own: Training, options: ProjectOptions) -> str:
     if own.target is not None:
         element = CTYPES[own.plan.graph.tensors[own.target.before].dtype].name
-        return f"mote_status {options.name}_train_target({taken(options, f'const {element} *target')})"
+        return f"mote_status {learning_function(own, options)}({taken(options, f'const {element} *target')})"
     given = "int32_t label" if own.labels == 1 else "const int32_t *labels"
-    return f"mote_status {options.name}_train({taken(options, given)})"
+    return f"mote_status {learning_function(own, options)}({taken(options, given)})"
+
+
+def learning_function(own: Training, options: ProjectOptions) -> str:
+    """The name of the function that learns a sample."""
+    return f"{options.name}_train_target" if own.target is not None else f"{options.name}_train"
 
 
 def ending(options: ProjectOptions) -> str:

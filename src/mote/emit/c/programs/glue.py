@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mote.emit.c.c import Accessor, CFunction, Include, Text, printed, when
+from mote.emit.c.c import Accessor, CFunction, Include, Statement, Text, printed, when
 from mote.emit.c.model.handle import called
 from mote.emit.c.model.opening import AES, hook
 from mote.emit.c.model.ports import caller_arenas, init_call, inputs, outputs
+from mote.emit.c.model.training import learning_function, training
 from mote.emit.c.options import ProjectOptions
+from mote.emit.c.values import CTYPES
 from mote.plan.plan import Plan
 
 
@@ -53,15 +55,46 @@ def text(plan: Plan, options: ProjectOptions) -> str:
             f"const uint32_t harness_output_count = {len(writes)}",
             f"const uint32_t harness_step_count = {len(plan.works)}",
             *frames,
+            *_samples([(plan, options)]),
             _chosen("void *harness_input(uint32_t i)", whole),
             _chosen("size_t harness_input_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in reads]),
             _chosen("const void *harness_output(uint32_t i)", [p.call for p in writes]),
             _chosen("size_t harness_output_bytes(uint32_t i)", [f"{p.macro}_BYTES" for p in writes]),
-            Accessor("int harness_init(void)", f"return (int){init_call(plan, options)}"),
+            CFunction(
+                "int harness_init(void)", [*_learning([(plan, options)]), f"return (int){init_call(plan, options)}"]
+            ),
             Accessor("int harness_check(void)", f"return (int){name}_check()"),
             CFunction("int harness_run(void)", [f"const mote_status status = {run}", f"return {waits}(int)status"]),
         ]
     )
+
+
+def _samples(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[str]:
+    """What models that learn are given where a program says so. None does: what it takes to learn is linked for its
+    size and its stack."""
+    given = []
+    for plan, options in models:
+        if own := training(plan):
+            right = own.label if own.target is None else own.target
+            tensor = plan.graph.tensors[right.before]
+            given.append(f"static {CTYPES[tensor.dtype].name} {options.name}_right[{tensor.size}]")
+    return ["static volatile int learning", *given] if given else []
+
+
+def learning_functions(models: Sequence[tuple[Plan, ProjectOptions]]) -> tuple[str, ...]:
+    """The functions that learn a sample, of models that do."""
+    return tuple(learning_function(own, options) for plan, options in models if (own := training(plan)))
+
+
+def _learning(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Statement]:
+    """The call of each model that learns a sample."""
+    calls = []
+    for plan, options in models:
+        if own := training(plan):
+            one = own.target is None and own.labels == 1
+            function = learning_function(own, options).removeprefix(f"{options.name}_")
+            calls.append(called(options, function, f"{options.name}_right{'[0]' if one else ''}"))
+    return [when("learning != 0", f"return {' + '.join(f'(int){call}' for call in calls)}")] if calls else []
 
 
 def several_text(models: Sequence[tuple[Plan, ProjectOptions]]) -> str:
@@ -81,11 +114,15 @@ def several_text(models: Sequence[tuple[Plan, ProjectOptions]]) -> str:
             "const uint32_t harness_input_count = 0",
             "const uint32_t harness_output_count = 0",
             "const uint32_t harness_step_count = 0",
+            *_samples(models),
             _chosen("void *harness_input(uint32_t i)", []),
             _chosen("size_t harness_input_bytes(uint32_t i)", []),
             _chosen("const void *harness_output(uint32_t i)", []),
             _chosen("size_t harness_output_bytes(uint32_t i)", []),
-            Accessor("int harness_init(void)", f"return {' + '.join(f'(int){name}_init()' for name in names)}"),
+            CFunction(
+                "int harness_init(void)",
+                [*_learning(models), f"return {' + '.join(f'(int){name}_init()' for name in names)}"],
+            ),
             Accessor("int harness_check(void)", f"return {calls}"),
             CFunction("int harness_run(void)", [*held, f"return {' + '.join(f'(int){run}' for run in runs)}"]),
         ]
