@@ -486,8 +486,18 @@ def learners() -> Model:
 
 
 def gradients() -> Model:
-    """Gradients and losses of training, in float32 and in integers."""
-    return side_by_side([*test_training.several(), *test_integer_steps.several(), *test_integer_gradients.several()])
+    """Gradients and losses of training in float32."""
+    return side_by_side(test_training.several())
+
+
+def integer_steps() -> Model:
+    """Losses and steps of training in integers."""
+    return side_by_side(test_integer_steps.several())
+
+
+def integer_gradients() -> Model:
+    """Gradients of int8 layers."""
+    return side_by_side(test_integer_gradients.several())
 
 
 def images() -> Model:
