@@ -35,8 +35,9 @@ from tests.helpers.support import soaked
 from tests.passes.training.judge import JudgedStep
 
 CLASSES = 5
-COSINE, SCALE = 0.985, 0.05
-"""The least cosine between integers and PyTorch's, and by how much the scale may differ from 1."""
+COSINE, SCALE = 0.985, 0.12
+"""The least cosine between integers and PyTorch's, and by how much the scale may differ from 1: most are within 0.02,
+but gradients of branches that cancel each other have the scale of their sum, and the largest are cut off."""
 Layer = Callable[[Net, int], int]
 """What a network has between its first layer and its classifier."""
 

@@ -70,15 +70,15 @@ def text(plan: Plan, options: ProjectOptions) -> str:
 
 
 def _samples(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[str]:
-    """What models that learn are given where a program says so. None does: what it takes to learn is linked for its
-    size and its stack."""
-    given = []
+    """Samples of models that learn, and a variable that no program sets: the functions that learn are linked for their
+    size and their stack."""
+    arrays = []
     for plan, options in models:
         if own := training(plan):
             right = own.label if own.target is None else own.target
             tensor = plan.graph.tensors[right.before]
-            given.append(f"static {CTYPES[tensor.dtype].name} {options.name}_right[{tensor.size}]")
-    return ["static volatile int learning", *given] if given else []
+            arrays.append(f"static {CTYPES[tensor.dtype].name} {options.name}_right[{tensor.size}]")
+    return ["static volatile int learning", *arrays] if arrays else []
 
 
 def learning_functions(models: Sequence[tuple[Plan, ProjectOptions]]) -> tuple[str, ...]:
