@@ -113,6 +113,21 @@ def test_the_content_tells_the_format(data: bytes, format: Format) -> None:
         (message((1, 4), (2, b"\x0a\x03abc")) + b"\xa2\x1f\x00", "a Core ML model", "tflite"),
         (message((1, 1), (2, b"\x0a\x08\x22\x01\xff\x00\x12\x00")), "a TensorFlow SavedModel", "TFLiteConverter"),
         (b"\x1f\x8b\x08", "compressed by gzip", "joblib"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 9\n",
+            "a pointer of Git LFS",
+            "git lfs pull",
+        ),
+        (message((1, message((1, b"x"), (2, b"Placeholder")))), "a frozen graph of TensorFlow", "from_frozen_graph"),
+        (b'{"format": "layers-model", "modelTopology": {"class_name": "Model"}}', "TensorFlow.js", "tfjs_layers_model"),
+        (b'{"format": "graph-model", "modelTopology": {}}', "a TensorFlow.js model", "made from"),
+        (archive("web/model.json", "web/group1-shard1of1.bin"), "a TensorFlow.js model", "made from"),
+        (archive("net/saved_model.pb", "net/variables/variables.index"), "SavedModel in a ZIP", "unpack(.|\n)*TFLite"),
+        (b"CBM1" + bytes(20), "a CatBoost model", "format='onnx'"),
+        (b'{"features_info": {}, "oblivious_trees": []}', "a CatBoost model as JSON", "format='onnx'"),
+        (b"ML\xefR\x0dMLIR", "is MLIR", "made from"),
+        (b"#map = affine_map<(d0) -> (d0)>\nmodule attributes {} {\n", "is MLIR", "made from"),
+        (b"EDL2" + bytes(20), "an ESP-DL model", "ONNX"),
         (b"hello, this is no model", "an unknown format", ".onnx"),
         (b"", "an unknown format", ".onnx"),
     ],
@@ -129,6 +144,14 @@ def test_a_name_speaks_for_what_is_nothing_that_is_known(tmp_path: Path) -> None
     assert detect(b"hello", "model.onnx") == Format.ONNX
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("net.mnn", "is an MNN model"), ("group1-shard1of2.bin", "weights of a TensorFlow.js model")]
+)
+def test_names_of_what_tells_nothing(name: str, said: str) -> None:
+    with pytest.raises(MoteError, match=said):
+        detect(b"\x14\x00\x00\x00 anything", name)
+
+
 def test_folders_are_named(tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     saved.mkdir()
@@ -137,6 +160,12 @@ def test_folders_are_named(tmp_path: Path) -> None:
     (saved / "saved_model.pb").write_bytes(b"")
     with pytest.raises(MoteError, match=r"is a TensorFlow SavedModel.*\n.*TFLiteConverter"):
         source_of(saved)
+    web = tmp_path / "web"
+    web.mkdir()
+    (web / "model.json").write_bytes(b'{"modelTopology": {"class_name": "Sequential"}}')
+    (web / "group1-shard1of1.bin").write_bytes(b"")
+    with pytest.raises(MoteError, match=r"is a TensorFlow.js model.*\n.*tfjs_layers_model"):
+        source_of(web)
     package = tmp_path / "net.mlpackage"
     package.mkdir()
     with pytest.raises(MoteError, match="is a Core ML model"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import file_digest
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -20,6 +21,8 @@ COREML_FIELDS = range(200, 4000)
 """Protobuf fields of a Core ML model that tell its kind."""
 MOST_BYTES = (1 << 31) - 1
 """Size limit of a model file."""
+MOST_TOPOLOGY = 1 << 16
+"""Bytes of a network of TensorFlow.js in an archive that are read to tell its kind."""
 MOST_NAME = 200
 """Length limit of the producer name of an ONNX model."""
 EXPORT = "export the model in a format that Mote reads: " + ", ".join(dict.fromkeys(SUFFIXES.values()))
@@ -28,8 +31,18 @@ EXPORT_TORCH = (
     " 'model.pt2'), or give the module itself: mote.compile(module, example_inputs=example_inputs)"
 )
 LOAD_OBJECT = "load it in Python, where you trust it, and give the object: mote.compile(joblib.load('model.joblib'))"
+FROM_FROZEN = (
+    "tf.compat.v1.lite.TFLiteConverter.from_frozen_graph(file, inputs, outputs).convert() makes a .tflite file of it,"
+    " with the names of its inputs and outputs"
+)
+FROM_LAYERS = (
+    "tensorflowjs_converter --input_format=tfjs_layers_model --output_format=keras model.json model.h5 makes a file of"
+    " it that Mote reads"
+)
 TO_TFLITE = "tf.lite.TFLiteConverter.from_saved_model(folder).convert() makes a .tflite file of it"
 
+_MLIR = re.compile(rb"(\s|//[^\n]*\n|#[^\n]*\n)*(builtin\.module|module|func\.func)\b")
+"""The beginning of MLIR as text: comments, aliases of attributes, then a module or a function."""
 _LOCATION = re.compile(rb"\x0a\x08location\x12")
 """Encoding of the location of an ONNX tensor's external data; the length of its file name and the name follow."""
 
@@ -48,6 +61,7 @@ def detect(data: bytes, where: str) -> Format:
         named = next((format for format, usual in SUFFIXES.items() if usual == suffix), None)
         if named is not None:
             return named
+        recognized = next((refusal for names, refusal in _NAMES if names.search(Path(where).name.lower())), None)
     what, remedy = recognized or ("has an unknown format", EXPORT)
     raise MoteError(what, where=where, remedy=remedy)
 
@@ -79,11 +93,27 @@ def refuse_folder(path: Path) -> None:
     what, remedy = "is a folder", "name the model file in it"
     if (path / "saved_model.pb").exists():
         what, remedy = "is a TensorFlow SavedModel, which Mote does not read", TO_TFLITE
+    elif (path / "model.json").exists() and any(path.glob("*shard*")):
+        what, remedy = _web_model((path / "model.json").read_bytes())
     elif (path / "Manifest.json").exists() or path.suffix == ".mlpackage":
         what, remedy = _COREML
     raise MoteError(what, where=str(path), remedy=remedy)
 
 
+def _web_members(names: Sequence[str]) -> str | None:
+    """The network among the members of an archive with a model of TensorFlow.js."""
+    if not any("-shard" in name for name in names):
+        return None
+    return next((name for name in names if name.rpartition("/")[2] == "model.json"), None)
+
+
+def _web_model(data: bytes) -> Refusal:
+    """A model of TensorFlow.js: of Keras's layers, or a graph."""
+    layers = b'"class_name"' in data and b"graph-model" not in data
+    return _WEB, FROM_LAYERS if layers else "it is of a graph: give Mote the model that it was made from"
+
+
+_WEB = "is a TensorFlow.js model, which Mote does not read"
 _COREML = ("is a Core ML model, which Mote does not read", EXPORT)
 
 
@@ -112,6 +142,12 @@ def _by_mark(data: bytes) -> Format | Refusal | None:
 
 
 _MARKS = (
+    (0, b"version https://git-lfs.github.com/spec/", "is a pointer of Git LFS, not the file itself", "fetch the file:"
+     " git lfs install, then git lfs pull in the repository"),
+    (0, b"CBM1", "is a CatBoost model", "save it as ONNX: model.save_model('model.onnx', format='onnx')"),
+    (0, b"ML\xefR", "is MLIR, of a compiler on the way", "give Mote the model that it was made from"),
+    *((0, mark, "is an ESP-DL model, which is quantized and laid out for Espressif's library", "give Mote the ONNX or"
+       " PyTorch model that it was made from") for mark in (b"EDL1", b"EDL2", b"PDL1", b"PDL2")),
     (0, b"binf", "is in XGBoost's old binary format", "save it again as JSON: booster.save_model('model.json')"),
     (0, b"\x93NUMPY", "is a NumPy array, not a model", "--data takes it; give a model, too"),
     (0, b"\x1f\x8b", "is compressed by gzip", f"unpack it; if it is of joblib, {LOAD_OBJECT}"),
@@ -126,6 +162,16 @@ _MARKS = (
 """Magic numbers of files that Mote does not read: offset, bytes, description and remedy."""
 
 
+_NAMES = (
+    (re.compile(r"\.mnn$"), ("is an MNN model, which Mote does not read", "give Mote the model that it was made from")),
+    (
+        re.compile(r"^group\d+-shard\d+of\d+(\.bin)?$"),
+        ("holds weights of a TensorFlow.js model, without the network", "name the model.json beside it"),
+    ),
+)
+"""Names of files whose content tells nothing."""
+
+
 def _archive(data: bytes) -> Format | Refusal | None:
     """ZIP files: PyTorch, Keras, and others."""
     if data[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
@@ -133,6 +179,9 @@ def _archive(data: bytes) -> Format | Refusal | None:
     try:
         with ZipFile(BytesIO(data)) as archive:
             names = archive.namelist()
+            if (web := _web_members(names)) is not None:
+                with archive.open(web) as file:
+                    return _web_model(file.read(MOST_TOPOLOGY))
     except (BadZipFile, NotImplementedError, ValueError, OSError, RuntimeError) as error:
         return f"is a ZIP file that is damaged ({error})", "copy or export it again"
     last = {name.rpartition("/")[2] for name in names}
@@ -147,6 +196,10 @@ _MEMBERS: tuple[tuple[Callable[[set[str], set[str]], bool], Format | Refusal], .
     (lambda names, last: "config.json" in names and "model.weights.h5" in names, Format.KERAS),
     (lambda names, last: "config.json" in names and "model.weights.json" in names, Format.KERAS),
     (lambda names, last: "config.json" in names and "metadata.json" in names, Format.KERAS),
+    (
+        lambda names, last: "saved_model.pb" in last,
+        ("is a TensorFlow SavedModel in a ZIP file, which Mote does not read", f"unpack it; {TO_TFLITE}"),
+    ),
     (
         lambda names, last: "constants.pkl" in last,
         ("is a TorchScript program, which does not record its shapes", EXPORT_TORCH),
@@ -173,6 +226,10 @@ def _text(data: bytes) -> Format | Refusal | None:
     if start.startswith(b"{"):
         if b'"learner"' in data:
             return Format.XGBOOST
+        if b'"modelTopology"' in data or b'"weightsManifest"' in data:
+            return _web_model(data)
+        if b'"oblivious_trees"' in data or b'"features_info"' in data:
+            return "is a CatBoost model as JSON", "save it as ONNX: model.save_model('model.onnx', format='onnx')"
         if b'"tree_info"' in data:
             return "is a human-readable LightGBM dump", "save the model itself: booster.save_model('model.txt')"
         if b'"class_name"' in data:
@@ -180,11 +237,15 @@ def _text(data: bytes) -> Format | Refusal | None:
         return "is JSON, but not an XGBoost model", EXPORT
     if start.startswith((b"<?xml", b"<net")):
         return "is XML: PMML, or an OpenVINO network", EXPORT
+    if _MLIR.match(data[:4096]):
+        return "is MLIR, of a compiler on the way", "give Mote the model that it was made from"
     return None
 
 
 def _protobuf(data: bytes) -> Format | Refusal | None:
     """Protobuf messages: ONNX, Core ML, TensorFlow."""
+    if _is_graph(data):
+        return "is a frozen graph of TensorFlow, which Mote does not read", FROM_FROZEN
     fields: dict[int, bytes | int] = {}
     for number, encoding, value in _fields(data):
         if number in COREML_FIELDS and 1 in fields:
@@ -199,6 +260,16 @@ def _protobuf(data: bytes) -> Format | Refusal | None:
     if isinstance(producer, bytes) and not _is_name(producer) and ONNX_GRAPH not in fields:
         return "is a TensorFlow SavedModel without its folder, or of a format that Mote does not know", TO_TFLITE
     return Format.ONNX
+
+
+def _is_graph(data: bytes) -> bool:
+    """Whether a message begins with a node of TensorFlow: its name, and its operator."""
+    number, encoding, node = next(_fields(data), (0, 0, 0))
+    if number != 1 or encoding != 2 or not isinstance(node, bytes):
+        return False
+    (first, _, name), (second, _, kind) = (*islice(_fields(node), 2), (0, 0, 0), (0, 0, 0))[:2]
+    texts = [text for text in (name, kind) if isinstance(text, bytes) and text and _is_name(text)]
+    return (first, second) == (1, 2) and len(texts) == 2
 
 
 def _is_name(text: bytes) -> bool:
