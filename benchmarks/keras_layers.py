@@ -21,6 +21,7 @@ from mote.frontends.keras.layers import (
     qkeras,
     recurrent,
     reshaping,
+    slices,
     tensorflow,
     windows,
 )
@@ -39,6 +40,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Attention": [name for name in attention.LAYERS if name != "GroupedQueryAttention"],
     "Sequences": list(recurrent.LAYERS),
     "Functions of `keras.ops`, and operators of Python": list(operations.OPERATIONS),
+    "Code that is a slice": list(slices.LAYERS),
     "QKeras": list(qkeras.LAYERS),
     "Quantizers of QKeras": list(PLACES),
     "Keras 2 only": [*core.KERAS2, *tensorflow.LAYERS],
@@ -60,11 +62,12 @@ LIMITS = {
     "masks of sequences",
     "Sequences": f"gates of {', '.join(recurrent.GATES)}; cells LSTM, GRU, simple and stacks of them; states zero, "
     "given or kept (stateful); masks of sequences; ConvLSTM begins with zero, has no mask, and is unrolled",
-    "Functions of `keras.ops`, and operators of Python": "x[...] with numbers and slices",
+    "Functions of `keras.ops`, and operators of Python": "x[...] with numbers, slices, ... and None",
+    "Code that is a slice": "x[...] with numbers, slices, ... and None, of Python 3.6 to 3.12",
     "QKeras": "no recurrent layers, separable or transposed convolutions",
     "Quantizers of QKeras": "a fixed alpha for activations, any for weights; quantized_po2 and quantized_relu_po2 for "
     "weights only; stochastic ones as in an inference",
-    "Keras 2 only": "x[...] with numbers and slices (SlicingOpLambda)",
+    "Keras 2 only": "x[...] with numbers, slices, ... and None (SlicingOpLambda)",
     "Functions of TensorFlow (TFOpLambda)": "in tf, tf.math, tf.nn and tf.linalg; shapes, axes and bounds that are "
     "constant",
     "Operators of TensorFlow (TensorFlowOpLayer)": "shapes and axes that are constant",

@@ -20,7 +20,7 @@ from mote.graph.tensor import Array
 TENSOR = "__keras_tensor__"
 CONSTANT = "_CONSTANT_VALUE"
 """Placeholder for the layer name where an operand is a constant."""
-KNOWN = {*LAYERS, *NETWORKS, *CELLS, "InputLayer", "StackedRNNCells", "Lambda"}
+KNOWN = {*LAYERS, *NETWORKS, *CELLS, "InputLayer", "StackedRNNCells"}
 """Keras's own classes, where a file does not name their module."""
 UNREAD = {
     *("CuDNNGRU", "CuDNNLSTM", "DenseFeatures", "Hashing", "IntegerLookup", "LocallyConnected1D"),

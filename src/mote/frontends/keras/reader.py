@@ -254,8 +254,6 @@ def _network_inside(layer: LayerConfig) -> LayerConfig | None:
 
 def _refusal(layer: LayerConfig) -> UnsupportedNodeError:
     """The reason why a layer cannot be compiled, and what helps."""
-    if layer.kind == "Lambda":
-        return UnsupportedNodeError("a Lambda is a program in Python, which Mote never runs", OWN_CLASSES)
     if not (layer.is_own or layer.is_operation):
         reason = f"{layer.kind} is a custom class, whose computation is not in the file"
         return UnsupportedNodeError(reason, OWN_CLASSES)
@@ -428,6 +426,8 @@ def _filled(b: Builder, said: Any, values: Mapping[Key, Value]) -> Any:
             return b.constant(np.asarray(config.get("value"), str(config.get("dtype", "float32"))))
         except (TypeError, ValueError):
             raise DamagedArchiveError("a constant is not an array") from None
+    if kind == "__ellipsis__":
+        return Ellipsis
     if kind == "__slice__" or kind == "slice":
         return slice(*[_bound(config, name) for name in ("start", "stop", "step")])
     return {name: _filled(b, part, values) for name, part in said.items()}

@@ -14,6 +14,7 @@ from mote.frontends.keras.layers import (
     qkeras,
     recurrent,
     reshaping,
+    slices,
     tensorflow,
     windows,
 )
@@ -27,6 +28,7 @@ LAYERS: Mapping[str, Parser] = {
     **qkeras.LAYERS,
     **recurrent.LAYERS,
     **reshaping.LAYERS,
+    **slices.LAYERS,
     **tensorflow.LAYERS,
     **windows.LAYERS,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,21 +51,37 @@ def clip(call: LayerCall) -> Value:
 
 
 def get_item(call: LayerCall) -> Value:
-    """x[...] with integers and slices."""
+    """x[...] with integers, slices, an ellipsis and new axes."""
     b, x = call.b, call.x
     said = call.argument("key", 1)
     keys = list(said) if isinstance(said, list | tuple) else [said]
-    gone = []
-    for axis, key in enumerate(keys):
-        if isinstance(key, int):
-            x = moves.slice_(b, x, axis, key % x.shape[axis], 1)
-            gone.append(axis)
-        elif isinstance(key, slice):
-            begin, end, step = key.indices(x.shape[axis])
-            x = moves.slice_(b, x, axis, begin, len(range(begin, end, step)), step)
-        else:
-            raise UnsupportedNodeError(f"an index of {key!r} is not supported")
-    return moves.squeeze(b, x, gone) if gone else x
+    if Ellipsis in keys:
+        at, taken = keys.index(Ellipsis), sum(key is not None and key is not Ellipsis for key in keys)
+        keys[at : at + 1] = [slice(None)] * (x.rank - taken)
+    axis, gone, new = 0, [], []
+    for key in keys:
+        if key is None:
+            new.append(axis - len(gone) + len(new))
+            continue
+        x = _part(b, x, axis, key)
+        gone += [axis] if isinstance(key, int) else []
+        axis += 1
+    x = moves.squeeze(b, x, gone) if gone else x
+    return moves.unsqueeze(b, x, new) if new else x
+
+
+def _part(b: Builder, x: Value, axis: int, key: Any) -> Value:
+    """One index or slice of an axis."""
+    if axis >= x.rank:
+        raise UnsupportedNodeError(f"it has more indices than the {x.rank} axes of its operand")
+    size = x.shape[axis]
+    if isinstance(key, int) and not isinstance(key, bool) and -size <= key < size:
+        return moves.slice_(b, x, axis, key % size, 1)
+    ends = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
+    if isinstance(key, slice) and all(n is None or isinstance(n, int) for n in ends) and key.step != 0:
+        begin, end, step = key.indices(size)
+        return moves.slice_(b, x, axis, begin, len(range(begin, end, step)), step)
+    raise UnsupportedNodeError(f"an index of {key!r} is not supported for an axis of {size} elements")
 
 
 def truth(function: Callable[..., Value]) -> Parser:
