@@ -140,8 +140,8 @@ class _Reading:
         if call.target is operator.getitem:
             raise UnsupportedNodeError(f"result {call.args[1]} of the operator is not supported")
         if code in CONTROL:
-            results = CONTROL[code](self.b, self.program, call, self.values, self._inside)
-            return results if isinstance(call.meta["val"], Sequence) else results[0]
+            several = CONTROL[code](self.b, self.program, call, self.values, self._inside)
+            return several if isinstance(call.meta["val"], Sequence) else several[0]
         node = Node(self.b, self.program, call, self.values)
         if (group := self.grids.groups.get(call.name)) is not None:
             results = grouped(node, group)

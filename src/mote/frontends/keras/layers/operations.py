@@ -58,7 +58,9 @@ def get_item(call: LayerCall) -> Value:
     if Ellipsis in keys:
         at, taken = keys.index(Ellipsis), sum(key is not None and key is not Ellipsis for key in keys)
         keys[at : at + 1] = [slice(None)] * (x.rank - taken)
-    axis, gone, new = 0, [], []
+    axis = 0
+    gone: list[int] = []
+    new: list[int] = []
     for key in keys:
         if key is None:
             new.append(axis - len(gone) + len(new))

@@ -22,7 +22,6 @@ FUNCTION = "a Lambda is a program in Python, which Mote never runs (only slices 
 FLAG = 0x80
 """Marks an object that later ones may refer to."""
 MOST_BYTES, MOST_DEPTH = 1 << 12, 8
-LARGEST = 1 << 31
 X = object()
 """The argument of the function on the stack."""
 SINGLES = {b"N": None, b"T": True, b"F": False, b".": Ellipsis}
@@ -89,7 +88,7 @@ def _code(data: bytes) -> tuple[bytes, tuple[Any, ...]]:
         raise ValueError("it is not a function")
     if kind & FLAG:
         marshal.objects.append(None)
-    numbers = []
+    numbers: list[int] = []
     while len(numbers) < 5 or (len(numbers) == 5 and marshal.data[marshal.at] & ~FLAG != BYTES[0]):
         numbers.append(marshal.integer())
     instructions, constants = marshal.value(), marshal.value()
