@@ -222,6 +222,17 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("kind", ["RoiAlign", "MaxRoiPool"])
+@pytest.mark.parametrize(("image", "regions"), [([4], [1, 4]), ([1, 2, 4, 4], [4]), ([4, 4], [1, 4])])
+def test_regions_of_what_is_no_image(kind: str, image: list[int], regions: list[int]) -> None:
+    named = {"pooled_shape": [2, 2]} if kind == "MaxRoiPool" else {"output_height": 2, "output_width": 2}
+    more = {"batch": np.zeros(1, np.int64)} if kind == "RoiAlign" else {}
+    call = node(kind, ["x", "regions", *more], ["y"], **named)
+    data = model_of([call], {"x": image, "regions": regions}, ["y"], more).SerializeToString()
+    with pytest.raises(MoteError, match=r"are not supported|inferred|rank"):
+        graph_of(data)
+
+
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_wrong_is_said(what: str) -> None:
     data, reason = REFUSED[what]

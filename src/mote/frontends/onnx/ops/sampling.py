@@ -38,6 +38,7 @@ def roi_align(node: Node) -> Value:
         raise UnsupportedNodeError(f"the mode {mode} is not supported")
     rule = node.text("coordinate_transformation_mode", "half_pixel" if node.version >= 16 else "output_half_pixel")
     size = node.integer("output_height", 1), node.integer("output_width", 1)
+    _check_regions(x, regions)
     shape = (regions.shape[0], *size, x.shape[1])
     made = b.op(
         RoiAlign,
@@ -52,11 +53,18 @@ def roi_align(node: Node) -> Value:
     return sampling.channels_first(b, b.value(made, shape))
 
 
+def _check_regions(x: Value, regions: Value) -> None:
+    if x.rank != 4 or regions.rank != 2:
+        reason = f"regions of the shape {regions.shape} of a value of the shape {x.shape} are not supported"
+        raise UnsupportedNodeError(f"{reason} (only a table of them, of images)")
+
+
 def max_roi_pool(node: Node) -> Value:
     b, x, regions = node.b, node.input(0), node.input(1)
     size = node.integers("pooled_shape")
     if len(size) != 2 or x.rank != 4:
         raise UnsupportedNodeError(f"cells of the shape {size} in a value of the shape {x.shape} are not supported")
+    _check_regions(x, regions)
     shape = (regions.shape[0], *size, x.shape[1])
     scale = node.real("spatial_scale", 1.0)
     made = b.op(MaxRoiPool, [b.channels_last(x), b.plain(regions)], shape, size=(size[0], size[1]), scale=scale)
