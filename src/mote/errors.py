@@ -54,7 +54,7 @@ def naming(file: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Problem:
+class LayerProblem:
     """Why a layer cannot be compiled, and what helps, where the reason says it."""
 
     reason: str
@@ -120,7 +120,7 @@ class UnsupportedNodeError(Exception):
     layer. `remedy` says what helps, where that is something else than another operator or type."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
-        self.problem = Problem(reason, remedy)
+        self.problem = LayerProblem(reason, remedy)
         super().__init__(reason)
 
     def named(self, reason: str) -> UnsupportedNodeError:

@@ -36,7 +36,16 @@ from mote.emit.c.names import c_prefix
 from mote.emit.c.options import CONSTANTS, ProjectOptions
 from mote.emit.c.programs.golden import GoldenRun, runs
 from mote.emit.c.project import Job, generate
-from mote.errors import BudgetError, MoteError, Problem, RamError, Unsupported, UnsupportedError, explaining, naming
+from mote.errors import (
+    BudgetError,
+    LayerProblem,
+    MoteError,
+    RamError,
+    Unsupported,
+    UnsupportedError,
+    explaining,
+    naming,
+)
 from mote.features.attaching import FrontEnd, attached
 from mote.features.postprocess.attaching import BackEnd, followed
 from mote.frontends import Format, Source
@@ -101,7 +110,7 @@ def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compil
     with explaining():
         reasons = ((op, op.unsupported(graph)) for op in graph.ops)
         wrong = [
-            Unsupported(op.index, op.name, op.kind, reason, remedy_of(Problem(reason), op.activations(graph)))
+            Unsupported(op.index, op.name, op.kind, reason, remedy_of(LayerProblem(reason), op.activations(graph)))
             for op, reason in reasons
             if reason
         ]

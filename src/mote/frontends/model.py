@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mote.errors import MoteError, Problem, Unsupported, UnsupportedError, naming, working_on
+from mote.errors import LayerProblem, MoteError, Unsupported, UnsupportedError, naming, working_on
 from mote.frontends import limits
 from mote.frontends.calibration import doubtful, meaningless
 from mote.frontends.remedies import remedy_of
@@ -26,7 +26,7 @@ class SourceLayer:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     ops: tuple[Op, ...]
-    problem: Problem | None = None
+    problem: LayerProblem | None = None
 
     @property
     def where(self) -> str:
@@ -55,7 +55,7 @@ class Model:
     preprocess: str = ""
     """The preprocessing steps that make its input, as the file says."""
     assumed: tuple[str, ...] = ()
-    """What was assumed about its inputs, with what to do where that is wrong."""
+    """Assumptions about its inputs, each with the remedy where it is wrong."""
 
     @property
     def problems(self) -> list[Unsupported]:
@@ -119,7 +119,7 @@ def checked(model: Model) -> Model:
         reasons = (reason for op in layer.ops if _fits(graph, op) and (reason := op.unsupported(graph)))
         with working_on(layer), np.errstate(all="ignore"):
             reason = None if layer.problem else meaningless(model.tensors_of(layer)) or next(reasons, None)
-        layers.append(replace(layer, problem=Problem(reason) if reason else layer.problem))
+        layers.append(replace(layer, problem=LayerProblem(reason) if reason else layer.problem))
     return replace(model, layers=tuple(layers))
 
 
@@ -146,12 +146,12 @@ def with_numbers(model: Model, *, infinite: bool = False) -> Model:
     return replace(model, layers=tuple(layers))
 
 
-def _odd_constant(model: Model, layer: SourceLayer, anywhere: bool) -> Problem | None:
+def _odd_constant(model: Model, layer: SourceLayer, anywhere: bool) -> LayerProblem | None:
     for op in layer.ops:
         infinite = anywhere or op.kind in MAY_BE_INFINITE or op.kind.startswith("SELECT")
         for t in (model.tensors[i] for i in op.inputs if i in model.tensors):
             if t.data is None or t.data.dtype.kind not in "fc" or np.all(np.isfinite(t.data)):
                 continue
             if not infinite or np.any(np.isnan(t.data)):
-                return Problem(f"constant '{t.name}' holds infinity or NaN")
+                return LayerProblem(f"constant '{t.name}' holds infinity or NaN")
     return None

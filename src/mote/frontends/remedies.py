@@ -1,10 +1,10 @@
-"""What helps where a layer cannot be compiled, by the reason."""
+"""Remedies where a layer cannot be compiled, by the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mote.errors import CALIBRATE, Problem
+from mote.errors import CALIBRATE, LayerProblem
 from mote.frontends.calibration import doubtful
 from mote.graph import Tensor
 from mote.graph.tensor import Shape
@@ -40,9 +40,9 @@ TRAINED = "export the trained network alone, in evaluation mode; Mote learns on 
 IMAGES = "export the model from the decoded image on: files are decoded in the application"
 
 
-def remedy_of(problem: Problem, tensors: Iterable[Tensor]) -> str:
-    """What helps a layer that reads and writes these tensors: what its reason names, calibration where scales are odd,
-    another type where the reason names the layer's."""
+def remedy_of(problem: LayerProblem, tensors: Iterable[Tensor]) -> str:
+    """The remedy for a layer that reads and writes these tensors: calibration where scales are odd, the one of its
+    reason, another type where the reason names the layer's."""
     known = list(tensors)
     if doubtful(known):
         return CALIBRATE
@@ -52,7 +52,7 @@ def remedy_of(problem: Problem, tensors: Iterable[Tensor]) -> str:
 
 
 def batch_of_one(name: str, axis: str, shape: Shape) -> str:
-    """What to do where the dynamic first axis of an input is no batch."""
+    """The remedy where the dynamic first axis of an input is no batch."""
     named = f" '{printable(axis)}'" if axis else ""
     sizes = ",".join(["N", *map(str, shape[1:])])
     return (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any
 
-from mote.errors import MoteError, Problem, Unsupported, UnsupportedError, UnsupportedNodeError
+from mote.errors import LayerProblem, MoteError, Unsupported, UnsupportedError, UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.remedies import BRANCHES, OTHER_SIZES, remedy_of
 from mote.frontends.torch.archive import Archive, MalformedArchiveError, Stored, only, record
@@ -245,7 +245,9 @@ class Assembly:
             raise
         except Exception as error:  # PyTorch has many, and each means that the node makes no sense
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            wrong = _unsupported(index, node, Problem(f"PyTorch does not take these operands: {reason}", OTHER_SIZES))
+            wrong = _unsupported(
+                index, node, LayerProblem(f"PyTorch does not take these operands: {reason}", OTHER_SIZES)
+            )
             raise UnsupportedError([wrong], where="", assumed=self.assumed) from None
 
     def _operator(self, target: str) -> Any:
@@ -373,8 +375,8 @@ _MANY = {
 """Kinds of lists, and the kinds of their elements."""
 
 
-CONTROL_FLOW = Problem("control flow that depends on values", BRANCHES)
-UNKNOWN_LIBRARY = Problem("a library that Mote does not know has it")
+CONTROL_FLOW = LayerProblem("control flow that depends on values", BRANCHES)
+UNKNOWN_LIBRARY = LayerProblem("a library that Mote does not know has it")
 
 
 def check_libraries(graph: Mapping[str, Any]) -> None:
@@ -405,7 +407,7 @@ def _all_nodes(graph: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                     yield from _all_nodes(record(field_of(record(value, "a part"), "graph"), "a part"))
 
 
-def _unsupported(index: int, node: Mapping[str, Any], problem: Problem) -> Unsupported:
+def _unsupported(index: int, node: Mapping[str, Any], problem: LayerProblem) -> Unsupported:
     place = origin(node)
     code = str(node["target"]).removeprefix("torch.ops.").removesuffix(".default")
     name, reason = place["module"] or "forward", with_line(problem.reason, place)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mote.errors import Problem, UnsupportedNodeError
+from mote.errors import LayerProblem, UnsupportedNodeError
 from mote.frontends import remedies
 from mote.frontends.build import Value
 from mote.frontends.onnx.node import ML, Key, Node, Parser
 from mote.frontends.onnx.qonnx.dialect import GENERAL
 
-SEQUENCES = Problem(
+SEQUENCES = LayerProblem(
     "sequences of tensors are not supported: their length is only known at run time", remedies.SEQUENCES
 )
-STRINGS = Problem("strings are not supported", remedies.STRINGS)
-OPTIONAL = Problem("values that may be missing are not supported", remedies.SEQUENCES)
-RANDOM = Problem("random numbers are not supported: results would not be reproducible", remedies.RANDOM)
-TRAINING = Problem("training is not supported: Mote compiles models that are trained", remedies.TRAINED)
-IMAGES = Problem("files with images are not supported", remedies.IMAGES)
+STRINGS = LayerProblem("strings are not supported", remedies.STRINGS)
+OPTIONAL = LayerProblem("values that may be missing are not supported", remedies.SEQUENCES)
+RANDOM = LayerProblem("random numbers are not supported: results would not be reproducible", remedies.RANDOM)
+TRAINING = LayerProblem("training is not supported: Mote compiles models that are trained", remedies.TRAINED)
+IMAGES = LayerProblem("files with images are not supported", remedies.IMAGES)
 
 REASONS = {
     **dict.fromkeys(
@@ -35,8 +35,8 @@ REASONS = {
     "ImageDecoder": IMAGES,
 }
 PREVIEW = "ai.onnx.preview.training"
-FLOAT_CODES = Problem("codes of floating point are not supported", "quantize with Quant (IntQuant)")
-STREAMLINED = Problem(
+FLOAT_CODES = LayerProblem("codes of floating point are not supported", "quantize with Quant (IntQuant)")
+STREAMLINED = LayerProblem(
     "Mote reads QONNX as it is exported, before FINN's transformations", "use the model with Quant nodes"
 )
 QONNX = {
@@ -45,7 +45,7 @@ QONNX = {
 }
 
 
-def _refused(problem: Problem) -> Parser:
+def _refused(problem: LayerProblem) -> Parser:
     def parse(node: Node) -> Value:
         raise UnsupportedNodeError(problem.reason, problem.remedy)
 
