@@ -230,7 +230,7 @@ class Assembly:
         try:
             return maker(self.torch, emit, *args)
         except UnsupportedNodeError as error:
-            raise UnsupportedError([_unsupported(index, node, str(error))], where="") from None
+            raise UnsupportedError([_unsupported(index, node, error.problem)], where="") from None
 
     def _tried(
         self, index: int, node: Mapping[str, Any], function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
