@@ -7,6 +7,7 @@ import pytest
 from mote.boards.address import parse_address
 from mote.boards.boards_file import BoardEntry
 from mote.boards.facts import BoardFacts, facts_of
+from mote.boards.interruption import Interruption
 from mote.boards.placing import OpenBoard
 from mote.boards.protocol import UNKNOWN, Counter, Identity
 
@@ -19,6 +20,7 @@ class Asked:
         rest = {"protocol": 1, "abilities": 0, "message_bytes": 512, "core": 0, "inputs": 1, "outputs": 1, "steps": 1}
         given = {**rest, "memories": 0, "boots": 1, **usual, **words}
         self.identity = Identity(**given, model=bytes(16), runtime=bytes(16), target="stm32l4r5")
+        self.interruptions = [Interruption("the board was reset", "1 inference", "/dev/ttyACM0")]
 
 
 def facts(address: str = "serial:/dev/ttyACM0", **words: int) -> BoardFacts:
@@ -45,5 +47,6 @@ def test_units(address: str, words: dict[str, int], unit: str, seconds: float | 
 
 def test_sentences() -> None:
     assert str(facts()) == "desk: cycles by DWT CYCCNT, 80 MHz, 4 wait states of flash; flashed"
+    assert facts().notes[1:] == ["desk was interrupted once: the board was reset; repeated: 1 inference"]
     unknown = facts(clock_hz=0, flash_waits=UNKNOWN, counter=9)
     assert str(unknown) == "desk: cycles by counter 9, clock not known, flash waits not known; flashed"

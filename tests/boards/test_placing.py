@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -133,6 +135,26 @@ def test_uf2_files_do_not_overwrite_boot_loaders(tmp_path: Path, part: str, has:
     else:
         with pytest.raises(MoteError, match=r"cannot be flashed by a \.uf2 file"):
             write_firmware(entry, elf, targets.load(part))
+
+
+@pytest.mark.parametrize("name", ["{folder}/part.toml", "../part.toml", "part.toml", "", "host\0"])
+def test_a_device_names_no_file_of_the_host(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device states the name of a bundled target, or its statement is refused."""
+    from mote.boards import placing
+
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for folder in (tmp_path, tmp_path / "here"):
+        (folder / "part.toml").write_text('extends = "cortex-m4"\n', encoding="utf-8")
+    stated = name.format(folder=tmp_path)
+
+    @contextmanager
+    def stating(entry: object) -> Iterator[object]:
+        yield SimpleNamespace(identity=SimpleNamespace(target=stated))
+
+    monkeypatch.setattr(placing, "connected", stating)
+    with pytest.raises(MoteError, match="which is no target that is known here"):
+        target_of("tcp:localhost:1", BoardsFile())
 
 
 def test_emulated_boards_need_a_model() -> None:

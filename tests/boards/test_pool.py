@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mote.boards.boards_file import BoardsFile, read_boards
+from mote.boards.interruption import Interruption
 from mote.boards.locks import BusyError
 from mote.boards.pool import MOST_LOST, BoardPool, board_pool
 from mote.errors import MoteError
@@ -55,9 +56,21 @@ def test_a_board_that_is_lost_too_often_is_left_out(tmp_path: Path) -> None:
         job = pool.job(squared_but_on_first)
         assert [job(tmp_path, n) for n in range(60)] == [n * n for n in range(60)]
         assert pool.left_out() == {"bad": "the board does not answer"}
+        again = "its piece of work, on another board or on it again"
+        assert list(pool.interruptions()) == [Interruption("the board does not answer", again, "bad")] * MOST_LOST
         assert (tmp_path / "reset").exists()
     with board_pool("bad", file) as alone, pytest.raises(MoteError, match="no board of the pool is left"):
         list(on_pool(alone, squared_but_on_first, range(1), tmp_path))
+
+
+def test_interruptions_of_all_boards_are_told() -> None:
+    """Also of those that were survived, which workers note for the process that waits for them."""
+    with board_pool("2 x qemu:cortex-m4") as pool:
+        told = Interruption("the board was reset", "3 inferences", "qemu:cortex-m4#2")
+        pool.note(pool.boards[1], [told, told])
+        assert pool.evaluate(lambda board: board.label)
+        assert pool.interruptions() == (told, told)
+        assert not pool.left_out()
 
 
 def test_a_pool_without_boards_says_why(tmp_path: Path) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote.boards.execution import board_execution
-from mote.boards.protocol import AgentRegion
-from mote.boards.session import BoardPatience, BoardSession, Wants
+from mote.boards.interruption import Interruption, interruption_lines
+from mote.boards.protocol import AgentRegion, ModelExtent, Placement, Request, Status
+from mote.boards.session import BoardPatience, BoardSession, LostBoardError, Wants
 from mote.deploy.wire.frames import FrameReader, Message
 from mote.deploy.wire.links import ConnectionLostError
 from mote.errors import MoteError
 from mote.toolchain import Mode
-from tests.boards.stand_in import IMAGE, INPUT, MODEL, PARTS, STEPS, Faults, StandIn, outputs_of, tensor
+from tests.boards.stand_in import IMAGE, INPUT, MODEL, OUTPUT, PARTS, STEPS, Faults, StandIn, outputs_of, tensor
 
 STUBBORN = BoardPatience(answer_s=0.1, tries=12, run_s=20.0, attempts=2000)
 IMPATIENT = BoardPatience(answer_s=0.1, tries=3, run_s=1.0, attempts=3)
@@ -255,3 +257,86 @@ def test_executions_are_those_of_emulators(mode: Mode) -> None:
 def test_marks_are_not_of_a_board() -> None:
     with pytest.raises(MoteError, match="cannot mark"):
         board_execution(session_of(StandIn()), Mode.MARK, [])
+
+
+class Liar(StandIn):
+    """A device that answers some requests with something of its own."""
+
+    def __init__(self, answers: dict[int, tuple[int, bytes]]) -> None:
+        super().__init__()
+        self.answers, self.asked = answers, 0
+
+    def _execute(self, kind: int, data: bytes) -> tuple[int, bytes]:
+        self.asked += 1
+        return self.answers.get(kind) or super()._execute(kind, data)
+
+
+def stopped(size: int) -> tuple[int, bytes]:
+    return Status.STOPPED, struct.pack("<4IQ", 1, size, 0, 0, 10) + bytes(min(size, 8))
+
+
+@pytest.mark.parametrize("size", [0, 1, 8, 1 << 29])
+@pytest.mark.parametrize("tensors", [False, True])
+def test_a_board_that_never_comes_to_an_end_is_refused(size: int, tensors: bool) -> None:
+    """However large the tensors are of which it states that they can be read."""
+    device = Liar({Request.RUN: stopped(size), Request.CONTINUE: stopped(size)})
+    session = session_of(device)
+    session.extent = ModelExtent((OUTPUT,), STEPS, traced_bytes=100, traced_parts=10)
+    reason = "bytes of tensors, and the model has 100|has stopped 11 times" if tensors else "where nobody asked it to"
+    with pytest.raises(LostBoardError, match=reason):
+        session.inferences([inputs_of(1)], Wants(tensors=tensors))
+    assert device.asked < 100
+
+
+def test_a_board_that_states_outputs_without_end_is_refused() -> None:
+    for bytes_stated in (OUTPUT - 1, OUTPUT + 1, 1 << 30):
+        device = Liar({})
+        session = session_of(device)
+        session.extent = ModelExtent((OUTPUT,), STEPS)
+        session._places[AgentRegion.OUTPUT, 0] = Placement(0, bytes_stated)
+        with pytest.raises(LostBoardError, match=f"has {bytes_stated:,} bytes of output 0, and the model has 24"):
+            session._output(0)
+        assert not device.asked
+
+
+def test_a_board_that_states_ports_without_end_is_refused() -> None:
+    class Many(StandIn):
+        def _answer(self, kind: int, data: bytes) -> bytes:
+            answer = bytearray(super()._answer(kind, data))
+            if kind == Request.IDENTIFY:
+                answer[4 * 12 : 4 * 13] = b"\xff\xff\xff\x7f"
+            return bytes(answer)
+
+    with pytest.raises(LostBoardError, match="has 2,147,483,647 inputs, outputs or memories"):
+        _ = session_of(Many()).identity
+
+
+def test_cycles_are_those_of_the_steps_of_the_model() -> None:
+    session = session_of(StandIn())
+    session.extent = ModelExtent((OUTPUT,), STEPS + 1)
+    with pytest.raises(MoteError, match="counts the cycles of 3 steps, and the model has 4"):
+        session.inferences([inputs_of(1)], Wants(steps=True))
+    session.extent = ModelExtent((OUTPUT, OUTPUT), STEPS)
+    with pytest.raises(LostBoardError, match="has 1 outputs, and the model has 2"):
+        session.inferences([inputs_of(1)])
+
+
+@pytest.mark.parametrize("stateful", [False, True])
+def test_what_was_run_again_is_told(stateful: bool) -> None:
+    device = StandIn()
+    runs: list[int] = []
+
+    def reset(kind: int) -> None:
+        runs.append(kind)
+        if kind == Request.RUN and runs.count(Request.RUN) in (4, 5):
+            device.power_up()
+
+    device.on_request = reset
+    session = session_of(device)
+    assert not board_execution(session, Mode.MEASURE, [[data] for data in inputs_of(5)], stateful=stateful).dumps[0]
+    reason = "the board was reset, or another host talks to it"
+    again = ["4 inferences", "1 inference"] if stateful else ["1 inference"] * 2
+    assert session.interruptions == [Interruption(reason, each, "stand-in") for each in again]
+    told = [f"stand-in was interrupted {{}}: {reason}; repeated: {each}" for each in again]
+    lines = [told[0].format("once"), told[1].format("once")] if stateful else [told[0].format("2 times")]
+    assert interruption_lines(session.interruptions) == lines

@@ -24,6 +24,13 @@ def test_text_is_what_is_between_frames(pieces: list[bytes], sizes: list[int]) -
         assert "".join(texts).encode() == wanted
 
 
+def test_a_frame_without_end_is_text() -> None:
+    reader = TextReader()
+    texts = [reader.take(data) for data in (b"\x7e", *[b"a" * 1000] * 100)]
+    assert sum(map(len, texts)) == 100_000
+    assert reader.take(b"b" + Message(1, 2, b"c").framed) == "b"
+
+
 @given(st.lists(st.binary(max_size=60), max_size=5))
 def test_any_bytes_are_printable_text(pieces: list[bytes]) -> None:
     reader = TextReader()

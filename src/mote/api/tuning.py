@@ -149,7 +149,8 @@ def tune(
             where=source.where,
             remedy="please report it with the journal; the pins were not written",
         )
-    return result(tuner.first, best, verdict.verdict)
+    lost = counter.pool.interruptions() if isinstance(counter, OnBoards) else ()
+    return replace(result(tuner.first, best, verdict.verdict), interruptions=(*lost, *verdict.interruptions))
 
 
 def _within_plain_ram(source: Source, settings: Settings, plain: Settings) -> Settings:

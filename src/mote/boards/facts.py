@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mote.boards.boards_file import BoardEntry
+from mote.boards.interruption import Interruption, interruption_lines
 from mote.boards.placing import OpenBoard, connected
 from mote.boards.protocol import UNKNOWN, Counter, Identity
 
@@ -43,9 +44,16 @@ class BoardFacts:
     """Wait states of flash as the board states them; None where it does not."""
     code: str
     """How the model got onto the board."""
+    interruptions: tuple[Interruption, ...] = ()
+    """The times that it was reset or lost in the middle of its work."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.counting}; {self.code}"
+
+    @property
+    def notes(self) -> list[str]:
+        """The board and its interruptions, as lines for people."""
+        return [str(self), *interruption_lines(self.interruptions)]
 
     @property
     def counting(self) -> str:
@@ -63,7 +71,9 @@ class BoardFacts:
 
 def facts_of(board: OpenBoard) -> BoardFacts:
     """The facts about a board that is open."""
-    return _facts(board.entry, board.identity, board.placed)
+    facts = _facts(board.entry, board.identity, board.placed)
+    told = tuple(replace(each, board=board.label) for each in board.session.interruptions)
+    return replace(facts, interruptions=told)
 
 
 def counter_of(board: BoardEntry) -> str:

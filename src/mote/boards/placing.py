@@ -15,7 +15,7 @@ from mote.boards.address import LineKind
 from mote.boards.boards_file import BoardEntry, BoardsFile, boards_file
 from mote.boards.emulated import EmulatedLine, ticks_per_instruction
 from mote.boards.locks import owned
-from mote.boards.protocol import AgentRegion, Identity, Request
+from mote.boards.protocol import AgentRegion, Identity, ModelExtent, Request
 from mote.boards.scratch import linked_for_scratch
 from mote.boards.session import BoardPatience, BoardSession, LostBoardError, losing_board
 from mote.deploy.wire.links import Connecting, Line, Serial
@@ -23,6 +23,7 @@ from mote.errors import MoteError
 from mote.package.firmware.agent import AgentOptions
 from mote.targets import Target
 from mote.targets.flags import SETS
+from mote.targets.values import cut
 from mote.toolchain.compilers import Compiler, find_compiler
 from mote.toolchain.firmware.agent import AgentModel, linked_agent
 from mote.toolchain.firmware.flash import FlashJob, firmware_part, flash, flash_command
@@ -53,6 +54,8 @@ class BoardModel:
     secret: str = field(default="", repr=False)
     image: bytes | None = None
     """The model packed for the runtime, for agents that load images."""
+    extent: ModelExtent = field(default_factory=ModelExtent)
+    """The counts and bytes that a board that runs it states."""
 
     @property
     def agent(self) -> AgentModel:
@@ -104,14 +107,13 @@ def target_of(board: str | BoardEntry, boards: BoardsFile | str | None = None) -
         return stated
     with connected(entry) as session:
         name = session.identity.target
-    try:
-        return targets.load(name)
-    except MoteError:
-        raise MoteError(
-            f"says that it is '{name}', which is no target that is known here",
-            where=f"board {entry.label}",
-            remedy="name its target in boards.toml, or with --target",
-        ) from None
+    if (known := _known_target(name)) is not None:
+        return known
+    raise MoteError(
+        f"says that it is {cut(name)}, which is no target that is known here",
+        where=f"board {entry.label}",
+        remedy="name its target in boards.toml, or with --target",
+    )
 
 
 @contextmanager
@@ -134,6 +136,7 @@ def opened(
                 yield there
         else:
             with _session(entry, patience, say) as session:
+                session.extent = model.extent
                 yield OpenBoard(entry, session, _place(entry, session, model, folder, compiler, say))
 
 
@@ -208,6 +211,7 @@ def _emulated(
             say=say,
             ticks_per_cycle=ticks_per_instruction(model.target),
         )
+        session.extent = model.extent
         session.expect(model.id)
         yield OpenBoard(entry, session, f"built into the firmware of QEMU's {model.target.qemu_machine}")
     finally:
@@ -265,6 +269,7 @@ def _place(
 
 
 def _known_target(name: str) -> Target | None:
+    """The target that a device names. It is no path: a device has no say in which files of the host are read."""
     return targets.load(name) if name in targets.names() else None
 
 

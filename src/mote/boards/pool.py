@@ -1,7 +1,7 @@
 """A pool of boards: every evaluation takes a free one, in any process, and another one where its board is lost.
 
 The pool is data that is sent to workers. Locks say which boards are free, and a file for each board how often it was
-lost, so that workers know of each other without a server.
+lost and interrupted, so that workers know of each other without a server.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mote.boards.address import LineKind
 from mote.boards.boards_file import BoardEntry, BoardsFile, boards_file
+from mote.boards.interruption import Interruption
 from mote.boards.locks import BusyError, folder, owned
 from mote.boards.placing import reset_board
 from mote.boards.session import LostBoardError
@@ -30,6 +31,8 @@ TRIES = 4
 MOST_LOST = 3
 """Times in a row that a board may be lost before it is left out."""
 PAUSE_S = 0.02
+MOST_KEPT = 1000
+"""Interruptions of a board that are kept: a pool may work for days."""
 Value = TypeVar("Value")
 Function = Callable[[Any, BoardEntry, Any], Any]
 """A function of what is shared, the board that was taken, and an item; at the top level of a module."""
@@ -69,8 +72,17 @@ class BoardPool:
                     if len(avoided) >= TRIES:
                         raise
                 else:
-                    self._record(board, 0, "")
+                    self._record(board, replace(self._read(board), lost=0))
                     return value
+
+    def note(self, board: BoardEntry, interruptions: Sequence[Interruption]) -> None:
+        """Keeps that a board of the pool was interrupted, which `evaluate` has given."""
+        record = self._read(board)
+        self._record(board, replace(record, interruptions=(*record.interruptions, *interruptions)[-MOST_KEPT:]))
+
+    def interruptions(self) -> tuple[Interruption, ...]:
+        """The times that a board was reset, or was lost, so that another one did its work."""
+        return tuple(each for board in self.boards for each in self._read(board).interruptions)
 
     @contextmanager
     def taken(self, avoided: Sequence[str] = ()) -> Iterator[BoardEntry]:
@@ -102,7 +114,7 @@ class BoardPool:
     def left_out(self) -> dict[str, str]:
         """The boards that were lost too often, and how."""
         records = {board.label: self._read(board) for board in self.boards}
-        return {label: reason for label, (count, reason) in records.items() if count >= MOST_LOST}
+        return {label: r.interruptions[-1].reason for label, r in records.items() if r.lost >= MOST_LOST}
 
     def close(self) -> None:
         """Forgets which boards were lost."""
@@ -123,7 +135,9 @@ class BoardPool:
         return usable
 
     def _lost(self, board: BoardEntry, error: MoteError) -> None:
-        self._record(board, self._read(board)[0] + 1, error.reason)
+        record = self._read(board)
+        loss = Interruption(error.reason, "its piece of work, on another board or on it again", board.label)
+        self._record(board, _BoardRecord(record.lost + 1, (*record.interruptions, loss)[-MOST_KEPT:]))
         if board.reset:
             with suppress(MoteError):
                 reset_board(board)
@@ -135,18 +149,30 @@ class BoardPool:
     def _file(self, board: BoardEntry) -> Path:
         return self._folder / f"{self.boards.index(board)}.json"
 
-    def _read(self, board: BoardEntry) -> tuple[int, str]:
+    def _read(self, board: BoardEntry) -> _BoardRecord:
         try:
-            count, reason = json.loads(self._file(board).read_bytes())
-            return int(count), str(reason)
+            lost, *told = json.loads(self._file(board).read_bytes())
+            return _BoardRecord(
+                int(lost), tuple(Interruption(str(reason), str(again), board.label) for reason, again in told)
+            )
         except (OSError, ValueError, TypeError):
-            return 0, ""
+            return _BoardRecord()
 
-    def _record(self, board: BoardEntry, count: int, reason: str) -> None:
+    def _record(self, board: BoardEntry, record: _BoardRecord) -> None:
         """Written by the owner of the board only."""
-        if (count, reason) != self._read(board):
+        if record != self._read(board):
             self._folder.mkdir(exist_ok=True)
-            replace_file(self._file(board), json.dumps([count, reason]).encode())
+            told = [record.lost, *((each.reason, each.repeated) for each in record.interruptions)]
+            replace_file(self._file(board), json.dumps(told).encode())
+
+
+@dataclass(frozen=True)
+class _BoardRecord:
+    """What workers tell each other of a board."""
+
+    lost: int = 0
+    """Times in a row that it was lost."""
+    interruptions: tuple[Interruption, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,12 @@ MOST_MESSAGE = 2000
 """Bytes of a message that are used of those that an agent takes."""
 MOST_BYTES = 1 << 30
 """Bytes of a region of memory that a device may have."""
+MOST_REGIONS = 256
+"""Inputs, outputs or memories of a device: messages have a byte for the index of one."""
+MOST_TRACED = 64 << 20
+"""Bytes of the tensors of one inference, where the model does not say: loops run as often as their data say."""
+MOST_PARTS = 1 << 20
+"""Stops in one inference, where the model does not say."""
 HEAD = 6
 """Bytes of a message beside its data: type, sequence number and CRC-32."""
 RESULT = struct.Struct("<4IQ")
@@ -162,6 +168,20 @@ class Placement:
 
     address: int
     bytes: int
+
+
+@dataclass(frozen=True)
+class ModelExtent:
+    """Counts and bytes of what a model gives and shows. A board that states something else does not run it."""
+
+    outputs: tuple[int, ...] | None = None
+    """Bytes of each output."""
+    steps: int | None = None
+    """Steps that traces distinguish."""
+    traced_bytes: int = MOST_TRACED
+    """Bytes of the tensors of all steps together, at most."""
+    traced_parts: int = MOST_PARTS
+    """Calls of the hook between steps in one inference, at most."""
 
 
 def read_identity(data: bytes) -> Identity | None:

@@ -20,12 +20,14 @@ from itertools import count as counting
 from typing import TypeVar
 from zlib import crc32
 
+from mote.boards.interruption import Interruption
 from mote.boards.protocol import (
     CALLED,
     HEAD,
     LEAST_MESSAGE,
     MOST_BYTES,
     MOST_MESSAGE,
+    MOST_REGIONS,
     NO_STOP,
     PLACE,
     PROTOCOL,
@@ -34,6 +36,7 @@ from mote.boards.protocol import (
     AgentRegion,
     Counter,
     Identity,
+    ModelExtent,
     Placement,
     Request,
     RunFlag,
@@ -47,7 +50,6 @@ from mote.errors import MoteError
 SOMETHING_ELSE = "the board answers something else than an agent"
 LONGEST_PAUSE_S, LONGEST_RUN_PAUSE_S = 2.0, 16.0
 """Seconds between two sendings of a request, at most, and of one that may take long."""
-MOST_STEPS, MOST_PORTS = 1 << 16, 256
 _WORDS_OF_READ, _WORDS_OF_WRITE = 4, 12
 Value = TypeVar("Value")
 
@@ -160,8 +162,12 @@ class BoardSession:
         request, `ticks_per_cycle` is the rate of its counter where the agent does not know the clock of the core."""
         self.line = line
         self.patience = patience or BoardPatience()
+        self.extent = ModelExtent()
+        """The extent of the model that runs; as long as nobody states it, of any."""
         self.restarts = 0
         """Times that a job was begun anew."""
+        self.interruptions: list[Interruption] = []
+        """The times that a session that was open was lost."""
         self._reset, self._rest, self._say, self._clock = reset, rest, say, clock
         self._ticks_per_cycle = ticks_per_cycle
         self._reader = FrameReader()
@@ -173,6 +179,8 @@ class BoardSession:
         self._places: dict[tuple[AgentRegion, int], Placement] = {}
         self._inside = False
         self._failures = 0
+        self._begun = 0
+        """Inferences that are begun again if the board is lost now."""
 
     # Jobs
 
@@ -217,9 +225,11 @@ class BoardSession:
             if stateful:
                 results.clear()
             while len(results) < len(inputs):
+                self._begun = 1 + len(results) if stateful else 1
                 results.append(self._infer(inputs[len(results)], wanted, anew=not stateful or not results))
                 self._failures = self._failures if stateful else 0
                 done(len(results))
+            self._begun = 0
 
         self.together(job)
         return results
@@ -299,6 +309,7 @@ class BoardSession:
                 if self._failures >= self.patience.attempts:
                     raise self._lost(error) from None
                 self.restarts += 1
+                self._note(error)
                 self._say(f"{error}; beginning anew")
                 self._recover(error)
             finally:
@@ -312,6 +323,13 @@ class BoardSession:
             where=self.line.name,
             remedy="check its cable, its supply and that its firmware has an agent (`mote board flash`); reset it",
         )
+
+    def _note(self, error: Exception) -> None:
+        """Keeps that the session was lost, unless it was not open yet."""
+        if self._identity is not None:
+            again = f"{self._begun:,} inference{'s' if self._begun > 1 else ''}" if self._begun else ""
+            self.interruptions.append(Interruption(str(error), again, self.line.name))
+            self._begun = 0
 
     def _recover(self, error: Exception) -> None:
         self._identity = None
@@ -357,7 +375,17 @@ class BoardSession:
                 where=self.line.name,
                 remedy=f"build it with MOTE_AGENT_FRAME of {LEAST_MESSAGE} or more",
             )
+        if (most := max(identity.inputs, identity.outputs, identity.memories)) > MOST_REGIONS:
+            raise self._implausible(f"has {most:,} inputs, outputs or memories, and {MOST_REGIONS} can be asked for")
         return identity
+
+    def _implausible(self, what: str) -> LostBoardError:
+        """The board states or does something that no agent with this model does: nothing that it says is used."""
+        return LostBoardError(
+            f"its agent says that it {what}",
+            where=self.line.name,
+            remedy="flash its firmware anew with this version of Mote (`mote board flash`)",
+        )
 
     def _settle(self, identity: Identity) -> None:
         """Ends an inference that another session has left in the middle. That the agent answers shows that the session
@@ -482,27 +510,51 @@ class BoardSession:
                 raise self._other_inputs(f"an input {i} of {size:,} bytes, not {len(data):,}")
             self._write(AgentRegion.INPUT, i, data)
         flags = wants.flags | (RunFlag.RESET_STATES if anew else RunFlag(0))
-        stop = 0 if wants.tensors else NO_STOP
-        result = self._result(Request.RUN, struct.pack("<II", flags, stop))
-        tensors: dict[int, bytearray] = {}
-        while result.status is Status.STOPPED:
-            pieces = tensors.setdefault(result.step, bytearray())
-            if len(tensors) > MOST_STEPS or max(len(pieces), result.size) > MOST_BYTES:
-                raise ConnectionLostError(SOMETHING_ELSE)
-            pieces += result.head
-            pieces += self._read(AgentRegion.TENSOR, 0, len(result.head), result.size - len(result.head))
-            result = self._result(Request.CONTINUE, struct.pack("<I", stop))
-        outputs = [
-            self._read(AgentRegion.OUTPUT, i, 0, self._place(AgentRegion.OUTPUT, i).bytes)
-            for i in range(identity.outputs)
-        ]
+        result, tensors = self._run(flags, shows=wants.tensors)
+        outputs = [self._output(i) for i in range(self._outputs(identity))]
         return BoardInference(
             outputs,
             self._cycles(result.ticks),
-            {step: bytes(pieces) for step, pieces in tensors.items()},
+            tensors,
             self._steps() if wants.steps else None,
             result.stack or None if wants.stack else None,
         )
+
+    def _run(self, flags: RunFlag, *, shows: bool) -> tuple[_Result, dict[int, bytes]]:
+        """The end of an inference, and the tensors behind its steps where it `shows` them: no more stops and bytes than
+        the model has."""
+        stop = 0 if shows else NO_STOP
+        result = self._result(Request.RUN, struct.pack("<II", flags, stop))
+        tensors: dict[int, bytearray] = {}
+        parts = total = 0
+        while result.status is Status.STOPPED:
+            parts, total = parts + 1, total + result.size
+            if not shows:
+                raise self._implausible(f"has stopped behind step {result.step:,}, where nobody asked it to")
+            if parts > self.extent.traced_parts:
+                raise self._implausible(f"has stopped {parts:,} times in an inference, more often than the model can")
+            if total > self.extent.traced_bytes:
+                raise self._implausible(
+                    f"has {total:,} bytes of tensors, and the model has {self.extent.traced_bytes:,}"
+                )
+            pieces = tensors.setdefault(result.step, bytearray())
+            pieces += result.head
+            pieces += self._read(AgentRegion.TENSOR, 0, len(result.head), result.size - len(result.head))
+            result = self._result(Request.CONTINUE, struct.pack("<I", stop))
+        return result, {step: bytes(pieces) for step, pieces in tensors.items()}
+
+    def _outputs(self, identity: Identity) -> int:
+        """The number of outputs, which is the model's."""
+        wanted = self.extent.outputs
+        if wanted is not None and identity.outputs != len(wanted):
+            raise self._implausible(f"has {identity.outputs} outputs, and the model has {len(wanted)}")
+        return identity.outputs
+
+    def _output(self, index: int) -> bytes:
+        size, wanted = self._place(AgentRegion.OUTPUT, index).bytes, self.extent.outputs
+        if wanted is not None and size != wanted[index]:
+            raise self._implausible(f"has {size:,} bytes of output {index}, and the model has {wanted[index]:,}")
+        return self._read(AgentRegion.OUTPUT, index, 0, size)
 
     def _other_inputs(self, what: str) -> MoteError:
         return MoteError(f"its model has {what}", where=self.line.name, remedy="give the inputs of that model")
@@ -531,14 +583,15 @@ class BoardSession:
 
     def _steps(self) -> list[int]:
         identity = self._known()
+        count = identity.steps if self.extent.steps is None else self.extent.steps
         size = self._place(AgentRegion.CYCLES, 0).bytes
-        if identity.counter == Counter.NONE or size < 8 * identity.steps:
+        if identity.counter == Counter.NONE or size < 8 * count:
             raise MoteError(
-                f"its agent counts the cycles of {size // 8} steps, and the model has {identity.steps}",
+                f"its agent counts the cycles of {size // 8:,} steps, and the model has {count:,}",
                 where=self.line.name,
-                remedy=f"build the agent with a cycle counter and MOTE_AGENT_STEPS of {identity.steps}",
+                remedy=f"build the agent with a cycle counter and MOTE_AGENT_STEPS of {count}",
             )
-        ticks = struct.unpack(f"<{identity.steps}Q", self._read(AgentRegion.CYCLES, 0, 0, 8 * identity.steps))
+        ticks = struct.unpack(f"<{count}Q", self._read(AgentRegion.CYCLES, 0, 0, 8 * count))
         return [self._cycles(each) or 0 for each in ticks]
 
     def _load(self, image: bytes) -> None:
@@ -563,11 +616,11 @@ class BoardSession:
 
     def _count(self, region: AgentRegion) -> int:
         """The number of inputs or outputs."""
-        for index in range(MOST_PORTS):
+        for index in range(MOST_REGIONS):
             head = struct.pack("<BBH", region, index, 0)
             if self._exchange(Request.REGION, self._in_session(head))[0] is not Status.OK:
                 return index
-        return MOST_PORTS
+        return MOST_REGIONS
 
     def _call(self, offset: int, argument: int) -> Called:
         answer = self._ask(Request.CALL, struct.pack("<II", offset, argument), self.patience.run_s)

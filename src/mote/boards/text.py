@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mote.deploy.wire.frames import FLAG, FrameReader
+from mote.deploy.wire.frames import FLAG, LONGEST, FrameReader
 from mote.text import printable
 
 KEPT = "\n\t"
@@ -29,8 +29,13 @@ class TextReader:
                 else:
                     self._in_frame = True
                 self._held.clear()
-            elif self._in_frame:
+            elif self._in_frame and len(self._held) < LONGEST:
                 self._held.append(byte)
+            elif self._in_frame:  # no frame is that long
+                text += self._held
+                text.append(byte)
+                self._held.clear()
+                self._in_frame = False
             else:
                 text.append(byte)
         return printable(text.decode("utf-8", errors="replace").replace("\r", ""), KEPT)

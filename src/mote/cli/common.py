@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
+from mote.boards.interruption import Interruption, interruption_lines
 from mote.cli.table import table as table
 from mote.cli.terminal import bold as bold
 from mote.cli.terminal import dim as dim
@@ -388,6 +389,12 @@ def add_board(parser: Options, what: str) -> None:
         help=f"{what}: a name of boards.toml, serial:/dev/ttyACM0, tcp:HOST:PORT or qemu:TARGET; without --target the"
         " model is compiled for the board's (docs/measure/measurement.md)",
     )
+
+
+def show_interruptions(interruptions: Sequence[Interruption]) -> None:
+    """Tells that boards were reset or lost, and what was run again."""
+    for line in interruption_lines(interruptions):
+        show(f"note: {line}")
 
 
 def add_data(parser: argparse.ArgumentParser, *, required: bool = False, choose: bool = True) -> None:

@@ -15,6 +15,7 @@ from mote.boards.boards_file import BoardEntry
 from mote.boards.execution import board_execution
 from mote.boards.facts import INSTRUCTIONS, BoardFacts, facts_of
 from mote.boards.placing import BoardModel, OpenBoard, opened
+from mote.boards.protocol import ModelExtent
 from mote.compiler.compiled import Compiled
 from mote.emit.c.programs import glue
 from mote.emit.c.project import Project
@@ -55,6 +56,8 @@ class Firmware:
     """The functions of models that learn a sample."""
     image: bytes | None = field(default=None, repr=False)
     """The image, where it is one: agents with a runtime load it."""
+    extent: ModelExtent = field(default_factory=ModelExtent)
+    """The counts and bytes that a board that runs it states."""
 
 
 def firmware(compiled: Compiled) -> Firmware:
@@ -72,8 +75,22 @@ def firmware(compiled: Compiled) -> Firmware:
         glue.decryption([project.options]),
         bool(compiled.plan.graph.states),
         simulation([(compiled.plan, project)]),
-        glue.learning_functions([(compiled.plan, project.options)]),
+        learning=glue.learning_functions([(compiled.plan, project.options)]),
+        extent=extent_of(compiled.plan),
     )
+
+
+def extent_of(plan: Plan) -> ModelExtent:
+    """The extent of a compiled model: steps show all that they compute, at most a row at a time, and a ring buffer
+    whole."""
+    graph = plan.graph
+    shown, parts = 0, 0
+    for op, steps in plan.works:
+        first, *others = (plan.place[t] for t in plan.shown(op))
+        computed = max(len(plan.traced(steps)), len(first.offsets))
+        shown += computed * first.row_bytes + sum(len(place.offsets) * place.row_bytes for place in others)
+        parts += computed + sum(len(place.offsets) for place in others) + len(steps)
+    return ModelExtent(tuple(graph.tensors[t].nbytes for t in graph.outputs), len(plan.works), shown, parts)
 
 
 def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware:
@@ -312,6 +329,7 @@ def board_model(subject: Firmware) -> BoardModel:
         subject.flags(Mode.DUMP),
         subject.secret,
         subject.image,
+        subject.extent,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from mote.boards.protocol import MOST_PARTS, MOST_TRACED, ModelExtent
 from mote.compiler.firmware import Firmware, bench
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import given_model, prepared
@@ -175,7 +176,18 @@ class LoadedImage:
             stateful=self.keeps,
             simulation=npu_simulation(self.kernels),
             image=self.data + self.signature,
+            extent=ModelExtent(tuple(port.nbytes for port in self.image.outputs), works, *self._traced),
         )
+
+    @property
+    def _traced(self) -> tuple[int, int]:
+        """Bytes that the ops of an image show in an inference, at most, and in how many parts. Those of loops and
+        branches run as often as the data say."""
+        if self.image.features & format.Feature.CONTROL:
+            return MOST_TRACED, MOST_PARTS
+        placed = [(op.fields, op.out) for op in self.image.ops if op.out is not None]
+        parts = [(fields["times"] * max(out.rows, fields["group"]), out.row_bytes) for fields, out in placed]
+        return sum(count * nbytes for count, nbytes in parts), sum(count for count, _ in parts)
 
 
 def is_image(path: str | Path | bytes | Source) -> bool:
@@ -406,6 +418,7 @@ def _against_host(
         bench(loaded.firmware, folder, compiler=compiler, emulator=emulator, board=board) as on,
     ):
         run = on.execute(Mode.MEASURE, [[case[t].tobytes() for t in graph.inputs] for case in cases])
+        facts = on.facts
     judge = Judge()
     for i, (case, outputs) in enumerate(zip(cases, run.outputs, strict=True)):
         for t in graph.inputs:
@@ -418,4 +431,5 @@ def _against_host(
                 want = here.get_tensor(t)
                 judge.compare(tensor, "", "output", i, got, want, float(np.abs(want.astype(np.float64)).max(initial=0)))
     name = "the same image on this computer with portable kernels, since the model file is not there"
-    return judge.result(loaded.path, loaded.target.name, 0, name, len(cases))
+    result = judge.result(loaded.path, loaded.target.name, 0, name, len(cases))
+    return replace(result, interruptions=() if facts is None else facts.interruptions)

@@ -10,6 +10,7 @@ from itertools import count as counting
 import numpy as np
 
 from mote.boards.boards_file import BoardEntry
+from mote.boards.interruption import Interruption
 from mote.boards.pool import board_pool
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, bench
@@ -51,10 +52,11 @@ def on_core(
     chosen = questions.some(wanted)
     say(f"running {len(chosen)} samples on {target.name}")
     runner = SampleRunner(compiled, questions, compiler, emulator, _progress(say, target.name, len(chosen)))
-    parts = runner.on_boards(chosen, board) if board is not None else [runner.run(runner.groups(chosen), None)]
+    whole = runner.groups(chosen)
+    parts, interruptions = ([runner.run(whole, None)], ()) if board is None else runner.on_boards(chosen, board)
     outputs = {i: given for part in parts for i, given in part.outputs.items()}
     equal, apart = 0, 0.0
-    for group in runner.groups(chosen):
+    for group in whole:
         sizes = reference.magnitudes(graph)
         for i in group:
             size = sizes(questions.cases[i])
@@ -76,6 +78,7 @@ def on_core(
         round(sum(counts) / len(counts)) if counts else None,
         parts[0].unit,
         rated_by(how, graph, np.stack([outputs[i][0] for i in chosen]), questions) if scored else None,
+        interruptions,
     )
 
 
@@ -94,6 +97,7 @@ class SamplesRun:
     counts: Sequence[int]
     tool: str
     unit: str
+    interruptions: tuple[Interruption, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,19 +115,25 @@ class SampleRunner:
         alone = bool(self.compiled.plan.graph.states) and not self.questions.kept
         return [[i] for i in chosen] if alone else [chosen]
 
-    def on_boards(self, chosen: Sequence[int], board: str) -> list[SamplesRun]:
-        """Runs samples on all boards of a name at once; those of a board that is lost run on another."""
+    def on_boards(self, chosen: Sequence[int], board: str) -> tuple[list[SamplesRun], tuple[Interruption, ...]]:
+        """Runs samples on all boards of a name at once, those of a board that is lost on another; and all
+        interruptions."""
         with board_pool(board) as pool, ThreadPoolExecutor(pool.size) as threads:
             whole = self.groups(chosen)
             divisible = not self.compiled.plan.graph.states
             groups = [chosen[n :: pool.size] for n in range(pool.size)] if divisible else whole
             shares = [groups[n :: pool.size] for n in range(pool.size)]
-            return list(
-                threads.map(
-                    lambda share: pool.evaluate(lambda place: self.run(share, place)),
-                    [share for share in shares if any(share)],
-                )
+
+            def on_one(share: Groups, place: BoardEntry) -> SamplesRun:
+                done = self.run(share, place)
+                pool.note(place, done.interruptions)
+                return done
+
+            runs = threads.map(
+                lambda share: pool.evaluate(lambda place: on_one(share, place)),
+                [share for share in shares if any(share)],
             )
+            return list(runs), pool.interruptions()
 
     def run(self, groups: Groups, board: BoardEntry | None) -> SamplesRun:
         """Runs groups of samples on one board, or in the emulator."""
@@ -136,7 +146,8 @@ class SampleRunner:
                 given, instructions = self._executed(on, group)
                 counts += instructions
                 outputs |= dict(zip(group, given, strict=True))
-            return SamplesRun(outputs, counts, on.tools[0], on.counts)
+            facts = on.facts
+            return SamplesRun(outputs, counts, on.tools[0], on.counts, () if facts is None else facts.interruptions)
 
     def _executed(self, on: Bench, group: Sequence[int]) -> tuple[list[list[Array]], list[int]]:
         """Outputs of inferences in the model's layout, and their instructions."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
 
+from mote.boards.interruption import Interruption, interruption_lines
 from mote.evaluation.layer_noise import LayerNoise
 from mote.evaluation.learning.result import Learning
 from mote.metrics import Score
@@ -65,6 +66,8 @@ class OnCore:
     """The unit of `instructions`."""
     score: Score | None = None
     """The score of a board's answers, where it ran all samples."""
+    interruptions: tuple[Interruption, ...] = ()
+    """The times that a board was reset or lost meanwhile, and what was run again."""
 
     @property
     def passed(self) -> bool:
@@ -151,7 +154,8 @@ class Evaluation:
         facts: dict[str, object] = {self.score.metric: self.score.value, "samples": self.score.samples}
         facts |= {"for comparison": self.score.context} if self.score.context else {}
         title = f"{self.model} for {self.target} on {self.data}"
-        return card(title, facts, scores, folded("worst samples", worst), notes=self.notes)
+        notes = [*self.notes, *interruption_lines(() if self.core is None else self.core.interruptions)]
+        return card(title, facts, scores, folded("worst samples", worst), notes=notes)
 
     @property
     def passed(self) -> bool:

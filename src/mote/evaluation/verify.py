@@ -7,12 +7,14 @@ int8 (and every other integer) must be equal bit for bit. float32 may differ by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mote.boards.boards_file import BoardEntry
+from mote.boards.interruption import Interruption, interruption_lines
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Bench, Firmware, bench, firmware
 from mote.compiler.line import back_end, front_end
@@ -103,6 +105,8 @@ class VerifyResult:
     """The reference that results were compared with."""
     inputs: int
     """Inputs on which they were compared."""
+    interruptions: tuple[Interruption, ...] = ()
+    """The times that the board was reset or lost meanwhile, and what it ran again."""
 
     def __repr__(self) -> str:
         return f"<VerifyResult of {self.model!r} on {self.target}: {self.verdict}>"
@@ -118,7 +122,8 @@ class VerifyResult:
         rows = [(m.number, m.op, m.name, m.input, m.differing, m.max_abs_diff, m.allowed) for m in self.mismatches]
         head = ("#", "op", "tensor", "input", "elements that differ", "largest difference", "allowed")
         facts = {"verified": self.passed, "bit-exact": self.exact, "tensors": self.tensors, "inputs": self.inputs}
-        return card(f"{self.model} on {self.target}", facts, table(head, rows, left=3), notes=[self.reference])
+        notes = [self.reference, *interruption_lines(self.interruptions)]
+        return card(f"{self.model} on {self.target}", facts, table(head, rows, left=3), notes=notes)
 
     def json(self) -> dict[str, Any]:
         """All fields as JSON types."""
@@ -249,7 +254,11 @@ def compared(
             if expected is not None:
                 seen |= _compare(judge, judged, i, shown, expected, sizes, wanted)
             done(i + 1, len(cases))
-    return judge.result(judged.path, judged.firmware.target.name, len(seen) + len(alone), name, len(cases) - before)
+        facts = on.facts
+    return replace(
+        judge.result(judged.path, judged.firmware.target.name, len(seen) + len(alone), name, len(cases) - before),
+        interruptions=() if facts is None else facts.interruptions,
+    )
 
 
 def _followed(judged: Judged, case: Case, shown: _Shown) -> Mapping[int, Array]:
@@ -346,19 +355,35 @@ def _compare(
         got = np.frombuffer(raw_output, tensor.dtype.numpy)
         judge.compare(tensor, "", "output", case, got, want, sizes.get(t, 0.0), near.get(t, 0.0))
     for work in judged.works:
-        flat = np.frombuffer(shown.layers[work.place], work.tensors[0].dtype.numpy)
-        for tensor, part in zip(work.tensors, _parts(flat, work.tensors), strict=True):
+        data = shown.layers.get(work.place, b"")
+        with _sent(work, data):
+            parts = _parts(np.frombuffer(data, work.tensors[0].dtype.numpy), work.tensors)
+        for tensor, part in zip(work.tensors, parts, strict=True):
             rows = list(work.rows_of(tensor))
             if tensor.inner or ((work.bodies or by_name) and tensor.source not in expected):
                 continue
             seen.add(work.place)
             want = wanted(expected, tensor).reshape(row_count(tensor.shape), -1)[rows]
             layout = work.layouts[tensor.id]
-            got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout != NHWC else want.shape)
+            with _sent(work, data):
+                got = layout.load(part, (len(rows), *tensor.shape[-2:]) if layout != NHWC else want.shape)
             size = sizes.get(tensor.id, 0.0)
             got = got.reshape(want.shape)
             judge.compare(tensor, work.number, work.kind, case, got, want, size, work.tolerance, work.short)
     return seen
+
+
+@contextmanager
+def _sent(work: TracedLayer, data: bytes) -> Iterator[None]:
+    """Failures inside are those of the trace of a layer: a board may have sent too little or too much."""
+    try:
+        yield
+    except ValueError:
+        raise MoteError(
+            f"its trace has {len(data):,} bytes, which are not those of its tensors",
+            where=f"layer {work.number} {work.kind}",
+            remedy="build the firmware anew with this version of Mote",
+        ) from None
 
 
 @dataclass

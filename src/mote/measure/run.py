@@ -171,7 +171,7 @@ class RunResult:
             left=4,
         )
         tools = [", ".join(tool for tool in (self.emulator, self.compiler) if tool)]
-        tools += [] if self.board is None else [str(self.board)]
+        tools += [] if self.board is None else self.board.notes
         return card(f"{self.model} on {self.target}", facts, layers, outputs, notes=tools)
 
     def json(self) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from mote.boards.boards_file import BoardEntry
 from mote.boards.facts import CYCLES
+from mote.boards.interruption import Interruption, interruption_lines
 from mote.boards.pool import BoardPool, board_pool
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
@@ -19,7 +21,7 @@ from mote.compiler.settings import Settings, chosen_settings, settings_and_examp
 from mote.errors import BudgetError, MoteError, explaining
 from mote.frontends import Source
 from mote.measure.profiler.costs import no_model, profile
-from mote.measure.run import run
+from mote.measure.run import RunResult, run
 from mote.notebook import card, picture, sizes, table
 from mote.offload.backends import MOTE
 from mote.offload.contract import Offloaded
@@ -127,6 +129,8 @@ class Front:
     """The plan with the least flash, and the one with little flash, if it is another."""
     own: Front | None = None
     """The front of Mote's own kernels alone, where `mote` was named among several backends."""
+    interruptions: tuple[Interruption, ...] = ()
+    """The times that a board was reset or lost meanwhile, and what was run again."""
 
     def __repr__(self) -> str:
         return f"<Front of {self.model!r} for {self.target}: {', '.join(p.name for p in self.points)}>"
@@ -138,7 +142,7 @@ class Front:
         ]
         head = ("plan", "RAM", "arena", "static", "flash", self.cost_name, "instructions", "steps")
         title = f"{self.model} for {self.target}"
-        notes = [self.measured or f"not measured: {self.reason}"]
+        notes = [self.measured or f"not measured: {self.reason}", *interruption_lines(self.interruptions)]
         drawn = picture(self.svg(), f"{title}: RAM against {self.cost_name}") if len(self.points) > 1 else ""
         return card(title, {"plans": len(self.points)}, drawn, table(head, rows), notes=notes)
 
@@ -160,6 +164,7 @@ class Front:
             "dominated": [p.json() for p in self.dominated],
             "little_flash": [p.json() for p in self.little_flash],
             "own": self.own.json() if self.own else None,
+            "interruptions": [asdict(each) for each in self.interruptions],
         }
 
     def svg(self) -> str:
@@ -226,7 +231,8 @@ def explore(
 
         both = explored(settings)
         compared = MOTE in settings.backend and settings.external
-        return replace(both, own=explored(replace(settings, backend=()))) if compared else both
+        own = explored(replace(settings, backend=())) if compared else None
+        return replace(both, own=own, interruptions=() if pool is None else pool.interruptions())
 
 
 def explore_around(compiled: Compiled, settings: Settings, points: int = POINTS, say: Say = silent) -> Front:
@@ -344,7 +350,14 @@ def measured(task: ExplorationTask, name: str) -> Measured:
     if task.pool is None:
         costs, on_board, runs_there = run(unbound, **tools), None, ""
     else:
-        costs = task.pool.evaluate(lambda board: run(unbound, **tools, board=board))
+        pool = task.pool
+
+        def on_one(board: BoardEntry) -> RunResult:
+            result = run(unbound, **tools, board=board)
+            pool.note(board, result.board.interruptions if result.board else ())
+            return result
+
+        costs = pool.evaluate(on_one)
         on_board = costs.instructions if costs.unit == CYCLES else None
         runs_there = f"board {task.board}" if on_board is not None else f"board {task.board}, cycles modelled"
     return Measured(

@@ -90,6 +90,7 @@ class OnBoards:
         raw = stimulus(compiled.plan.graph, None)[:1]
         with temporary_folder() as folder, bench(compiled, folder, compiler=self.compiler, board=board) as on:
             counts = [taken for _ in range(RUNS) for taken in on.execute(Mode.PROFILE, raw).steps or ()]
+            self.pool.note(board, on.facts.interruptions if on.facts else ())
         if len(counts) < RUNS:
             raise MoteError(
                 "has no counter of cycles",

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mote.boards.interruption import Interruption, interruption_lines
 from mote.compiler.pins_file import PinsFile
 from mote.notebook import card, sizes, table
 from mote.tune.trials import LayerTime, TuningTrial
@@ -61,6 +62,8 @@ class Tuned:
     """The comparison of all tensors with the reference, in words; empty where nothing was compared yet."""
     pins: PinsFile = field(repr=False)
     """The file of pins."""
+    interruptions: tuple[Interruption, ...] = ()
+    """The times that a board was reset or lost meanwhile, and what was run again."""
 
     def __repr__(self) -> str:
         return f"<Tuned {self.model!r} for {self.target}: {self.cycles_before:,} -> {self.cycles_after:,} cycles>"
@@ -89,7 +92,8 @@ class Tuned:
         }
         rows = [(x.number, x.name, x.before, x.after, x.cycles_before, x.cycles_after) for x in self.layers]
         layers = table(("#", "layer", "kernel before", "kernel after", "cycles before", "cycles after"), rows, left=4)
-        return card(f"{self.model} tuned for {self.target}", facts, layers, notes=[self.tools])
+        notes = [self.tools, *interruption_lines(self.interruptions)]
+        return card(f"{self.model} tuned for {self.target}", facts, layers, notes=notes)
 
 
 def _names(layer: TunedLayer) -> list[tuple[str, str]]:

@@ -23,6 +23,7 @@ from mote.cli.common import (
     red,
     settings,
     show,
+    show_interruptions,
     table,
     write_picture,
 )
@@ -193,6 +194,7 @@ def print_text(evaluation: Evaluation) -> None:
     )
     for note in evaluation.notes:
         show(f"note: {note}")
+    show_interruptions(() if evaluation.core is None else evaluation.core.interruptions)
     if evaluation.score.metric == "events":
         for begin, end in evaluation.score.detail["detections"]:
             show(f"noticed from {begin:.2f} to {end:.2f} s")

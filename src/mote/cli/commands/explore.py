@@ -18,6 +18,7 @@ from mote.cli.common import (
     progress,
     settings,
     show,
+    show_interruptions,
     table,
     write_picture,
 )
@@ -95,6 +96,7 @@ def print_text(front: Front) -> None:
         show("with Mote's own kernels alone:")
         print(table(*_table(front.own, front.own.points), left=1, fit=FIT))
         show()
+    show_interruptions(front.interruptions)
     show("`mote compile --point NAME` compiles a point.")
 
 

@@ -17,6 +17,7 @@ from mote.cli.common import (
     progress,
     settings,
     show,
+    show_interruptions,
     table,
     write_picture,
 )
@@ -169,6 +170,7 @@ def _print_measured(board: BoardMeasurement) -> None:
     took = "" if board.seconds is None else f", {duration(board.seconds)}"
     show(f"measured:     {board.total:,} {board.facts.unit}{took}; {board.runs} runs within {100 * board.spread:.2g}%")
     show(f"              ({board.facts})")
+    show_interruptions(board.facts.interruptions)
     if board.error is not None and board.mean_error is not None and board.geometric_error is not None:
         layers = f"layers {100 * board.mean_error:.1f}% in the mean, {100 * board.geometric_error:.1f}% geometrically"
         show(f"model error:  {deviation(board.error, 1)} in total, {layers}")

@@ -17,6 +17,7 @@ from mote.cli.common import (
     progress,
     settings,
     show,
+    show_interruptions,
     table,
 )
 from mote.cli.images import add_runtime
@@ -95,6 +96,7 @@ def print_text(result: RunResult) -> None:
         )
     if result.board is not None:
         show(f"board: {result.board}")
+        show_interruptions(result.board.interruptions)
         if result.seconds is not None:
             show(f"time:  {duration(result.seconds)}")
     ram, flash = result.ram, result.flash

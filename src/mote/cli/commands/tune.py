@@ -17,6 +17,7 @@ from mote.cli.common import (
     progress,
     settings,
     show,
+    show_interruptions,
     table,
 )
 from mote.cli.table import alias, drop, shorten
@@ -110,5 +111,6 @@ def print_text(result: Tuned, output: str | None) -> None:
     show(f"spent:    {result.trials:,} trials in {duration(result.seconds)}")
     if result.verified:
         show(f"verified: {result.verified}")
+    show_interruptions(result.interruptions)
     if output:
         show(f"`mote compile {result.model} --target {result.target} --pins {output}` compiles it.")

@@ -17,6 +17,7 @@ from mote.cli.common import (
     red,
     settings,
     show,
+    show_interruptions,
 )
 from mote.cli.images import add_runtime
 from mote.cli.terminal import unbroken
@@ -100,3 +101,4 @@ def print_text(result: VerifyResult) -> None:
             show(f"  input {m.input}: {layer}: {what}")
         if len(result.mismatches) > SHOWN:
             show(f"  and {len(result.mismatches) - SHOWN} more")
+    show_interruptions(result.interruptions)

@@ -222,7 +222,7 @@ class Profile:
             [(f.name, f.calls, f.instructions, f.cycles, f"{100 * f.share:.1f}%") for f in self.functions],
         )
         notes = [f"{self.core}{', an estimate' if self.estimate else ''}"]
-        notes += [] if on_board is None else [str(on_board.facts)]
+        notes += [] if on_board is None else on_board.facts.notes
         return card(f"{self.model} on {self.target}", facts, layers, folded("functions", functions), notes=notes)
 
     def json(self) -> dict[str, Any]:

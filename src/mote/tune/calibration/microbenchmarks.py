@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mote.boards.protocol import ModelExtent
 from mote.compiler.firmware import Firmware
 from mote.cores import ARCHITECTURES
 from mote.errors import MoteError
@@ -85,6 +86,7 @@ def firmware_of(programs: Sequence[Microbenchmark], target: Target) -> Firmware:
         "balanced",
         len(programs),
         lambda mode: glue(len(programs)),
+        extent=ModelExtent((WORD,), len(programs), WORD * len(programs), len(programs)),
     )
 
 
