@@ -13,6 +13,10 @@ from mote.version import __version__
 REPORT = "the command, the model if you may share it, and what MOTE_DEBUG=1 in front of the command prints"
 
 
+MOST_LINE = 2000
+"""Characters of a line of an error."""
+
+
 class MoteError(Exception):
     """Any failure that is the input's or the machine's, not a bug: printed without a traceback.
 
@@ -20,10 +24,10 @@ class MoteError(Exception):
     """
 
     def __init__(self, reason: str, *, where: str = "", remedy: str = "") -> None:
-        self.reason = reason
-        self.where = where
-        self.remedy = remedy
-        super().__init__(reason)
+        self.reason = _readable(reason)
+        self.where = _readable(where)
+        self.remedy = _readable(remedy)
+        super().__init__(self.reason)
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.reason}" if self.where else self.reason
@@ -31,6 +35,14 @@ class MoteError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.args, self.__dict__)
+
+
+def _readable(text: str) -> str:
+    """A text without the middle of very long lines: what is wrong in a file may be of any length."""
+    if len(text) <= MOST_LINE:
+        return text
+    lines = text.split("\n")
+    return "\n".join(x if len(x) <= MOST_LINE else f"{x[: MOST_LINE // 2]} ... {x[-MOST_LINE // 4 :]}" for x in lines)
 
 
 def _again(kind: type[Exception], arguments: tuple[object, ...], attributes: dict[str, object]) -> Exception:

@@ -25,6 +25,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from mote.errors import MoteError
 from mote.stopping import undisturbed
+from mote.text import printable
 
 if sys.platform != "win32":
     import fcntl
@@ -89,7 +90,23 @@ def read_file(path: str | Path, most: int = -1) -> bytes:
         with Path(path).open("rb") as file:
             return file.read(most)
     except OSError as error:
-        raise MoteError(f"cannot read the file ({_reason(error)})", where=str(path)) from None
+        raise MoteError(f"cannot read the file ({_reason(error)})", where=printable(str(path))) from None
+    except ValueError:  # a path with a zero byte in it
+        raise MoteError("is no name of a file", where=printable(str(path))) from None
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether a path names a file. One that the system cannot even look up, being too long, names none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_of_another_user(path: Path, here: Path) -> bool:
+    """Whether a file that was found, not named, belongs neither to this user, nor to the system, nor to the owner of
+    the current folder."""
+    return hasattr(os, "getuid") and path.stat().st_uid not in (0, os.getuid(), here.stat().st_uid)
 
 
 def check_place(path: str, *, folder: bool = False) -> None:

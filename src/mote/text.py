@@ -16,9 +16,14 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
+LONGEST_WORD = 80
+"""Letters of a word that may be a known one."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The known words that are most like another one, as the beginning of a remedy; nothing where none is."""
-    near = get_close_matches(word, list(known), 3)
+    """The known words that are most like another one, as the beginning of a remedy; nothing where none is. Looking for
+    them takes time that grows with the square of the letters: a very long word is like none."""
+    near = get_close_matches(word, list(known), 3) if len(word) <= LONGEST_WORD else []
     return f"did you mean: {', '.join(near)}? " if near else ""
 
 

@@ -95,8 +95,18 @@ def test_other_names_are_refused(tmp_path: Path, text: str, reason: str) -> None
         ("[pools]\na = ['qemu:virt']\nb = ['a']", "has a pool in it"),
         ("[pools]\na = []", "must be a list of boards"),
         ("[poles]", "unknown key 'poles'"),
-        ("= 3", "is no TOML"),
-        ("\xff", "is no TOML"),
+        ("= 3", "not valid TOML"),
+        (f"boards.a.flash.tool = {'9' * 5000}", "line 1 has an integer of 5,000 digits"),
+        (
+            "[boards.a]\naddress = 'qemu:virt'\nmeter = {at = 0x1_0000_0000_0000_0000}",
+            "'boards.a.meter.at' is an integer",
+        ),
+        (f"a = {'[' * 9999}", "nested too deeply"),
+        (f"a = {'[' * 70}{']' * 70}", "is nested more than 64 tables and lists deep"),
+        (f"# {'x' * (1 << 20)}", "has more than 1,048,576 bytes"),
+        ("[boards.a]\naddress = 'qemu:virt'\nflash = {tool = []}", "'tool' must be one of"),
+        ("[boards.a]\naddress = 'qemu:virt'\nflash = {tool = {}}", "'tool' must be one of"),
+        ("\xff", "not valid TOML"),
     ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
@@ -116,6 +126,9 @@ def test_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [*boards_file().boards] == ["home"]
     written(tmp_path, "[boards.here]\naddress = 'qemu:virt'")
     assert [*boards_file().boards] == ["here"]
+    with monkeypatch.context() as patch, pytest.raises(MoteError, match="belongs to another user"):
+        patch.setattr("mote.boards.boards_file.is_of_another_user", lambda path, here: path.name == "boards.toml")
+        boards_file()
     other = tmp_path / "other.toml"
     other.write_text("[boards.other]\naddress = 'qemu:virt'", encoding="utf-8")
     monkeypatch.setenv("MOTE_BOARDS", str(other))

@@ -83,6 +83,8 @@ def test_other_models_and_targets(path: Path) -> None:
         ('"pointwise"', "4", "a kernel is not a name"),
         ("cycles_after = 9", "cycles_after = 9.5", "is not an integer"),
         ("format = 1", "format", "is no file of pins"),
+        ("cycles_after = 9", f"cycles_after = {'9' * 5000}", "has an integer of 5,000 digits"),
+        ("cycles_after = 9", f"cycles_after = {'[' * 5000}", "nested too deeply"),
         ('"2" =', '"99" =', "there is no layer '99'"),
         ('"pointwise"', '"winograd"', "has no kernel 'winograd'"),
         ('"O2-unroll"', '"O9"', "'O9' is not one of O2"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,9 +12,11 @@ from typing import Any
 
 import mote.targets as targets
 from mote.boards.address import FORMS, BoardAddress, is_address, parse_address
+from mote.documents import read_toml
 from mote.errors import MoteError
-from mote.files import read_file
+from mote.files import is_of_another_user
 from mote.targets import Target
+from mote.targets.values import cut
 from mote.text import did_you_mean, printable
 from mote.toolchain.firmware.flash import FLASH_TOOLS
 
@@ -24,7 +25,6 @@ VARIABLE = "MOTE_BOARDS"
 """The environment variable that names the file."""
 MOST_COPIES = 256
 """Emulated boards that `N x ADDRESS` may ask for."""
-_MOST_BYTES = 1 << 20
 _COPIES = re.compile(r"([0-9]{1,4})\s*x\s*(\S.*)")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 PLACES = ("{elf}", "{hex}", "{bin}", "{uf2}")
@@ -144,28 +144,26 @@ def boards_file(path: str | Path | None = None) -> BoardsFile:
         return read_boards(Path(named))
     for place in (Path(FILE), Path.home() / ".config" / "mote" / FILE):
         if place.is_file():
+            if is_of_another_user(place, Path.cwd()):
+                raise _bad(
+                    place, "belongs to another user, and names commands to run", f"if you trust it, set {VARIABLE}"
+                )
             return read_boards(place)
     return BoardsFile()
 
 
 def read_boards(path: Path) -> BoardsFile:
     """The boards of a file, checked: nothing in it is run before a board is used."""
-    data = read_file(path, _MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise _bad(path, f"has more than {_MOST_BYTES:,} bytes")
-    try:
-        keys = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _bad(path, f"is no TOML ({error})") from None
+    keys = read_toml(path)
     _known(path, "the file", keys, ("boards", "pools"))
-    boards = {
-        name: _entry(path, name, _table(path, f"boards.{name}", entry))
-        for name, entry in _table(path, "boards", keys.get("boards", {})).items()
-    }
-    pools = {name: _members(path, name, value) for name, value in _table(path, "pools", keys.get("pools", {})).items()}
-    for name in (*boards, *pools):
+    tables = {key: _table(path, key, keys.get(key, {})) for key in ("boards", "pools")}
+    for name in (*tables["boards"], *tables["pools"]):
         if not _NAME.fullmatch(name) or is_address(name):
-            raise _bad(path, f"'{printable(name)}' is no name", "use letters, digits, '_', '-' and '.'")
+            raise _bad(path, f"{cut(name)} is no name", "use at most 64 letters, digits, '_', '-' and '.'")
+    boards = {
+        name: _entry(path, name, _table(path, f"boards.{name}", entry)) for name, entry in tables["boards"].items()
+    }
+    pools = {name: _members(path, name, value) for name, value in tables["pools"].items()}
     for name in pools:
         if name in boards:
             raise _bad(path, f"'{name}' is a board and a pool")
@@ -201,7 +199,7 @@ _BOARD: dict[str, tuple[_Check, str]] = {
     "meter": (_scalars, "a table of strings and numbers"),
 }
 _FLASH: dict[str, tuple[_Check, str]] = {
-    "tool": (lambda v: v in FLASH_TOOLS, f"one of {', '.join(FLASH_TOOLS)}"),
+    "tool": (lambda v: isinstance(v, str) and v in FLASH_TOOLS, f"one of {', '.join(FLASH_TOOLS)}"),
     "port": (_text, "a serial number, a port or a folder"),
     "probe": (_text, "OpenOCD's name of a probe"),
     "command": (_command, f"a command with one of {', '.join(PLACES)}"),
@@ -268,7 +266,7 @@ def _known(path: Path, where: str, keys: dict[str, Any], known: tuple[str, ...])
     for key in keys:
         if key not in known:
             remedy = f"{did_you_mean(key, known)}there are: {', '.join(known)}"
-            raise _bad(path, f"in {where}: unknown key '{printable(key)}'", remedy)
+            raise _bad(path, f"in {where}: unknown key {cut(key)}", remedy)
 
 
 def _checked(path: Path, where: str, keys: dict[str, Any], known: dict[str, tuple[_Check, str]]) -> None:
@@ -276,7 +274,7 @@ def _checked(path: Path, where: str, keys: dict[str, Any], known: dict[str, tupl
     for key, value in keys.items():
         is_right, what = known[key]
         if not is_right(value):
-            raise _bad(path, f"in [{where}]: '{key}' must be {what}, not {repr(value)[:80]}")
+            raise _bad(path, f"in [{where}]: '{key}' must be {what}, not {cut(value)}")
 
 
 def _bad(path: Path, reason: str, remedy: str = "") -> MoteError:

@@ -23,6 +23,7 @@ from mote.boards.interruption import Interruption
 from mote.boards.locks import BusyError, folder, owned
 from mote.boards.placing import reset_board
 from mote.boards.session import LostBoardError
+from mote.documents import parse_json
 from mote.errors import MoteError
 from mote.files import replace_file
 
@@ -151,7 +152,7 @@ class BoardPool:
 
     def _read(self, board: BoardEntry) -> _BoardRecord:
         try:
-            lost, *told = json.loads(self._file(board).read_bytes())
+            lost, *told = parse_json(self._file(board).read_bytes())
             return _BoardRecord(
                 int(lost), tuple(Interruption(str(reason), str(again), board.label) for reason, again in told)
             )

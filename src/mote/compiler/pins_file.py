@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mote.documents import read_toml
 from mote.errors import MoteError
-from mote.files import read_file, write_file
+from mote.files import write_file
 from mote.frontends import Source
 from mote.offload.backends import external
 from mote.text import did_you_mean, printable
 
 FORMAT = 1
-MOST_TEXT = 1 << 20
 HEAD = b"# Pins of a model"
 """The beginning of every file, so that no other one is overwritten."""
 SETTINGS = ("optimize", "flags", "place_code", "place_constants", "ram", "backend")
@@ -71,10 +70,7 @@ class PinsFile:
 def read_pins(path: str | Path) -> PinsFile:
     """Reads a file of pins."""
     where = str(path)
-    try:
-        data = tomllib.loads(read_file(path, MOST_TEXT).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MoteError(f"is no file of pins ({error})", where=where, remedy=RETUNE) from None
+    data = read_toml(path, reason="is no file of pins", remedy=RETUNE)
     for name, value in data.items():
         if name not in _TYPES:
             raise MoteError(

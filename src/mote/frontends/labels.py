@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mote.documents import DocumentError, parse_json
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.frontends.model import Model
@@ -81,8 +81,8 @@ def _literal(text: str) -> tuple[str, ...]:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except DocumentError:
         pass
     try:
         return ast.literal_eval(text.strip())

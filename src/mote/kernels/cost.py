@@ -8,7 +8,6 @@ emulator (`benchmarks/fit_costs.py`). A target names the table that it uses, and
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -19,7 +18,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mote.documents import parse_json
 from mote.errors import MoteError
+from mote.files import is_file, read_file
 from mote.graph import Graph, Op
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.region import Region
@@ -30,6 +31,10 @@ from mote.targets import WORD, Reads
 from mote.text import printable
 
 TABLES = files("mote.kernels").joinpath("costs")
+MOST_TABLE = 1 << 22
+"""Bytes of a table of costs, at most."""
+MOST_NAME = 80
+"""Characters of the name of a table that are shown."""
 MOST = 1e9
 """A cost of a feature is less than that."""
 USUAL = "cortex-m4"
@@ -169,24 +174,24 @@ def _sum(parts: Iterable[Mapping[str, float]], amounts: Mapping[str, float]) -> 
 
 def load(table: str, where: str = "") -> Costs:
     """The table of that bundled name, or of the user's own `.json` file; `where` it is named."""
-    path = Path(table) if table.endswith(".json") else TABLES / f"{table}.json"
-    if not path.is_file():
+    path = Path(table) if table.endswith(".json") else Path(str(TABLES / f"{table}.json"))
+    if not is_file(path):
         raise MoteError(
-            f"there is no table of costs '{table}'",
+            f"there is no table of costs '{printable(table[:MOST_NAME])}'",
             where=where,
             remedy=f"name one of {', '.join(tables())} in the target's file (costs = ...), or your own .json file; "
             "benchmarks/fit_costs.py --core TARGET fits one to a core that can be emulated",
         )
     try:
-        return _parsed(Path(table).stem, path.read_text(encoding="utf-8"))
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        return _parsed(Path(table).stem, read_file(path, MOST_TABLE))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise MoteError(f"is no table of costs ({error!r})", where=str(path), remedy="fit it anew") from None
 
 
 @cache
-def _parsed(name: str, text: str) -> Costs:
+def _parsed(name: str, text: bytes) -> Costs:
     """The table of a file, kept by what is in it: a user's may be written anew."""
-    keys = json.loads(text)
+    keys = parse_json(text)
     families, reads, levels = (
         {name: {f: _finite(n) for f, n in family.items()} for name, family in section.items()}
         for section in (keys["families"], keys.get("reads", {}), keys.get("levels", {}))

@@ -16,9 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from mote.documents import parse_json
+
 TYPE, REFERENCE = "$type", "$ref"
 """Keys of JSON objects that are not plain mappings: a type's name, or an index in the table."""
 PACKAGE = "mote."
+MOST_NESTED = 256
+"""Depth limit of the document."""
 
 
 class SerialError(Exception):
@@ -35,7 +39,7 @@ def dump(value: object) -> str:
 def load(text: str) -> object:
     """Deserializes JSON."""
     try:
-        document = json.loads(text)
+        document = parse_json(text, MOST_NESTED)
         return _Reader(document["objects"]).decode(document["root"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ImportError) as error:
         raise SerialError(f"this was not written by Mote ({error})") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any
 from mote.compiler.artifacts import KINDS
 from mote.compiler.settings import Settings, make_settings
 from mote.compress.quantize.types.precision import Precision
+from mote.documents import read_toml
 from mote.emit.c.names import c_prefix
 from mote.errors import MoteError
-from mote.files import read_file
+from mote.files import is_of_another_user
 from mote.package.adapters import COMPILED_NAMES
 from mote.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.package.description import metadata
@@ -27,7 +27,6 @@ from mote.text import did_you_mean, printable
 FILE, PYPROJECT = "mote.toml", "pyproject.toml"
 IMAGE = "image"
 """The kind of output that is an image for the runtime, and no C."""
-MOST_TEXT = 1 << 20
 INTERNAL = {
     *("target", "fixed", "ram_code", "other_code", "ram_constants", "all_in_ram", "low", "pinned_model"),
     *("least_ram", "least_flash"),
@@ -149,7 +148,7 @@ def find_project(given: str | Path | None = None) -> ProjectFile:
 
 def _check_owner(path: Path, here: Path) -> None:
     """Refuses a project of somebody else in a folder above: it may name Python files to run."""
-    if hasattr(os, "getuid") and path.stat().st_uid not in (0, os.getuid(), here.stat().st_uid):
+    if is_of_another_user(path, here):
         raise MoteError(
             "belongs to another user", where=str(path), remedy=f"if you trust it, name it: --project {path}"
         )
@@ -181,13 +180,7 @@ def _inner(value: Any, where: str) -> Mapping[str, Any]:
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    data = read_file(path, MOST_TEXT + 1)
-    try:
-        if len(data) > MOST_TEXT:
-            raise MoteError(f"is longer than {MOST_TEXT:,} bytes, which no project file is", where=str(path))
-        return tomllib.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise MoteError(f"not valid TOML: {error}", where=str(path), remedy="correct the file") from None
+    return read_toml(path)
 
 
 def _entries(name: str, table: Table, force: bool) -> Iterator[ModelEntry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
 from mote.compiler.settings import NO_STEPS, Settings, make_settings, settings_and_examples
 from mote.data.dataset import dataset
+from mote.documents import DocumentError, parse_json
 from mote.errors import MoteError, explaining
 from mote.evaluation.evaluator import evaluate
 from mote.files import read_file, write_file
@@ -28,6 +28,8 @@ from mote.search.explorer import POINTS, explore_around
 
 MOST_BYTES = 1 << 26
 """The size of the largest report that is read."""
+MOST_NAME = 1000
+"""Characters of a name in an earlier report."""
 WORST = 12
 """The most samples that are shown."""
 MANY_STEPS, FEW_POINTS = 600, 2
@@ -102,12 +104,25 @@ def read_report(path: str | Path) -> dict[str, Any]:
     text = read_file(path, MOST_BYTES).decode(errors="replace")
     match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     try:
-        data = json.loads(match[1] if match else "")
-        assert data["targets"][0]["each"]["overview"]["ram"] >= 0
-    except (ValueError, LookupError, TypeError, AssertionError):
-        raise MoteError("is no report of Mote", where=str(path), remedy="name a file of `mote report`") from None
-    known: dict[str, Any] = data
-    return known
+        data: dict[str, Any] = parse_json(match[1] if match else "")
+        if not (_is_text(data["model"]) and _is_text(data["mote"]) and data["targets"]):
+            raise ValueError
+        if not all(_is_earlier(target) for target in data["targets"]):
+            raise ValueError
+    except (ValueError, LookupError, TypeError) as error:
+        why = f" ({error})" if isinstance(error, DocumentError) else ""
+        raise MoteError(f"is no report of Mote{why}", where=str(path), remedy="name a file of `mote report`") from None
+    return data
+
+
+def _is_earlier(target: Any) -> bool:
+    """Whether a target of an earlier report has all that it is compared by."""
+    ram = target["each"]["overview"]["ram"]
+    return _is_text(target["name"]) and isinstance(ram, int | float) and ram >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.isprintable() and len(value) <= MOST_NAME
 
 
 def _is_page(model: Any) -> bool:

@@ -21,6 +21,7 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
+from mote.documents import DocumentError, parse_json
 from mote.errors import MoteError
 from mote.files import read_file, write_file
 from mote.stopping import undisturbed
@@ -134,8 +135,8 @@ def _results(text: bytes) -> Iterator[tuple[str, Any]]:
     """Keys and results of all complete lines after the first."""
     for line in text.splitlines()[1:]:
         try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):  # torn: it does not end in a brace, or has another line behind it
+            entry = parse_json(line)
+        except DocumentError:  # torn: it does not end in a brace, or has another line behind it
             continue
         if isinstance(entry, dict) and isinstance(entry.get("key"), str) and "result" in entry:
             yield entry["key"], entry["result"]

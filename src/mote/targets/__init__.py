@@ -7,14 +7,15 @@ have no limit; parts name theirs. The keys are the fields of `Target`, `extends`
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mote.cores import ARCHITECTURES, HOST, Architecture
+from mote.documents import read_toml
 from mote.errors import MoteError
+from mote.files import is_file
 from mote.targets.allowed import not_allowed
 from mote.targets.calibrated import Calibrated, read_calibrated
 from mote.targets.energy import EnergyModel, read_energy
@@ -85,6 +86,10 @@ _REAL = {"ua_per_mhz": 10**6, "volts": 1000}
 """Positive numbers, and the most that they can be."""
 _MOST_TEXT = 1 << 16
 """Bytes of a target's file: the bundled ones have a fiftieth of that."""
+_MOST_NAME = 200
+"""Characters of the name of a file that are shown."""
+_MOST_PARENTS = 16
+"""Files that extend one another: the bundled ones are three at most."""
 _UNALIGNED = "unaligned"
 """Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
 _TABLES = ("reads", "memory", "energy", "calibration", "firmware", "serial", "flash", "npu")
@@ -255,7 +260,7 @@ def sources(name_or_path: str) -> list[Path]:
     files: list[Path] = []
     while name_or_path:
         path = _locate(name_or_path)
-        if path in files:
+        if path in files or len(files) > 3 * _MOST_PARENTS:
             break
         keys = _read(path)
         costs, parent = str(keys.get("costs", "")), str(keys.get("extends", ""))
@@ -271,34 +276,28 @@ def _locate(name: str) -> Path:
     """A name with a slash or `.toml` is a file of the user's; any other is bundled."""
     if name.endswith(".toml") or "/" in name:
         path = Path(name)
-        if not path.is_file():
+        if not is_file(path):
             guess = did_you_mean(path.stem, names())
-            raise MoteError("no such target file", where=name, remedy=f"{guess}`mote targets` lists the bundled ones")
+            where = printable(name[:_MOST_NAME])
+            raise MoteError("no such target file", where=where, remedy=f"{guess}`mote targets` lists the bundled ones")
         return path
     path = _PARTS / f"{name}.toml"
-    if not path.is_file():
+    if not is_file(path):
         raise MoteError(
-            f"unknown target '{name}'",
+            f"unknown target {cut(name)}",
             remedy=f"{did_you_mean(name, names())}`mote targets` lists all; a part of your own is a .toml file",
         )
     return path
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_TEXT + 1)
-        if len(text) > _MOST_TEXT:
-            raise bad(path, f"is longer than {_MOST_TEXT:,} bytes, which no target's file is")
-        return tomllib.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise MoteError(f"not valid TOML: {error}", where=str(path), remedy="correct the file") from None
-    except OSError as error:
-        raise MoteError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return read_toml(path, most=_MOST_TEXT)
 
 
 def _merged(path: Path, children: tuple[Path, ...], trusted: bool) -> dict[str, Any]:
     """The keys of a file over those of the file it extends."""
+    if len(children) > _MOST_PARENTS:
+        raise bad(path, f"a target extends more than {_MOST_PARENTS} others in a row", "extend one that is nearer")
     if path.resolve() in children:
         chain = " -> ".join(p.name for p in (*children, path))
         raise MoteError(f"targets extend each other in a circle: {chain}", where=str(path))
@@ -316,7 +315,11 @@ def _merged(path: Path, children: tuple[Path, ...], trusted: bool) -> dict[str, 
         return own
     if parent.endswith(".toml"):
         parent = str(path.parent / parent)
-    return _merged(_locate(parent), (*children, path.resolve()), trusted) | own
+    try:
+        extended = _locate(parent)
+    except MoteError as error:
+        raise bad(path, f"'extends' names {cut(parent)}: {error.reason}", error.remedy) from None
+    return _merged(extended, (*children, path.resolve()), trusted) | own
 
 
 def _check(path: Path, keys: dict[str, Any]) -> None:
@@ -326,9 +329,9 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
             guess = did_you_mean(key, _KEYS)
             raise bad(path, f"unknown key '{printable(key)}'", f"{guess}the keys are: {', '.join(_KEYS)}")
         if key in (*_TEXT, *_PLACES) and not (isinstance(value, str) and value.isprintable()):
-            raise bad(path, f"'{key}' must be a string that can be printed, not {value!r}")
+            raise bad(path, f"'{key}' must be a string that can be printed, not {cut(value)}")
         if key in _LISTS and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
-            raise bad(path, f"'{key}' must be a list of strings, not {value!r}")
+            raise bad(path, f"'{key}' must be a list of strings, not {cut(value)}")
     for key, (least, most) in _WHOLE.items():
         if not is_whole(keys.get(key, least), least, most):
             raise bad(path, f"'{key}' must be a whole number from {least:,} to {most:,}, not {cut(keys[key])}")
@@ -358,7 +361,7 @@ def _check_flags(path: Path, keys: dict[str, Any]) -> None:
         if flag is not None:
             raise bad(
                 path,
-                f"'{key}' has {flag!r}, which is none of the options that only choose a core (docs/compile/targets.md)",
+                f"'{key}' has {cut(flag)}, none of the options that only choose a core (docs/compile/targets.md)",
                 "remove it, or read the file and then trust it with --trust-target",
             )
 

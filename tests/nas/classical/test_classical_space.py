@@ -87,7 +87,7 @@ def test_names_and_files_tell_the_kind_of_space(tmp_path: Path) -> None:
         ("[forest]\nshare = [0.5, 2]\n", "own.toml: forest.share: is 2"),
         ("[linear]\nloss = 'least'\n", "own.toml: linear.loss: is 'least'"),
         ("[linear]\ninverse = true\n", "own.toml: linear.inverse: is True"),
-        ("[tree\n", "own.toml: is no TOML"),
+        ("[tree\n", "own.toml: not valid TOML"),
         ("[bush]\n", "own.toml: there is no key 'bush'"),
     ],
 )

@@ -69,7 +69,7 @@ STAGE = '[[stage]]\nblock = "conv"\nwidth = 4\n'
 @pytest.mark.parametrize(
     ("text", "where", "reason", "remedy"),
     [
-        ("stage = [", "", "is no TOML", "has examples"),
+        ("stage = [", "", "not valid TOML", "has examples"),
         ("", "space 'own'", "it has no stage", "add [[stage]]"),
         ("stag = 3", "", "there is no key 'stag'", "did you mean: stage"),
         ("stage = 3", "", "stage is 3", "a list of tables"),

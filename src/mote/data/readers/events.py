@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mote.documents import read_json
 from mote.errors import MoteError
 from mote.graph.tensor import Array
 
@@ -15,6 +15,7 @@ KEYS = ("events", "detection_windows")
 """The keys of lists of events in files."""
 MOST = 1 << 24
 """Bytes of a file of events."""
+WRITE = 'write {"events": [[from, to], ...]}, in seconds'
 
 
 def read_events(path: Path, recording: str, duration: float) -> Array:
@@ -22,16 +23,10 @@ def read_events(path: Path, recording: str, duration: float) -> Array:
     list of such for several recordings, of which the one with this `wav_file` is taken."""
     where = str(path)
     try:
-        if path.stat().st_size > MOST:
-            raise MoteError(f"has more than {MOST:,} bytes", where=where, remedy="give the events alone")
-        listed = _listed(json.loads(path.read_bytes()), recording)
+        listed = _listed(read_json(path, reason="has no list of events", remedy=WRITE, most=MOST), recording)
         times = np.array(listed, np.float64).reshape(-1, 2) if listed == [] else np.array(listed, np.float64)
-    except OSError as error:
-        raise MoteError(f"cannot be read ({error.strerror or error})", where=where, remedy="name a JSON file") from None
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        raise MoteError(
-            "has no list of events", where=where, remedy='write {"events": [[from, to], ...]}, in seconds'
-        ) from None
+    except (ValueError, TypeError, KeyError, OverflowError):
+        raise MoteError("has no list of events", where=where, remedy=WRITE) from None
     if times.ndim != 2 or times.shape[1] != 2 or not np.isfinite(times).all():
         raise MoteError("events are no pairs of seconds", where=where, remedy="write each as [from, to]")
     wrong = (times[:, 0] > times[:, 1]) | (times[:, 0] < 0) | (times[:, 1] > duration)

@@ -100,15 +100,16 @@ class KernelRecord:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> KernelRecord:
+        """The record of an entry of a manifest; raises TypeError, KeyError or ValueError for others."""
         return KernelRecord(
-            data["name"],
-            tuple(data["headers"]),
+            _text(data["name"]),
+            _texts(data["headers"]),
             Call(data["call"]),
             int(data.get("operands", 0)),
             bool(data.get("scratch", False)),
-            tuple(_field(text) for text in data.get("fields", ())),
-            data.get("row", ""),
-            data.get("rows", ""),
+            tuple(_field(text) for text in _texts(data.get("fields", []))),
+            _text(data.get("row", "")),
+            _text(data.get("rows", "")),
             bool(data.get("row_index", False)),
             bool(data.get("moves", False)),
             int(data["alignment"]),
@@ -123,8 +124,22 @@ def _instance_json(instance: Instance) -> dict[str, Any]:
 
 
 def _instance(data: Mapping[str, Any]) -> Instance:
-    arguments, code, facts = (tuple(data.get(key, ())) for key in ("arguments", "code", "facts"))
-    return Instance(data["macro"], arguments, code, facts)
+    arguments, facts = (tuple(data.get(key, ())) for key in ("arguments", "facts"))
+    if not all(isinstance(value, int | str) for value in (*arguments, *facts)):
+        raise TypeError("an argument of a kernel is no number")
+    return Instance(_text(data["macro"]), arguments, _texts(data.get("code", [])), facts)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} is no text")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise TypeError(f"{type(values).__name__} is no list of texts")
+    return tuple(map(_text, values))
 
 
 def _field(text: str) -> Field:

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mote.documents import read_json
 from mote.emit.image.entries import Limits
 from mote.emit.image.kernels import KernelRecord, merged, record
 from mote.errors import MoteError
@@ -104,16 +105,10 @@ def read_manifest(folder: str | Path) -> Manifest:
     """The manifest of a runtime that `mote runtime` wrote to a folder."""
     path = Path(folder) / FILE
     remedy = "write one with `mote runtime -o DIR`"
+    data = read_json(path, reason="is no manifest of a runtime", remedy=remedy, most=_MOST_BYTES)
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise MoteError(f"cannot be read: {error.strerror}", where=str(path), remedy=remedy) from None
-    if len(data) > _MOST_BYTES:
-        raise MoteError("is too long for a manifest", where=str(path), remedy=remedy)
-    try:
-        return parse_manifest(json.loads(data), f"the runtime in {folder}")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return parse_manifest(data, f"the runtime in {folder}")
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise MoteError(f"is no manifest of a runtime: {error!r}", where=str(path), remedy=remedy) from None
 
 
@@ -126,4 +121,10 @@ def parse_manifest(data: Mapping[str, Any], where: str) -> Manifest:
         if given["id"] != f"{kernel.id:08x}":
             raise ValueError(f"the id of {kernel.name} is {kernel.id:08x}, not {given['id']}")
     limits = Limits(**data["limits"])
-    return Manifest(where, data["target"], frozenset(data["features"]), kernels, limits, data["mote"])
+    for name, usual in asdict(Limits()).items():
+        if type(getattr(limits, name)) is not type(usual):
+            raise TypeError(f"the limit '{name}' is of another type than {usual!r}")
+    target, features, version = data["target"], data["features"], data["mote"]
+    if not all(isinstance(text, str) for text in (target, version, *features)):
+        raise TypeError("the target, a feature or the version is no text")
+    return Manifest(where, target, frozenset(features), kernels, limits, version)

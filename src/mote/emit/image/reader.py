@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import zlib
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mote.documents import DocumentError, parse_json
 from mote.emit.image import format
 from mote.emit.image.format import Feature, ImageRecord, TrainingRole
 from mote.errors import MoteError
@@ -334,8 +334,8 @@ class _Reader:
         if not count:
             return {}
         try:
-            about = json.loads(self.data[begin : begin + count])
-        except (ValueError, RecursionError):
+            about = parse_json(self.data[begin : begin + count])
+        except DocumentError:
             about = None
         if not isinstance(about, dict):
             raise ImageError("is inconsistent: what it tells tools is no JSON object")

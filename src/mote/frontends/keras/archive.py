@@ -3,7 +3,6 @@ HDF5 file with both (`.h5`, the format of Keras 2)."""
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
+from mote.documents import DocumentError, parse_json
 from mote.errors import MoteError, TooLargeError
 from mote.extras import require
 from mote.graph.tensor import Array
@@ -24,6 +24,8 @@ NETWORK, LAYERS = "model_config", "model_weights"
 """The attribute and the group of an HDF5 file that hold the network and its weights."""
 MOST_CONFIG = 1 << 26
 """Size limit of the network's description, in bytes."""
+MOST_NESTED = 256
+"""Depth limit of the network's description: networks may be layers of others."""
 MOST_WEIGHTS = 1 << 30
 """Size limit of the weights, compressed and uncompressed, in bytes."""
 MOST_OBJECTS = 1 << 16
@@ -91,8 +93,8 @@ def _member(archive: ZipFile, name: str, most: int) -> bytes:
 
 def _json(text: bytes, name: str) -> Mapping[str, Any]:
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(text, MOST_NESTED)
+    except DocumentError as error:
         raise DamagedArchiveError(f"{name}: {error}") from None
     if not isinstance(document, dict):
         raise DamagedArchiveError(f"{name} is not a JSON object")

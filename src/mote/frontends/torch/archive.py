@@ -8,19 +8,21 @@ left alone, and everything else is data.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from mote.documents import DocumentError, parse_json
 from mote.errors import MoteError, TooLargeError
 
 SCHEMA = 8
 """The schema version of the program, which changes where older readers would misinterpret it."""
 MOST_BYTES = 1 << 30
 """Size limit of all weights together."""
+MOST_NESTED = 256
+"""Depth limit of the program: branches and loops have programs inside."""
 SAVE_AGAIN = "export the module again with a current PyTorch: torch.export.save(torch.export.export(module, inputs))"
 PLAIN_WEIGHTS = "export the module with plain tensors as parameters, buffers and constants"
 
@@ -137,8 +139,8 @@ def _stored(
 
 def _json(data: bytes, what: str) -> Mapping[str, Any]:
     try:
-        return record(json.loads(data), what)
-    except (ValueError, RecursionError) as error:
+        return record(parse_json(data, MOST_NESTED), what)
+    except DocumentError as error:
         raise MalformedArchiveError(f"{what} is not JSON: {error}") from None
 
 

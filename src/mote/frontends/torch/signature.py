@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mote.documents import parse_json
 from mote.errors import MoteError
 from mote.frontends.torch.archive import Archive, field, only, record
 from mote.frontends.torch.assembly import Assembly, check_libraries, has_control, identifier
@@ -170,7 +170,7 @@ def _labels(module: Mapping[str, Any], count: int) -> tuple[str, ...]:
     """The keys of the dictionaries that the module returns, for each output."""
     try:
         signature = module["module_call_graph"][0]["signature"]
-        _, tree = json.loads(signature["out_spec"])
+        _, tree = parse_json(signature["out_spec"])
         labels = [*_leaves(tree, "")]
     except (KeyError, IndexError, TypeError, ValueError, RecursionError):
         labels = []
@@ -180,7 +180,7 @@ def _labels(module: Mapping[str, Any], count: int) -> tuple[str, ...]:
 def _leaves(tree: Mapping[str, Any], path: str) -> list[str]:
     if tree["type"] is None:
         return [path]
-    named_ones = json.loads(tree["context"]) if tree["type"] == "builtins.dict" else []
+    named_ones = parse_json(tree["context"]) if tree["type"] == "builtins.dict" else []
     keys = named_ones if isinstance(named_ones, list) and named_ones else [""] * len(tree["children_spec"])
     if not named_ones and path:
         keys = [str(i) for i in range(len(keys))]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from mote.documents import parse_json
 from mote.errors import MoteError
 from mote.frontends.model import Model
 from mote.frontends.source import Format, Source
@@ -68,7 +68,7 @@ def read(source: Source) -> Model:
 def forest_of(source: Source) -> TreeEnsemble:
     """The forest of a file. Raises ValueError, KeyError and similar errors for malformed files."""
     text = source.data.lstrip()[1:].lstrip()[:1] in (b'"', b"}")
-    learner = (json.loads(source.data) if text else ubjson.decode(source.data))["learner"]
+    learner = (parse_json(source.data) if text else ubjson.decode(source.data))["learner"]
     name, booster = learner["gradient_booster"]["name"], learner["gradient_booster"]
     if name == "gblinear":
         raise MoteError(
@@ -136,7 +136,7 @@ def _forest(
 
 def _base(score: str | float, objective: str, outputs: int) -> tuple[float, ...]:
     """The initial sums: the file has them as predictions, XGBoost adds them as float32 sums."""
-    given = json.loads(score) if isinstance(score, str) else score
+    given = parse_json(score) if isinstance(score, str) else score
     scores = [np.float32(s) for s in (given if isinstance(given, list) else [given])]
     with np.errstate(divide="ignore", invalid="ignore"):
         if LINKS[objective] is Link.LOGISTIC:

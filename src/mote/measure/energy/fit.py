@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 import mote.targets as targets
+from mote.documents import read_json
 from mote.errors import MoteError, explaining
-from mote.files import read_file, write_file
+from mote.files import write_file
 from mote.measure.energy.capture import Reals
 from mote.measure.least_squares import non_negative
 from mote.measure.profiler.result import Profile
@@ -211,19 +212,12 @@ def _told(given: Profile | str | Path) -> Told:
     if isinstance(given, Profile):
         return _read(given.model, given.json())
     where = str(given)
-    data = read_file(where, _MOST_BYTES)
-    try:
-        told = json.loads(data)
-    except (ValueError, RecursionError):
-        raise MoteError(
-            "is not JSON", where=where, remedy="write it with mote profile MODEL --capture FILE --json > FILE.json"
-        ) from None
+    remedy = "write it with mote profile MODEL --capture FILE --json > FILE.json"
+    told = read_json(where, reason="is not JSON", remedy=remedy, most=_MOST_BYTES)
     try:
         return _read(where, told)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError):
-        raise MoteError(
-            "is not a profile", where=where, remedy="write it with mote profile MODEL --capture FILE --json > FILE.json"
-        ) from None
+        raise MoteError("is not a profile", where=where, remedy=remedy) from None
 
 
 def _read(where: str, told: Mapping[str, Any]) -> Told:

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
+from mote.documents import parse_json
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.measure.energy import lpm01a
@@ -265,7 +265,7 @@ def _ppk2_file(file: str, data: bytes, volts: float | None) -> Capture:
         with ZipFile(BytesIO(data)) as archive:
             if sum(info.file_size for info in archive.infolist()) > MOST_BYTES:
                 raise MoteError(f"holds more than {MOST_BYTES >> 20} MiB", where=file, remedy="save a part of it")
-            raw, told = archive.read("session.raw"), json.loads(archive.read("metadata.json"))
+            raw, told = archive.read("session.raw"), parse_json(archive.read("metadata.json"))
     except _DAMAGED as error:
         kind = type(error).__name__
         raise MoteError(f"is not a .ppk2 file ({kind})", where=file, remedy="export it as CSV") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -10,14 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mote.documents import read_toml
 from mote.errors import MoteError
-from mote.files import read_file
 from mote.nas.spaces.space import KINDS, SearchSpace
 from mote.nas.spaces.stage import SpaceHead, SpaceStage
 from mote.text import did_you_mean, printable
 
 BUILTIN = Path(__file__).parent / "builtin"
-MOST_TEXT = 1 << 20
 _STAGE_KEYS = tuple(f.name for f in fields(SpaceStage))
 _HEAD_KEYS = tuple(f.name for f in fields(SpaceHead))
 _KEYS = {
@@ -40,16 +38,7 @@ def read_space(path: str | Path) -> SearchSpace:
 
 def space_table(path: str | Path) -> dict[str, Any]:
     """The keys of a TOML file that describes a space."""
-    file = printable(str(path))
-    text = read_file(path)
-    if len(text) > MOST_TEXT:
-        raise MoteError(f"has {len(text)} bytes", where=file, remedy="a space is a small TOML file")
-    try:
-        return tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MoteError(
-            f"is no TOML: {error}", where=file, remedy="docs/improve/architecture-search.md has examples"
-        ) from None
+    return read_toml(path, remedy="a space is a small TOML file: docs/improve/architecture-search.md has examples")
 
 
 def space_of(table: Mapping[str, Any], where: str) -> SearchSpace:

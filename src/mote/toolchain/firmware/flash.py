@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import mote.targets as targets
+from mote.documents import parse_json
 from mote.errors import MoteError
 from mote.files import read_file
 from mote.targets import Target
@@ -145,7 +146,7 @@ def _recorded(folder: Path) -> FlashedPart | None:
     if not path.is_file():
         return None
     try:
-        keys: Any = json.loads(read_file(path, _MOST_RECORD))
+        keys: Any = parse_json(read_file(path, _MOST_RECORD))
         origin = keys["origin"]
         family = {} if keys["uf2_family"] is None else {"uf2_family": keys["uf2_family"]}
         if not isinstance(keys["target"], str) or not (origin is None or is_whole(origin, 0, (1 << 32) - 1)):
