@@ -44,7 +44,7 @@ test-costs: $(VENV)/test tools
 # What tests and benchmarks import from each other.
 CHECKER := PYTHONPATH=.:models:benchmarks $(BIN)/python
 
-# Mutants of models (see tests/fuzz), of images (tests/emit/image/damaged.py) and of command streams (tests/npu/fuzz.py),
+# Mutants of models and of all other documents, of answers of boards and of saved states (see tests/fuzz), of images (tests/emit/image/damaged.py) and of command streams (tests/npu/fuzz.py),
 # then the property tests on other random examples than those of `make test`.
 FUZZ ?= --minutes 20 --jobs 2
 MUTANTS ?= 2000
@@ -53,6 +53,7 @@ STREAMS ?= --minutes 5
 fuzz: $(VENV)/test tools
 	$(CHECKER) -m tests.fuzz $(FUZZ)
 	$(CHECKER) -m tests.fuzz --format onnx $(FUZZ)
+	$(CHECKER) -m tests.fuzz --format documents $(FUZZ)
 	$(CHECKER) -m tests.kernels.rooms_seen --mutants $(MUTANTS)
 	$(CHECKER) -m tests.emit.image.damaged $(DAMAGED)
 	$(CHECKER) -m tests.npu.fuzz $(STREAMS)

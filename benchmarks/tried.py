@@ -9,7 +9,7 @@ from tests.deploy.agent import test_agent
 from tests.emit.c import test_compilers, test_misuse, test_selftest
 from tests.emit.image import test_damaged, test_npu_images
 from tests.frontends.tflite import test_malformed as bytes_
-from tests.fuzz import test_fuzz
+from tests.fuzz import test_documents_fuzz, test_fuzz
 from tests.fuzz.corpus import EXPECTED
 from tests.fuzz.mutants import MODES
 from tests.fuzz.trial import EVERY_COMPUTED, EVERY_RUN
@@ -42,6 +42,14 @@ def rows() -> list[tuple[str, str, str]]:
             "arrays, tables, sounds and archives of files as data: damaged, cut off, forged, and texts at random",
             f"{arrays + len(test_sounds.BAD) + 3 * settings.default.max_examples} files",
             "`make fuzz`: others",
+        ),
+        (
+            "project, target, board and pin files, search spaces, manifests, records, journals, earlier reports,"
+            " profiles and captures, JSON in models and images, answers of boards and of devices that are updated,"
+            " saved states: values of other types, huge numbers, deep nesting, damaged text; read, or refused with a"
+            " reason",
+            f"{sum(count for _, count in test_documents_fuzz.CAMPAIGNS):,} mutants",
+            "`make fuzz`: without end",
         ),
         (
             "images with numbers changed where numbers are, every byte and every length of small ones; with sanitizers:"

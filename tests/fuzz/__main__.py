@@ -1,5 +1,6 @@
-"""Try mutants of models: python -m tests.fuzz --minutes 30. What was found is printed, and goes on from where it was
-left.
+"""Try mutants of models, or of all else that Mote reads: python -m tests.fuzz --minutes 30.
+
+What was found is printed, and goes on from where it was left.
 
 python -m tests.fuzz --only 123 tries one mutant again and writes its file.
 """
@@ -13,13 +14,13 @@ from time import monotonic
 
 from ai_edge_litert import interpreter  # noqa: F401 (so that no process has to load it by itself)
 
-from tests.fuzz.campaign import MAKERS, Campaign
-from tests.fuzz.trial import Verdict, attempt
+from tests.fuzz.campaign import FORMATS, Campaign, trial
+from tests.fuzz.trial import Verdict
 
 
 def main() -> int:
     p = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    p.add_argument("--format", choices=MAKERS, default="tflite", help="of the models that are damaged")
+    p.add_argument("--format", choices=FORMATS, default="tflite", help="of what is damaged")
     p.add_argument("--seed", type=int, default=0, help="other mutants")
     p.add_argument("--count", type=int, default=1_000_000, help="how many mutants there are")
     p.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
@@ -41,11 +42,11 @@ def main() -> int:
 
 
 def _again(format: str, seed: int, number: int, folder: Path) -> int:
-    found = MAKERS[format](seed, number)
-    path = folder / f"{seed}-{number}{found.suffix}"
-    path.write_bytes(found.data)
-    outcome = attempt(found)
-    print(f"{found}\n  {path}\n  {outcome.verdict}: {outcome.detail}")
+    damaged, attempt = trial(format, seed, number)
+    path = folder / f"{seed}-{number}{damaged.suffix}"
+    path.write_bytes(damaged.data)
+    outcome = attempt()
+    print(f"{damaged}\n  {path}\n  {outcome.verdict}: {outcome.detail}")
     return int(outcome.verdict is Verdict.FINDING)
 
 

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tests.fuzz import mutants, onnx_mutants
+from tests.fuzz import documents, mutants, onnx_mutants
 from tests.fuzz.child import limit_memory
 from tests.fuzz.mutants import Mutant
 from tests.fuzz.trial import Outcome, Verdict, attempt
@@ -21,7 +21,19 @@ KEPT = 10
 """Mutants that are remembered of a finding."""
 FORK = get_context("fork")
 MAKERS: dict[str, Callable[[int, int], Mutant]] = {"tflite": mutants.mutant, "onnx": onnx_mutants.mutant}
-"""What makes the mutants of each format, from a seed and a number."""
+"""What makes the mutants of each format of models, from a seed and a number."""
+DOCUMENTS = "documents"
+"""The mutants of everything else that Mote reads."""
+FORMATS = (*MAKERS, DOCUMENTS)
+
+
+def trial(format: str, seed: int, number: int) -> tuple[Mutant | documents.DocumentMutant, Callable[[], Outcome]]:
+    """The mutant of a number, and what tries it."""
+    if format == DOCUMENTS:
+        document = documents.mutant(seed, number)
+        return document, lambda: documents.attempt(document)
+    model = MAKERS[format](seed, number)
+    return model, lambda: attempt(model)
 
 
 @dataclass
@@ -94,4 +106,4 @@ class _Batch:
 def _try(format: str, seed: int, numbers: Iterable[int], sender: Connection) -> None:
     limit_memory()
     for number in numbers:
-        sender.send(attempt(MAKERS[format](seed, number)))
+        sender.send(trial(format, seed, number)[1]())

@@ -40,6 +40,7 @@ RUN_SECONDS = 120
 
 class Verdict(StrEnum):
     REFUSED = "refused"
+    READ = "read"
     COMPILED = "compiled"
     COMPUTED = "computed in NumPy as the runtime does"
     RUN = "built with sanitizers, run, as the runtime"

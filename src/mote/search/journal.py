@@ -25,6 +25,7 @@ from mote.documents import DocumentError, parse_json
 from mote.errors import MoteError
 from mote.files import read_file, write_file
 from mote.stopping import undisturbed
+from mote.text import printable
 from mote.version import __version__
 
 HEAD = b'{"journal": "of a search by Mote", "format": 1}\n'
@@ -65,9 +66,9 @@ class Journal:
             return restored(self._results[key], form)
         except (TypeError, ValueError):
             raise MoteError(
-                f"holds a result that no search writes: {json.dumps(self._results[key])[:80]}",
+                f"holds a result that no search writes: {printable(json.dumps(self._results[key])[:80])}",
                 where=self.path,
-                remedy=f'delete its line, which has "key": "{key[:12]}...", or name a new file',
+                remedy=f'delete its line, which has "key": "{printable(key[:12])}...", or name a new file',
             ) from None
 
     def add(self, key: str, name: str, value: Any) -> Any:
