@@ -121,7 +121,7 @@ class Dataset:
 
     def take(self, indices: Sequence[int] | Array | slice) -> Dataset:
         """Some of the samples, in this order."""
-        chosen = np.arange(len(self))[indices]
+        chosen = np.arange(len(self), dtype=np.int64)[indices]
         return replace(
             self,
             inputs={name: array[chosen] for name, array in self.inputs.items()},

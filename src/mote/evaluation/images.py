@@ -229,7 +229,7 @@ def known_kernels(runtime: str | Path | None, target: Target) -> Manifest:
 
 
 def _port(number: int, port: reader.PortInfo, turned: bool) -> Tensor:
-    scale, zero = np.array([port.scale], np.float32), np.array([port.zero_point])
+    scale, zero = np.array([port.scale], np.float32), np.array([port.zero_point], np.int64)
     quant = Quantization(scale, zero) if port.scale else None
     arrangement = channels_moved(port.shape) if turned else None
     return Tensor(number, port.name, port.shape, port.dtype, quant, arrangement=arrangement)

@@ -67,7 +67,7 @@ def posed(graph: Graph, data: Dataset, *, axis: int | None = None) -> Posed:
             remedy="give a longer recording",
         )
     whole = replace(data, inputs={name: pieces}, stream=None)
-    ends = length - 1 + step * np.arange(len(pieces))
+    ends = length - 1 + step * np.arange(len(pieces), dtype=np.int64)
     times = data.stream.first + data.stream.period * ends
     return Posed(whole.cases(graph), whole, data.stream, times, kept, warm)
 

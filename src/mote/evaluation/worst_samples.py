@@ -44,7 +44,7 @@ def _mistaken(answers: Array, labels: Array, data: Dataset, count: int) -> list[
         missed = np.flatnonzero(scores[:, 0] != labels)[:count]
         return [_answer(data, i, labels[i], scores[i, 0], 1.0) for i in missed]
     best = scores.argmax(1)
-    rows = np.arange(len(scores))
+    rows = np.arange(len(scores), dtype=np.int64)
     ahead = np.where(best == labels, -1.0, scores[rows, best].astype(np.float64) - scores[rows, labels])
     return [_answer(data, i, labels[i], best[i], ahead[i]) for i in _largest(ahead, count) if best[i] != labels[i]]
 

@@ -35,7 +35,7 @@ def sinc(low: float, high: float, count: int) -> Array:
         raise MoteError(
             f"{count} taps cannot be", where=WHERE, remedy=f"take an odd number of taps from 1 to {MOST_TAPS - 1}"
         )
-    n = np.arange(count) - (count - 1) / 2
+    n = np.arange(count, dtype=np.int64) - (count - 1) / 2
     taps = 2 * high * np.sinc(2 * high * n) - 2 * low * np.sinc(2 * low * n)
     taps *= 0.54 + 0.46 * np.cos(2 * np.pi * n / max(count - 1, 1))
     middle = 0.0 if low == 0 else 0.5 if high == 0.5 else (low + high) / 2

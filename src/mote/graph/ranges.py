@@ -64,7 +64,7 @@ class Peak:
 
 
 def anything(t: Tensor) -> Range:
-    return Range(np.full(t.channels, LEAST), np.full(t.channels, MOST))
+    return Range(np.full(t.channels, LEAST, np.int64), np.full(t.channels, MOST, np.int64))
 
 
 def between(ends: Iterable[Array]) -> Range:

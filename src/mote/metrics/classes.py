@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mote.errors import MoteError
+from mote.integers import bincount
 from mote.metrics.arrays import Array, check_rows, class_labels
 
 
@@ -43,12 +44,12 @@ def chosen(scores: Array) -> Array:
 
 def places(scores: Array, labels: Array) -> Array:
     """How many classes come before the right one, in the order of scores; of equal ones the first comes first."""
-    right = scores[np.arange(len(scores)), labels][:, None]
-    before = (np.arange(scores.shape[1]) < labels[:, None]) & (scores == right)
+    right = scores[np.arange(len(scores), dtype=np.int64), labels][:, None]
+    before = (np.arange(scores.shape[1], dtype=np.int64) < labels[:, None]) & (scores == right)
     ranks: Array = ((scores > right) | before).sum(1)
     return ranks
 
 
 def confusion(answers: Array, labels: Array, classes: int) -> Array:
     """[classes, classes]: how many samples of which class (row) were taken for which (column)."""
-    return np.bincount(labels * classes + answers, minlength=classes**2).reshape(classes, classes)
+    return bincount(labels * classes + answers, classes**2).reshape(classes, classes)

@@ -197,7 +197,11 @@ def split(data: Dataset, classes: bool, seed: int) -> tuple[Dataset, Dataset]:
     assert data.labels is not None
     share = 0.2 if len(data) < MANY else 0.1
     rng = np.random.default_rng(seed)
-    groups = [np.flatnonzero(data.labels == k) for k in np.unique(data.labels)] if classes else [np.arange(len(data))]
+    groups = (
+        [np.flatnonzero(data.labels == k) for k in np.unique(data.labels)]
+        if classes
+        else [np.arange(len(data), dtype=np.int64)]
+    )
     held = np.zeros(len(data), bool)
     for group in groups:
         held[rng.permutation(group)[: max(round(share * len(group)), min(len(group) - 1, 1))]] = True

@@ -138,10 +138,13 @@ def runs(operation: NpuOperation, name: str, box: BlockBox) -> ByteRuns:
     """The bytes of a box of a feature map."""
     precision = operation.register(f"{name}_PRECISION")
     size, bricks = 1 << precision["bits"], precision.said("layout") == "NHCWB16"
-    rows, columns = np.arange(box.rows.start, box.rows.stop), np.arange(box.columns.start, box.columns.stop)
+    rows, columns = (
+        np.arange(box.rows.start, box.rows.stop, dtype=np.int64),
+        np.arange(box.columns.start, box.columns.stop, dtype=np.int64),
+    )
     width = operation.value(f"{name}_WIDTH0_M1") + 1
     heights = [operation.value(f"{name}_HEIGHT{tile}_M1") + 1 for tile in range(2)]
-    bases = np.array([operation.value(f"{name}_BASE{tile}") for tile in range(4)])
+    bases = np.array([operation.value(f"{name}_BASE{tile}") for tile in range(4)], np.int64)
     row, column = np.meshgrid(rows, columns, indexing="ij")
     right = column >= width
     split = np.where(right, heights[1], heights[0])
@@ -152,6 +155,6 @@ def runs(operation: NpuOperation, name: str, box: BlockBox) -> ByteRuns:
         start = start + column * operation.value(f"{name}_STRIDE_X") + box.channels.start * size
         return ByteRuns(operation.value(f"{name}_REGION"), start.reshape(-1), len(box.channels) * size)
     start = start + column * BRICK * size
-    brick = np.arange(box.channels.start // BRICK, -(-box.channels.stop // BRICK))
+    brick = np.arange(box.channels.start // BRICK, -(-box.channels.stop // BRICK), dtype=np.int64)
     start = start[..., None] + brick * operation.value(f"{name}_STRIDE_C")
     return ByteRuns(operation.value(f"{name}_REGION"), start.reshape(-1), BRICK * size)

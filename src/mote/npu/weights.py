@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.errors import MoteError
+from mote.integers import repeat
 
 END = 7
 """The divisor of zero runs that says that a stream, or its padding, ends at the next byte."""
@@ -68,7 +69,7 @@ def decode_fast(data: bytes) -> NDArray[np.int16]:
         reader.refuse("bits of the header are set that must be 0")
     reader.at = 104
     adjust = (reader.take(8) ^ 0x80) - 0x80
-    folded = np.array([reader.take(9) for _ in range(16)])
+    folded = np.array([reader.take(9) for _ in range(16)], np.int64)
     body = np.frombuffer(data, np.uint8, offset=32)
     if raw:
         return _frozen(body.view(np.int8).astype(np.int16) - np.int16(adjust))
@@ -136,8 +137,8 @@ class _Reader:
         many = np.array(counts, np.int64)
         if not width:
             return np.zeros(int(many.sum()), np.int64)
-        before = np.repeat(np.cumsum(many) - many, many)
-        places = np.repeat(np.array(starts, np.int64), many) + (np.arange(len(before)) - before) * width
+        before = repeat(np.cumsum(many) - many, many)
+        places = repeat(np.array(starts, np.int64), many) + (np.arange(len(before), dtype=np.int64) - before) * width
         numbers: Ints = self.pairs[places >> 3] >> (places & 7) & (1 << width) - 1
         return numbers
 
@@ -185,7 +186,7 @@ def _slice(reader: _Reader, divisor: int, palette: _Palette | None) -> tuple[NDA
     if not fresh:
         lengths = np.concatenate([np.zeros(1, np.int64), lengths])
     spread = np.zeros(count + int(lengths.sum()), np.int16)
-    spread[np.arange(count) + np.cumsum(lengths)[:count]] = weights
+    spread[np.arange(count, dtype=np.int64) + np.cumsum(lengths)[:count]] = weights
     return spread, palette
 
 
@@ -254,7 +255,7 @@ class _Chunks:
 
 def _quotients(first: Sequence[int], second: Sequence[int], truncated: int) -> Ints:
     """Steps of 0, 1 or 2: a quotient is their sum up to a step that is less than 2, or is one step."""
-    places = np.arange(12)
+    places = np.arange(12, dtype=np.int64)
     head = np.array(first)[:, None] >> places & 1
     tail = np.array(second)[:, None] >> places & 1
     steps = head.copy()
@@ -266,7 +267,7 @@ def _quotients(first: Sequence[int], second: Sequence[int], truncated: int) -> I
 def _runs(reader: _Reader, chunks: _Chunks, divisor: int) -> Ints:
     """Lengths of the runs of zeros: ones are counted up to a zero."""
     length = 12 if divisor < 3 else 8
-    flat = (np.array(chunks.zeros)[:, None] >> np.arange(length) & 1).reshape(-1)
+    flat = (np.array(chunks.zeros)[:, None] >> np.arange(length, dtype=np.int64) & 1).reshape(-1)
     quotients = _sums(flat, flat == 0)[: chunks.runs]
     return (quotients << divisor) + reader.gather(chunks.run_at, chunks.run_count, divisor)
 

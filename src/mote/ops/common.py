@@ -106,13 +106,13 @@ class Axis:
     def positions(self, size: int) -> NDArray[np.int64]:
         """The input positions that every output position reads, one row each, OUTSIDE where an image of `size` has
         none."""
-        first = np.arange(self.size(size))[:, None] * self.stride - self.before
-        taps = first + np.arange(self.kernel) * self.dilation
+        first = np.arange(self.size(size), dtype=np.int64)[:, None] * self.stride - self.before
+        taps = first + np.arange(self.kernel, dtype=np.int64) * self.dilation
         return np.where((taps >= 0) & (taps < size), taps, OUTSIDE)
 
     def inside(self, count: int, size: int) -> NDArray[np.int64]:
         """How many taps of each of the first `count` output positions lie inside an image of `size`."""
-        first = np.arange(count) * self.stride - self.before
+        first = np.arange(count, dtype=np.int64) * self.stride - self.before
         past, begun = (np.clip(-((first - end) // self.dilation), 0, self.kernel) for end in (size, 0))
         return past - begun
 

@@ -186,7 +186,7 @@ class EvenAveragePool(WindowOp):
         return quantization_problem(x) or quantization_problem(y)
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        return {0: np.arange(self.output(g).channels)}
+        return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def reals(self, g: Graph) -> Reals:
         """The numbers that int8 values stand for."""
@@ -241,7 +241,7 @@ class EvenSoftmax(Op):
         scale, size = float(np.float32(x.scale)), x.shape[-1]
         room = max(0.0, float(np.log(float(np.finfo(np.float32).max) / size)) - RESERVED) / scale
         with np.errstate(under="ignore"):
-            table: Reals = np.exp((np.arange(256) - 255 + room) * scale).astype(np.float32)
+            table: Reals = np.exp((np.arange(256, dtype=np.int64) - 255 + room) * scale).astype(np.float32)
         return table
 
     def factor(self, g: Graph) -> np.float32:

@@ -343,7 +343,7 @@ class _Checker:
     def _read(self, span: Span, who: str) -> None:
         offset, nbytes, meaning = span
         held = self.owner[offset : offset + nbytes]
-        if np.any(held != np.arange(meaning, meaning + nbytes)):
+        if np.any(held != np.arange(meaning, meaning + nbytes, dtype=np.int64)):
             raise PlanError(f"{who} reads {nbytes} bytes at {offset} that do not hold what it wants")
 
     def _read_sums(self, span: Span, who: str) -> None:
@@ -353,7 +353,9 @@ class _Checker:
 
     def _write(self, span: Span) -> None:
         offset, nbytes, meaning = span
-        self.owner[offset : offset + nbytes] = meaning if meaning < 0 else np.arange(meaning, meaning + nbytes)
+        self.owner[offset : offset + nbytes] = (
+            meaning if meaning < 0 else np.arange(meaning, meaning + nbytes, dtype=np.int64)
+        )
 
     def _check_layouts(self, step: Step, op: Op, where: str) -> None:
         """A kernel finds its inputs and leaves its output in the layout of their buffers."""

@@ -150,7 +150,7 @@ class MixedPrecisionTask:
     def labelled(self, most: int) -> Dataset:
         """A subset of the labelled samples, evenly spread."""
         count = len(self.test)
-        return self.test if count <= most else self.test.take(np.arange(most) * count // most)
+        return self.test if count <= most else self.test.take(np.arange(most, dtype=np.int64) * count // most)
 
     @cached_property
     def heard(self) -> int:

@@ -68,7 +68,7 @@ def tiling(graph: Graph, op: Layer) -> Tiling:
     outputs, depth = op.input(graph, 1).shape[0], op.input(graph, 1).size // op.input(graph, 1).shape[0]
     pixels = op.output(graph).size // outputs
     high, wide = CONVOLUTION if isinstance(op, Conv2D) and pixels > FEW_PIXELS else VECTOR
-    at = np.arange(depth)
+    at = np.arange(depth, dtype=np.int64)
     if isinstance(op, Conv2D):
         line = depth // op.vertical.kernel
         row, place = np.divmod(at, line)
@@ -118,7 +118,7 @@ def _local(products: Reals) -> Reals:
     size = len(products)
     if size <= TOGETHER + 1:
         return products
-    part = np.append(np.arange(size - 1) // TOGETHER, BIAS)
+    part = np.append(np.arange(size - 1, dtype=np.int64) // TOGETHER, BIAS)
     near = part[:, None] == part
     return np.where(near, products, 0.0)
 

@@ -16,6 +16,7 @@ from mote.compress.prune.groups import STAYS, ChannelGroups
 from mote.compress.prune.layers import Gram, Reals, float_layers, matrix
 from mote.graph import Graph
 from mote.graph.numeric.fixedpoint import Ints
+from mote.integers import repeat
 from mote.passes.shrinking.removable_channels import Layer, Mask
 
 FOURS = 4
@@ -95,10 +96,10 @@ class _Reader:
     @classmethod
     def of(cls, graph: Graph, op: Layer, groups: ChannelGroups, gram: Gram, sensitivity: float) -> _Reader:
         own = matrix(graph, op)
-        stays = np.full(max(graph.tensors[op.inputs[0]].channels, 1) + 1, STAYS)
+        stays = np.full(max(graph.tensors[op.inputs[0]].channels, 1) + 1, STAYS, np.int64)
         of_input = np.append(groups.labels.get(op.inputs[0], stays[:-1]), STAYS)
-        of_output = groups.labels.get(op.outputs[0], np.full(op.output(graph).channels, STAYS))
-        outputs = np.repeat(of_output, len(own.weights) // len(of_output))
+        of_output = groups.labels.get(op.outputs[0], np.full(op.output(graph).channels, STAYS, np.int64))
+        outputs = repeat(of_output, len(own.weights) // len(of_output))
         energy = gram.energy(own.weights, own.biased)
         weight = sensitivity / energy if energy > 0.0 else 0.0
         return cls(own.weights.copy(), np.linalg.inv(gram.damped()), of_input[own.owners], outputs, weight)

@@ -16,6 +16,7 @@ import numpy as np
 from mote.compress.prune.layers import Gram, Reals, float_layers, matrix
 from mote.graph import Graph
 from mote.graph.numeric.fixedpoint import Ints
+from mote.integers import bincount, weighted
 from mote.ops.windows.transpose_conv import TransposeConv
 from mote.passes.shrinking.removable_channels import Layer
 
@@ -44,7 +45,7 @@ class Clustered:
     @property
     def bits(self) -> float:
         """Entropy of the codes in bits: a lower bound for any code of single weights."""
-        counts = np.bincount(self.codes.reshape(-1), minlength=len(self.values))
+        counts = bincount(self.codes.reshape(-1), len(self.values))
         counts = counts[counts > 0]
         return float(-(counts * np.log2(counts / counts.sum())).sum())
 
@@ -109,8 +110,8 @@ def _moved(w: Reals, steps: Reals, values: Ints, codes: Ints, importance: Reals)
     flat = codes.reshape(-1)
     weight = (importance * np.square(steps)[:, None] + np.zeros_like(w)).reshape(-1)
     reals = (importance * steps[:, None] * w).reshape(-1)
-    below = np.bincount(flat, weight, len(values))
-    above = np.bincount(flat, reals, len(values))
+    below = weighted(flat, weight, len(values))
+    above = weighted(flat, reals, len(values))
     used = np.unique(flat)
     centres = np.where(below > 0.0, above / np.where(below > 0.0, below, 1.0), values)[used]
     moved = np.clip(np.rint(centres), -MOST, MOST).astype(np.int64)
@@ -123,7 +124,7 @@ def _moved(w: Reals, steps: Reals, values: Ints, codes: Ints, importance: Reals)
 
 def _bits(codes: Ints, count: int) -> Reals:
     """Ideal code length of each value in bits."""
-    counts = np.bincount(codes.reshape(-1), minlength=count)
+    counts = bincount(codes.reshape(-1), count)
     return -np.log2(np.maximum(counts, 0.5) / codes.size)
 
 
@@ -147,7 +148,7 @@ def _made_up(w: Reals, bias: Reals, steps: Reals, values: Ints, bits: Reals, gra
     upper = np.linalg.cholesky(np.linalg.inv(gram.damped())).T
     codes = np.zeros(w.shape, np.int64)
     farthest = np.abs(w).argmax(axis=1)
-    extreme = _extreme(values, np.sign(w[np.arange(len(w)), farthest]))
+    extreme = _extreme(values, np.sign(w[np.arange(len(w), dtype=np.int64), farthest]))
     for column in range(w.shape[1]):
         scale = upper[column, column]
         codes[:, column] = _nearest(rest[:, column, None], steps, values, bits, np.full(1, 1 / scale**2), price)[:, 0]

@@ -70,7 +70,7 @@ def _reader(graph: Graph, op: Layer) -> ChannelReader:
         np.ones(shape, np.bool_),
         np.ones(len(columns), np.bool_),
         np.zeros(shape),
-        np.full(len(columns), OUTSIDE),
+        np.full(len(columns), OUTSIDE, np.int64),
     )
 
 
@@ -79,7 +79,7 @@ def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) 
     labels: dict[int, Ints] = {}
     count = 0
     for t, mask in free.items():
-        labels[t] = np.where(mask, count + np.arange(len(mask)), STAYS)
+        labels[t] = np.where(mask, count + np.arange(len(mask), dtype=np.int64), STAYS)
         count += len(mask)
     layers = {id(op) for op in float_layers(graph)}
     ties = [

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from mote.compress.quantize.statistics import Numbers, Seen
 from mote.errors import MoteError
+from mote.integers import bincount, weighted
 from mote.text import did_you_mean
 
 METHODS = ("min-max", "percentile", "mse", "entropy")
@@ -162,9 +163,9 @@ def _told(seen: Seen) -> tuple[Numbers, Numbers]:
         joined *= 2
     if len(counts) / joined < FINER:
         return np.zeros(0), np.zeros(0)
-    places = np.arange(len(counts)) // joined
-    centres = np.bincount(places, seen.centres) / np.bincount(places)
-    return np.bincount(places, counts).astype(np.float64), centres
+    places = np.arange(len(counts), dtype=np.int64) // joined
+    centres = weighted(places, seen.centres) / bincount(places)
+    return weighted(places, counts), centres
 
 
 def _divergence(counts: Numbers, centres: Numbers, ends: Range) -> float:
@@ -179,7 +180,7 @@ def _divergence(counts: Numbers, centres: Numbers, ends: Range) -> float:
     step = (ends[1] - ends[0]) / (LEVELS - 1)
     level = np.clip(np.rint((centres[first : last + 1] - ends[0]) / step), 0, LEVELS - 1).astype(np.int64)
     hit = wanted > 0
-    share = np.bincount(level, kept, LEVELS) / np.maximum(np.bincount(level, hit, LEVELS), 1)
+    share = weighted(level, kept, LEVELS) / np.maximum(weighted(level, hit, LEVELS), 1)
     told = np.maximum(share[level], NEVER)[hit]
     wanted, told = wanted[hit] / wanted.sum(), told / told.sum()
     return float(np.sum(wanted * np.log(wanted / told)))

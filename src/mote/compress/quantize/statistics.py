@@ -19,6 +19,7 @@ from mote.execute.batch import evaluate
 from mote.graph import Graph, Tensor
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.integers import bincount
 
 BINS = 4096
 """The most bins of a histogram; at least half of them are in use where values differ."""
@@ -85,7 +86,7 @@ class Seen:
         first = _bin(low, exponent)
         counts = np.zeros(_bin(high, exponent) - first + 1, np.int64)
         for seen in (self, other):
-            places = (seen.first + np.arange(len(seen.counts)) >> exponent - seen.exponent) - first
+            places = (seen.first + np.arange(len(seen.counts), dtype=np.int64) >> exponent - seen.exponent) - first
             np.add.at(counts, places, seen.counts)
         return Seen(
             low,
@@ -108,7 +109,7 @@ def look(values: Array, channels: int = 1) -> Seen:
     exponent = _exponent(low, high)
     first = _bin(low, exponent)
     places = np.floor(np.ldexp(rows, -exponent)).astype(np.int64).reshape(-1) - first
-    counts = np.bincount(places, minlength=_bin(high, exponent) - first + 1)
+    counts = bincount(places, _bin(high, exponent) - first + 1)
     zeros = rows.size - np.count_nonzero(rows)
     squares = np.einsum("nc,nc->c", rows, rows)
     return Seen(low, high, exponent, first, counts, int(zeros), rows.min(0), rows.max(0), rows.sum(0), squares)

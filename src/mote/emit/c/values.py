@@ -54,7 +54,10 @@ _LEAST = (-(1 << 31), -(1 << 63))
 
 _MOST = (1 << 63) - 1
 """Larger literals need an unsigned suffix."""
-_BYTES = {np.dtype(t): np.arange(256).astype(np.uint8).view(t).astype(str).tolist() for t in (np.int8, np.uint8)}
+_BYTES = {
+    np.dtype(t): np.arange(256, dtype=np.int64).astype(np.uint8).view(t).astype(str).tolist()
+    for t in (np.int8, np.uint8)
+}
 """Literals of 8-bit integers, by byte."""
 _INFINITE = {"inf": "MOTE_INFINITY", "-inf": "-MOTE_INFINITY"}
 

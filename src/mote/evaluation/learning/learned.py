@@ -22,6 +22,7 @@ from mote.execute import batch
 from mote.execute.host_library import as_in_model
 from mote.graph.tensor import Array
 from mote.graph.tolerance import largest
+from mote.integers import bincount
 from mote.metrics.arrays import class_labels
 from mote.passes.training.labelled import frozen
 from mote.progress import Say
@@ -138,7 +139,7 @@ def _counts(program: TrainingProgram, data: Dataset) -> list[int]:
     if not program.has_classes:
         return []
     assert data.labels is not None
-    counts: list[int] = np.bincount(class_labels(data.labels).reshape(-1), minlength=program.classes).tolist()
+    counts: list[int] = bincount(class_labels(data.labels).reshape(-1), program.classes).tolist()
     return counts
 
 

@@ -33,7 +33,7 @@ class Lessons:
     def orders(self) -> Iterator[Array]:
         """The numbers of the samples, for each epoch."""
         if self.epochs is None:
-            yield np.arange(len(self.data))
+            yield np.arange(len(self.data), dtype=np.int64)
             return
         rng = np.random.default_rng(self.seed)
         for _ in range(self.epochs):

@@ -89,7 +89,9 @@ def places(atoms: Sequence[Atom]) -> Array:
     """The index along an axis of each element, for an axis whose atoms are stored in this order."""
     counted = sorted(atoms)
     sizes = [atom.size for atom in counted]
-    return np.arange(prod(sizes)).reshape(sizes).transpose([counted.index(a) for a in atoms]).reshape(-1)
+    return (
+        np.arange(prod(sizes), dtype=np.int64).reshape(sizes).transpose([counted.index(a) for a in atoms]).reshape(-1)
+    )
 
 
 class Builder:

@@ -12,6 +12,7 @@ from mote.frontends.build import elementwise, matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.graph.tensor import Array
 from mote.graph.types import DType
+from mote.integers import bincount
 from mote.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
 
 
@@ -154,7 +155,7 @@ def votes(b: Builder, decided: Value, classes: int) -> Value:
     """The number of pairwise decisions that each class wins: the first class where a decision is above zero. Votes are
     small integers, so that ties stay ties."""
     won = elementwise.cast(b, elementwise.greater(b, decided, elementwise.scalar(b, 0.0)), DType.FLOAT32)
-    second = np.bincount([j for _, j in combinations(range(classes), 2)], minlength=classes)
+    second = bincount([j for _, j in combinations(range(classes), 2)], classes)
     return affine(b, won, _sides(classes), second)
 
 

@@ -164,7 +164,9 @@ def _outer(value: Value, axis: int, at: Sequence[int]) -> tuple[Atom, list[int]]
     blocks = np.array(at).reshape(-1, behind) if len(at) % behind == 0 else None
     if not own or blocks is None:
         return None
-    whole = np.array_equal(blocks, blocks[:, :1] + np.arange(behind)) and not np.any(blocks[:, 0] % behind)
+    whole = np.array_equal(blocks, blocks[:, :1] + np.arange(behind, dtype=np.int64)) and not np.any(
+        blocks[:, 0] % behind
+    )
     return (own[0], (blocks[:, 0] // behind).tolist()) if whole else None
 
 
@@ -244,7 +246,7 @@ def pad(b: Builder, value: Value, paddings: Pairs, mode: str = "constant", fill:
                 raise UnsupportedNodeError(f"an axis of {size} elements cannot be reflected by {before} and {after}")
             if mode not in ("reflect", "symmetric", "edge", "wrap"):
                 raise UnsupportedNodeError(f"padding mode {mode} is not supported")
-            places: Array = np.pad(np.arange(size), (before, after), mode)  # type: ignore[call-overload]
+            places: Array = np.pad(np.arange(size, dtype=np.int64), (before, after), mode)  # type: ignore[call-overload]
             value = _taken(b, value, axis, places.tolist())
     return value
 

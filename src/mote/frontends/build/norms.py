@@ -178,7 +178,7 @@ def local_response_norm(
 ) -> Value:
     """Local response normalization: x divided by a power of the sum of squares over a window of `size` channels,
     `before` of them before each channel: by default (size - 1) // 2."""
-    channels = np.arange(x.shape[1])
+    channels = np.arange(x.shape[1], dtype=np.int64)
     before = (size - 1) // 2 if before is None else before
     after = size - 1 - before
     apart = channels[:, None] - channels

@@ -27,7 +27,7 @@ from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, Ev
 OFFSET = 128
 """Difference between uint8 values and the int8 values that represent them."""
 BYTES = (DType.INT8, DType.UINT8)
-CODES = np.arange(-128, 128)
+CODES = np.arange(-128, 128, dtype=np.int64)
 Function = Callable[[NDArray[np.float32]], Array]
 
 

@@ -106,7 +106,7 @@ def _filtered(
     """Weighted sums of the elements within a radius, which grows as the scale shrinks."""
     reach = radius / scale
     first = np.floor(at - reach).astype(np.int64) + 1
-    places = first[:, None] + np.arange(int(np.ceil(2 * reach)))
+    places = first[:, None] + np.arange(int(np.ceil(2 * reach)), dtype=np.int64)
     weights = kernel((places - at[:, None]) * scale)
     if exclude_outside:
         weights = np.where((places >= 0) & (places < size), weights, 0)
@@ -165,7 +165,7 @@ def _along(b: Builder, x: Value, axis: int, taps: ResizeTaps) -> Value:
     """Resampling along one axis: copies, or weighted sums of copies; a matrix product where that is cheaper."""
     if taps.at.shape[1] > MOST_TAPS:
         whole = np.zeros((x.shape[axis], len(taps.at)))
-        np.add.at(whole, (taps.at, np.arange(len(taps.at))[:, None]), taps.weights)
+        np.add.at(whole, (taps.at, np.arange(len(taps.at), dtype=np.int64)[:, None]), taps.weights)
         return matrix.linear(b, x, whole.astype(np.float32), axis=axis)
     if taps.picks:
         return moves.gather(b, x, axis, b.constant(taps.at[:, 0]))

@@ -115,7 +115,7 @@ def conv(
         kernel = kernel.reshape(groups, times, *kernel.shape[2:])[order].reshape(1, outputs, *kernel.shape[2:])
         channels = [*stored[-1], Atom(1, len(stored[-1]), times)]
         bias = None if bias is None else bias.reshape(groups, times)[order].reshape(-1)
-        moved = np.arange(outputs).reshape(groups, times)[order].reshape(-1)
+        moved = np.arange(outputs, dtype=np.int64).reshape(groups, times)[order].reshape(-1)
         inputs = [source, b.tensor(kernel.transpose(0, 2, 3, 1), codes.weights(kernel, 3, moved) if codes else None)]
         attributes["multiplier"] = times
     else:

@@ -10,6 +10,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, reductions
 from mote.frontends.sklearn.estimators import Estimator, Transform, reals
 from mote.graph.types import DType
+from mote.integers import repeat
 
 
 def standard_scaler(b: Builder, estimator: Estimator, x: Value) -> Value:
@@ -62,7 +63,7 @@ def imputer(b: Builder, estimator: Estimator, x: Value) -> Value:
 def columns(b: Builder, x: Value, places: Sequence[int] | np.ndarray) -> Value:
     """Selected features, in this order."""
     chosen = np.asarray(places, np.int64)
-    if np.array_equal(chosen, np.arange(x.shape[-1])):
+    if np.array_equal(chosen, np.arange(x.shape[-1], dtype=np.int64)):
         return x
     return moves.gather(b, x, x.rank - 1, b.constant(chosen))
 
@@ -84,7 +85,7 @@ def one_hot(b: Builder, estimator: Estimator, x: Value) -> Value:
         raise UnsupportedNodeError("infrequent categories are not supported")
     parts = []
     for i, known in enumerate(_categories(estimator)):
-        kept = np.arange(known.size)
+        kept = np.arange(known.size, dtype=np.int64)
         dropped = None if estimator.drop_idx_ is None else estimator.drop_idx_[i]
         kept = kept if dropped is None else np.delete(kept, int(dropped))
         if kept.size:
@@ -124,7 +125,7 @@ def bins(b: Builder, estimator: Estimator, x: Value) -> Value:
         return moves.concat(b, parts, -1)
     wide = []
     for part, count in zip(parts, estimator.n_bins_, strict=True):
-        hot = classical.matches(b, part, np.arange(int(count)).tolist())
+        hot = classical.matches(b, part, np.arange(int(count), dtype=np.int64).tolist())
         wide.append(moves.reshape(b, hot, (*x.shape[:-1], int(count))))
     return moves.concat(b, wide, -1)
 
@@ -133,12 +134,12 @@ def polynomial(b: Builder, estimator: Estimator, x: Value) -> Value:
     """PolynomialFeatures: products with as many factors as the largest degree, each a feature or 1."""
     powers = np.asarray(estimator.powers_)
     one = x.shape[-1]
-    lists = [np.repeat(np.arange(one), row) for row in powers]
+    lists = [repeat(np.arange(one, dtype=np.int64), row) for row in powers]
     most = max((len(factors) for factors in lists), default=0)
     if most == 0:
         return elementwise.full(b, (*x.shape[:-1], len(lists)), 1.0)
     wide = moves.concat(b, [x, elementwise.full(b, (*x.shape[:-1], 1), 1.0)], -1)
-    places = np.full((len(lists), most), one)
+    places = np.full((len(lists), most), one, np.int64)
     for i, factors in enumerate(lists):
         places[i, : len(factors)] = factors
     products = columns(b, wide, places[:, 0])

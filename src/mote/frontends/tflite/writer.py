@@ -377,7 +377,7 @@ def _bytes(array: NDArray[Any], dtype: str) -> bytes:
     bits = _BITS[dtype]
     codes = array.reshape(-1).astype(np.int16) & ((1 << bits) - 1)
     padded = np.concatenate([codes, np.zeros(-codes.size % (8 // bits), np.int16)]).reshape(-1, 8 // bits)
-    packed: NDArray[np.uint8] = (padded << np.arange(0, 8, bits)).sum(axis=1).astype(np.uint8)
+    packed: NDArray[np.uint8] = (padded << np.arange(0, 8, bits, dtype=np.int64)).sum(axis=1).astype(np.uint8)
     return packed.tobytes()
 
 

@@ -21,7 +21,7 @@ from mote.graph.types import Activation, DType, Rounding
 from mote.ops.elementwise.activations import LookupTable
 from mote.ops.elementwise.quantize import Quantize
 
-CODES = np.arange(-128, 128)
+CODES = np.arange(-128, 128, dtype=np.int64)
 """Range of int8 codes; those of uint8 are 128 more."""
 
 

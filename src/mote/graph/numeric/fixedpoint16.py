@@ -126,7 +126,7 @@ def line_ends(
     step = (last - first) / real(SEGMENTS)
     steps = real(1 << 16) / (highest - lowest)
     with np.errstate(over="ignore", invalid="ignore"):
-        numbers: Reals = np.arange(SEGMENTS + 1).astype(real)
+        numbers: Reals = np.arange(SEGMENTS + 1, dtype=np.int64).astype(real)
         begins = first + numbers * step
         at = function(begins) * steps
         rounded = _rounded(at)
@@ -152,7 +152,7 @@ def interpolate(x: Ints, ends: NDArray[np.int16]) -> Ints:
 
 def _sigmoid() -> Ints:
     """Each value is moved by half of what the line to the next one is off in its middle; the last one is nearly 1."""
-    at = 65536 / (1 + np.exp(-np.arange(0, 256.5, 0.5) / 24))
+    at = 65536 / (1 + np.exp(-np.arange(0, 256.5, 0.5, dtype=np.float64) / 24))
     off = at[1::2] - (at[:-1:2] + at[2::2]) / 2
     return np.append(np.rint(at[:-2:2] + off / 2)[:255], 65535).astype(np.int64) - 32768
 

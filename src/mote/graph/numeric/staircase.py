@@ -15,7 +15,7 @@ NEAR = 2
 def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:
     """The sums in low+1..high at which a rising function's result becomes more."""
     first, last = outputs(np.array([low, high], np.int64))
-    return reached(outputs, np.array(low), np.array(high), np.arange(first + 1, last + 1))
+    return reached(outputs, np.array(low), np.array(high), np.arange(first + 1, last + 1, dtype=np.int64))
 
 
 def reached(outputs: Callable[[Ints], Ints], low: Ints, high: Ints, values: Ints, near: Sequence[Ints] = ()) -> Ints:

@@ -134,7 +134,7 @@ def edged(view: View, name: str, stream: Ints, codes: dict[EdgeBlock, Instance],
 def bytes_in_words(data: Ints) -> Ints:
     """Four bytes a word, the first one lowest; bytes are on the last axis."""
     fours = (data & 0xFF).reshape(*data.shape[:-1], -1, 4)
-    return np.asarray((fours << np.arange(0, 32, 8)).sum(axis=-1))
+    return np.asarray((fours << np.arange(0, 32, 8, dtype=np.int64)).sum(axis=-1))
 
 
 def halves_in_words(data: Ints) -> Ints:

@@ -326,6 +326,6 @@ class _Drawing:
 
         elements = np.array([written(what, n) for what, n in reversed(self.elements)], self.width.code)
         first = np.zeros(int(self.leaves.max(initial=-1)) + 1, np.int64)
-        first[self.leaves] = np.arange(len(self.leaves))
+        first[self.leaves] = np.arange(len(self.leaves), dtype=np.int64)
         slots = self.slots.ordered(order) if order else self.slots
         return ForestTable(self.width, slots, near, far, more, elements, np.array(self.sizes, np.int64), first)

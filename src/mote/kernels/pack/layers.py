@@ -172,7 +172,10 @@ def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -
         return scale
     kind, way = ("exact", "EXACT") if once else ("wide", "WIDE")
     if not once and bits == 32 and scale.rows[:, 1].min() > HIGH:
-        scale, way = Structs(scale.ctype, scale.rows * np.array([1 << HIGH, 1]) - np.array([0, HIGH])), "HIGH"
+        scale, way = (
+            Structs(scale.ctype, scale.rows * np.array([1 << HIGH, 1], np.int64) - np.array([0, HIGH], np.int64)),
+            "HIGH",
+        )
     types = "int16_t", "int8_t", "int32_t", f"int{bits}_t", "int16_t"
     plus = "MOTE_LAYER_ADD" if wide else "MOTE_LAYER_PLUS"
     how = f"mote_finish_{kind}{bits}_t", "MOTE_LAYER_NO_ZERO", plus, "MOTE_START_BIAS", f"MOTE_FINISH_{way}"

@@ -72,7 +72,7 @@ def gemm_of(view: View) -> Params | Refusal:
     """`mote_gemm16_t` of a convolution: the input's zero point is folded into the bias."""
     op, w, x = view.the(Conv2D), view.constant(1), view.input
     matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
-    bias = bias_values(op.tensor(view.graph, 2), len(matrix)) - x.zero_point * matrix.sum(axis=1)
+    bias = bias_values(op.tensor(view.graph, 2), len(matrix)) - x.zero_point * matrix.sum(axis=1, dtype=np.int64)
     mult, shift = channel_scales(x, op.input(view.graph, 1), view.output, len(matrix))
     output = output_of(view, op.activation, bias, mult, -shift)
     return output if isinstance(output, Refusal) else _gemm(matrix, view.output.shape[3], output)
@@ -127,7 +127,7 @@ def _depthwise(view: View) -> Packed | Refusal:
     if op.multiplier != 1:
         return Refusal("a channel has several outputs")
     taps: Ints = view.constant(1)[0].reshape(-1, y.shape[3]).astype(np.int64)
-    bias = bias_values(op.tensor(view.graph, 2), y.shape[3]) - x.zero_point * taps.sum(axis=0)
+    bias = bias_values(op.tensor(view.graph, 2), y.shape[3]) - x.zero_point * taps.sum(axis=0, dtype=np.int64)
     mult, shift = channel_scales(x, op.input(view.graph, 1), y, y.shape[3])
     output = output_of(view, op.activation, bias, mult, -shift)
     if isinstance(output, Refusal):

@@ -87,13 +87,13 @@ def _spilled(view: View) -> Spilled:
 
 
 def _of_channel(inputs: Range, channel: int, taps: int) -> Range:
-    return Range(np.full(taps, inputs.low[channel]), np.full(taps, inputs.high[channel]))
+    return Range(np.full(taps, inputs.low[channel], np.int64), np.full(taps, inputs.high[channel], np.int64))
 
 
 def places(view: View, height: int) -> Ints:
     """Where the word of each weight lies in a window over columns of `height` words, in bytes."""
     rows = -(-view.the(DepthwiseConv2D).vertical.kernel // GROUP) * GROUP
-    column, row = np.divmod(np.arange(view.once(_weights).shape[1]), rows)
+    column, row = np.divmod(np.arange(view.once(_weights).shape[1], dtype=np.int64), rows)
     return WORD * (column * height + row)
 
 

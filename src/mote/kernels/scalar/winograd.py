@@ -19,7 +19,7 @@ from mote.ops.windows.conv import Conv2D
 
 DIRECT, TILE = 1, 4
 """Values of the knob: outputs of a tile in each direction."""
-MATRIX = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]])
+MATRIX = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]], np.int64)
 """The weights' transform in one direction."""
 OFFSET = 128
 """Added to inputs before their transform."""
@@ -54,7 +54,9 @@ def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal
     weights = view.constant(1).astype(np.int64)
     if np.abs(weights).sum(axis=(1, 2, 3)).max() * (OFFSET + 127) >= MOST:
         return Refusal("sums are too large for tiles of 4x4")
-    bias = bias_values(op.tensor(view.graph, 2), len(weights)) - (x.zero_point + OFFSET) * weights.sum(axis=(1, 2, 3))
+    bias = bias_values(op.tensor(view.graph, 2), len(weights)) - (x.zero_point + OFFSET) * weights.sum(
+        axis=(1, 2, 3), dtype=np.int64
+    )
     limits = int8_range(op.activation, y)
     how = (short_bytes if short else long_bytes)(sums_of(view), wrap32(bias), limits)
     if isinstance(how, Refusal):

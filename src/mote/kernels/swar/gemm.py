@@ -102,7 +102,9 @@ def layer(view: View, products: CoreProducts) -> Layer | Refusal:
         return TO_EVEN
     matrix = view.constant(1).astype(np.int64).reshape(len(constants.offset), -1)
     matrix[sums.constant] = 0
-    bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(axis=1)
+    bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(
+        axis=1, dtype=np.int64
+    )
     starts = np.where(sums.constant, 0, bias + constants.offset)
     return Layer(sums, starts, swar(matrix, PIXEL_WORDS, _inputs(view)), constants)
 

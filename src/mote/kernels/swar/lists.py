@@ -54,7 +54,9 @@ def stream(view: View, products: CoreProducts) -> Stream | Refusal:
     steps = np.stack([sums.mult, -sums.shift - 1, np.full_like(sums.mult, view.output.zero_point)], axis=1)
     rows[constants.slow, :3] = steps[constants.slow]
     matrix[sums.constant] = 0
-    bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(axis=1)
+    bias = bias_values(view.op.tensor(view.graph, 2), len(matrix)) - view.input.zero_point * matrix.sum(
+        axis=1, dtype=np.int64
+    )
     starts = np.where(sums.constant, 0, bias + constants.offset)
     behind = groups * GROUP - matrix.shape[1]
     work, parts = 0, []

@@ -156,7 +156,7 @@ class _Ways:
             self.allowed.append(allowed)
             if 2 * merged + 3 > self.count:
                 break
-            hidden, following = (np.arange(self.count) + 2 * merged + n for n in (1, 2))
+            hidden, following = (np.arange(self.count, dtype=np.int64) + 2 * merged + n for n in (1, 2))
             hidden, following = hidden % self.count, following % self.count
             allowed = allowed & short[hidden]
             length = length + around[hidden] + around[following]

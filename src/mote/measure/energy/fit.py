@@ -159,7 +159,7 @@ def _fitted(name: str, points: Sequence[EnergyPoint], static_mw: float, captures
                 continue
             predicted = np.zeros(len(points))
             for fold in range(min(FOLDS, len(points))):
-                out = np.arange(len(points)) % FOLDS == fold
+                out = np.arange(len(points), dtype=np.int64) % FOLDS == fold
                 kept = [p for p, left in zip(points, out, strict=True) if not left]
                 predicted[out] = _amounts(
                     [p for p, left in zip(points, out, strict=True) if left], grouping, static

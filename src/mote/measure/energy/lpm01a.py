@@ -56,7 +56,7 @@ def read_dump(file: str, data: bytes, sample_rate: float | None) -> DumpedCurren
         raise MoteError(
             "does not say how many samples it has a second", where=file, remedy="state it: --sample-rate 100000"
         )
-    return DumpedCurrents(np.arange(len(amperes)) / rate, amperes, volts)
+    return DumpedCurrents(np.arange(len(amperes), dtype=np.int64) / rate, amperes, volts)
 
 
 def _is_text(data: bytes) -> bool:

@@ -248,13 +248,13 @@ def _times(table: TextTable, times: Reals | None, sample_rate: float | None) -> 
         raise MoteError(
             "has no column of times", where=table.file, remedy="state the samples a second: --sample-rate 100000"
         )
-    return np.arange(len(table.rows)) / rate
+    return np.arange(len(table.rows), dtype=np.int64) / rate
 
 
 def _levels(values: Reals) -> Whole:
     """Levels of a digital input; one that is not known is that of the sample before it."""
     known = ~np.isnan(values)
-    last = np.maximum.accumulate(np.where(known, np.arange(len(values)), 0))
+    last = np.maximum.accumulate(np.where(known, np.arange(len(values), dtype=np.int64), 0))
     return np.asarray(np.nan_to_num(values[last]) > 0.5, np.int64)
 
 
@@ -277,4 +277,12 @@ def _ppk2_file(file: str, data: bytes, volts: float | None) -> Capture:
     amperes = frames["microamperes"].astype(np.float64) * 1e-6
     states = [(frames["bits"] >> (2 * pin)) & 3 for pin in range(PINS)]
     pins = {f"D{pin}": _levels(np.array([np.nan, 0.0, 1.0, np.nan])[state]) for pin, state in enumerate(states)}
-    return Capture(file, "ppk2", np.arange(len(frames)) / rate, amperes * _supply(file, volts, None), pins, None, volts)
+    return Capture(
+        file,
+        "ppk2",
+        np.arange(len(frames), dtype=np.int64) / rate,
+        amperes * _supply(file, volts, None),
+        pins,
+        None,
+        volts,
+    )

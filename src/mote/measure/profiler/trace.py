@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from mote.errors import MoteError
 from mote.files import temporary_folder
+from mote.integers import repeat
 from mote.measure.profiler.plugin import plugin
 from mote.targets import Target
 from mote.toolchain import Emulator, simavr
@@ -255,8 +256,8 @@ def cut(traced: Trace, at: set[int]) -> Trace:
         counts.append(len(borders) - 1)
         blocks += pairwise(borders)
     parts = np.array(counts, np.int32)[traced.order]
-    order = np.repeat(np.array(firsts, np.int32)[traced.order], parts)
-    inside = np.arange(len(order), dtype=np.int32) - np.repeat(np.cumsum(parts) - parts, parts).astype(np.int32)
+    order = repeat(np.array(firsts, np.int32)[traced.order], parts)
+    inside = np.arange(len(order), dtype=np.int32) - repeat(np.cumsum(parts) - parts, parts).astype(np.int32)
     loads = traced.loads
     if loads is not None:
         loads = replace(loads, places=(np.cumsum(parts) - parts)[loads.places])

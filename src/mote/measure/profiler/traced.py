@@ -17,6 +17,7 @@ from mote.cores.board import Board
 from mote.cores.cycles import CycleModel
 from mote.cores.instructions import ACCESSES, MULTIPLIES, Timed
 from mote.errors import MoteError
+from mote.integers import weighted
 from mote.measure.profiler.instructions import cycle_model, disassemble
 from mote.measure.profiler.result import NO_WAITS, FunctionCost, Mix, Slow, share_of
 from mote.measure.profiler.trace import FlashLoads, Trace, calls, cut
@@ -188,7 +189,7 @@ class TracedCalls:
         """Cycles of each block with the transitions from it, without wait states."""
         if self.measured is not None:
             order, cycles = (np.concatenate([x[lo:hi] for lo, hi in spans]) for x in (self.order, self.measured))
-            return Counter(dict(enumerate(np.bincount(order, cycles).astype(np.int64).tolist())))
+            return Counter(dict(enumerate(weighted(order, cycles).astype(np.int64).tolist())))
         spent = Counter({b: n * self.inside[b].cycles for b, n in ran})
         for a, b, n in edges:
             spent[a] += n * self._join(a, b)
@@ -257,7 +258,7 @@ class TracedCalls:
             np.concatenate([starts[self.order[lo:hi]] for lo, hi in self.spans]), return_inverse=True
         )
         sums = [
-            np.bincount(which, np.concatenate([counts[lo:hi] for lo, hi in self.spans]), len(own)).astype(np.int64)
+            weighted(which, np.concatenate([counts[lo:hi] for lo, hi in self.spans]), len(own)).astype(np.int64)
             for counts in _each(self.slow)
         ]
         return {int(f): Slow(*map(int, totals)) for f, *totals in zip(own, *sums, strict=True)}

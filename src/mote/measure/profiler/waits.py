@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.cores.instructions import Timed
+from mote.integers import repeat
 from mote.measure.profiler.trace import FlashLoads
 from mote.targets import Reads
 
@@ -115,8 +116,8 @@ def _fetches(
     firsts = np.cumsum([0, *map(len, lines_of_blocks)])
     lines, inside = np.array([event for events in lines_of_blocks for event in events], np.int64).reshape(-1, 2).T
     counts = np.diff(firsts)[order]
-    places = np.repeat(np.arange(len(order)), counts)
-    which = np.arange(len(places)) + np.repeat(firsts[:-1][order] - (np.cumsum(counts) - counts), counts)
+    places = repeat(np.arange(len(order), dtype=np.int64), counts)
+    which = np.arange(len(places), dtype=np.int64) + repeat(firsts[:-1][order] - (np.cumsum(counts) - counts), counts)
     lengths = np.array([len(block) for block in blocks], np.int64)[order]
     clock = (np.cumsum(lengths) - lengths)[places] + inside[which]
     events = _Events(lines[which], places, clock)
@@ -145,7 +146,7 @@ def _reads(loads: FlashLoads, zones: Sequence[Zone], reads: Reads) -> _Events:
     at, places = loads.addresses[own], loads.places[own]
     ends = np.stack([at, at + loads.sizes[own] - 1], axis=1) // reads.line_bytes
     both = np.stack([np.ones(len(at), bool), ends[:, 0] != ends[:, 1]], axis=1)
-    lines, places = ends[both], np.repeat(places, 2).reshape(-1, 2)[both]
+    lines, places = ends[both], repeat(places, 2).reshape(-1, 2)[both]
     events = _Events(lines, places, np.full(len(lines), -1, np.int64))
     if not reads.keeps_data:
         return events

@@ -181,4 +181,4 @@ def confidence(answers: Array, labels: Array) -> float:
     if scores.min() < 0 or np.abs(scores.sum(axis=1) - 1).max() > SUM:
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         scores /= scores.sum(axis=1, keepdims=True)
-    return float(np.clip(scores[np.arange(len(scores)), labels.astype(np.int64)], 0.0, 1.0).mean())
+    return float(np.clip(scores[np.arange(len(scores), dtype=np.int64), labels.astype(np.int64)], 0.0, 1.0).mean())

@@ -74,9 +74,9 @@ def _inputs_left(before: Graph, old: Layer, after: Graph, new: Layer) -> Ints:
     """The columns of a layer's matrix that are left, the bias last."""
     columns, kept = old.columns(before), new.input(after).kept
     assert columns is not None
-    channels = np.arange(len(columns)) if kept is None else np.flatnonzero(np.isin(columns, kept))
+    channels = np.arange(len(columns), dtype=np.int64) if kept is None else np.flatnonzero(np.isin(columns, kept))
     depth = old.input(before, 1).size // old.input(before, 1).shape[0]
-    places = np.arange(depth)
+    places = np.arange(depth, dtype=np.int64)
     if isinstance(old, Conv2D) and isinstance(new, Conv2D):
         down, right = first_taps(old, new)
         taps = places.reshape(old.vertical.kernel, old.horizontal.kernel, -1)

@@ -22,7 +22,7 @@ def ranks(grouping: ChannelGroups, steps: Sequence[RemovalStep]) -> Ranks:
     """The ranks of channels in a pruning schedule; channels that it never removes have the highest."""
     order = [group for step in steps for group in step.groups]
     rank = np.full(len(grouping.family) + 1, len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank[order] = np.arange(len(order), dtype=np.int64)
     return {t: np.where(own == STAYS, len(order), rank[own]) for t, own in grouping.labels.items()}
 
 

@@ -121,7 +121,7 @@ class ClassicalFamily:
 
     def held_out(self, choice: Choice, x: Array, y: Array) -> float:
         """The accuracy of a choice on every third row, fitted to the others: a quick one, for a first selection."""
-        held = np.arange(len(y)) % 3 == 2
+        held = np.arange(len(y), dtype=np.int64) % 3 == 2
         return self._score(choice)(x[~held], y[~held], x[held], y[held])
 
     def _score(self, choice: Choice) -> FoldScore:

@@ -22,7 +22,7 @@ FRACTION = 9
 def _table() -> Ints:
     """65536 times the sigmoid, moved by half of what the line to the next entry is off in its middle; the last entry is
     1 less than 65536."""
-    exact = 65536 / (1 + np.exp(-np.arange(0, ENTRIES + 0.5, 0.5) / STEP))
+    exact = 65536 / (1 + np.exp(-np.arange(0, ENTRIES + 0.5, 0.5, dtype=np.float64) / STEP))
     off = exact[1::2] - (exact[:-1:2] + exact[2::2]) / 2
     return np.append(np.rint(exact[:-1:2] + off / 2)[:-1], 0xFFFF).astype(np.int64)
 

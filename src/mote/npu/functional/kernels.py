@@ -73,15 +73,15 @@ def _block(t: Traversal, first: int, channel: int, top: int, left: int) -> Ints:
     elements = -(-height * width // t.together) * t.together
     outputs = min(t.block, t.outputs - first)
     depth = min(t.input_block, t.inputs - channel) if t.parts_first else t.input_block
-    units = np.arange(0, 1 if t.depthwise else depth, t.input_unit)
+    units = np.arange(0, 1 if t.depthwise else depth, t.input_unit, dtype=np.int64)
     outer, inner = (units, units[:1]) if t.parts_first else (units[:1], units)
     i, o, e, j, p, q = np.ix_(
         outer,
-        np.arange(0, outputs, t.output_unit),
-        np.arange(elements),
+        np.arange(0, outputs, t.output_unit, dtype=np.int64),
+        np.arange(elements, dtype=np.int64),
         inner,
-        np.arange(t.output_unit),
-        np.arange(1 if t.depthwise else t.input_unit),
+        np.arange(t.output_unit, dtype=np.int64),
+        np.arange(1 if t.depthwise else t.input_unit, dtype=np.int64),
     )
     output, source = first + o + p, channel + i + j + q
     y, x = e // width, e % width

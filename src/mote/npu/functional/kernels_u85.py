@@ -93,13 +93,13 @@ def _part(t: TraversalU85, stream: int, first: int, channel: int, top: int, left
     elements = np.array(_elements(t, min(t.parts[0], t.height - top), min(t.parts[1], t.width - left)))
     depth = min(t.input_block, t.inputs - channel)
     i, o, e, j, u, p, q = np.ix_(
-        np.arange(0, depth, t.input_unit),
-        np.arange(0, min(t.block, t.outputs - first), t.unit),
-        np.arange(len(elements)),
-        np.arange(0, t.input_unit, t.step),
-        np.arange(stream * TOGETHER, t.unit, TOGETHER * t.streams),
-        np.arange(TOGETHER),
-        np.arange(t.step),
+        np.arange(0, depth, t.input_unit, dtype=np.int64),
+        np.arange(0, min(t.block, t.outputs - first), t.unit, dtype=np.int64),
+        np.arange(len(elements), dtype=np.int64),
+        np.arange(0, t.input_unit, t.step, dtype=np.int64),
+        np.arange(stream * TOGETHER, t.unit, TOGETHER * t.streams, dtype=np.int64),
+        np.arange(TOGETHER, dtype=np.int64),
+        np.arange(t.step, dtype=np.int64),
     )
     row, column = elements[e, 0], elements[e, 1]
     output, source = first + o + u + p, channel + i + j + q

@@ -173,7 +173,9 @@ def resize(state: StateU85, operation: NpuOperation) -> Ints | None:
     for axis, name in enumerate("YX"):
         n = value(f"RESIZE_{name}_SCALE_N_M1") + 1
         step = operation.register(f"RESIZE_{name}_STEP")
-        at = np.arange(shape[axis]) * (step["one"] * n + step["one_rest"]) + value(f"RESIZE_{name}_OFFSET")
+        at = np.arange(shape[axis], dtype=np.int64) * (step["one"] * n + step["one_rest"]) + value(
+            f"RESIZE_{name}_OFFSET"
+        )
         lower, rest = at // n, at % n
         first, second = (np.clip(lower + k, 0, size[axis] - 1) for k in (0, 1))
         weight = rest.reshape(-1, *[1] * (2 - axis))

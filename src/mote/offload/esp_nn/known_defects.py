@@ -51,7 +51,7 @@ def hard_swish(x: Tensor, y: Tensor, out: tuple[int, int], unit: tuple[int, int]
     """The result of every int8 value from -128 up, as ESP-NN computes it in 16 bits: on an ESP32-P4 the last product
     is rounded down, elsewhere towards zero."""
     (mult, shift), (unit_mult, unit_shift) = out, unit
-    fine = (np.arange(-128, 128) - x.zero_point) * 128
+    fine = (np.arange(-128, 128, dtype=np.int64) - x.zero_point) * 128
     value = (fine * mult + (1 << 14)) >> 15
     gate = np.clip(fine << max(unit_shift - 1, 0), -(1 << 15), (1 << 15) - 1)
     gate = (gate * unit_mult + (1 << 14)) >> 15

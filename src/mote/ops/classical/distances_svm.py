@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.integers import repeat
 
 VECTORS, WEIGHTS = 1, 2
 """The positions of what a model holds among the inputs of distances."""
@@ -135,7 +136,7 @@ class SupportVectors(Op):
         """The coefficients as a matrix [count, pairs], of which most are zero."""
         classes = len(self.counts)
         numbers = {pair: i for i, pair in enumerate((a, b) for a in range(classes) for b in range(a + 1, classes))}
-        owners = np.repeat(np.arange(classes), self.counts)
+        owners = repeat(np.arange(classes, dtype=np.int64), self.counts)
         matrix = np.zeros((len(owners), self.pairs))
         for at, own in enumerate(owners.tolist()):
             others = [c for c in range(classes) if c != own]

@@ -124,10 +124,10 @@ class Trees:
     def sums(self, rows: Array) -> Array:
         """The outputs for each row of features: float32 sums are rounded after each tree."""
         sums = np.repeat(self.base[None, :], len(rows), axis=0)
-        each = np.arange(len(rows))[:, None]
+        each = np.arange(len(rows), dtype=np.int64)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             for leaf in self.reached(rows).T:
-                sums[each, self.columns[leaf][:, None] + np.arange(self.width)] += self.values[leaf]
+                sums[each, self.columns[leaf][:, None] + np.arange(self.width, dtype=np.int64)] += self.values[leaf]
         return sums
 
 

@@ -56,7 +56,7 @@ class SlidingWindow(Op):
         before, new = values
         assert before is not None and new is not None
         joined = np.concatenate([before, new], self.axis)
-        return [np.take(joined, np.arange(new.shape[self.axis], joined.shape[self.axis]), self.axis)]
+        return [np.take(joined, np.arange(new.shape[self.axis], joined.shape[self.axis], dtype=np.int64), self.axis)]
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         """The union of the state's initial values and of those written since."""

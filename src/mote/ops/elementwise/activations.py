@@ -78,7 +78,7 @@ class Unary(Pointwise):
         return Range(*(values[channels.reshape(-1)] for values in extremes))
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        return {0: np.arange(self.output(g).channels)}
+        return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x = values[0]

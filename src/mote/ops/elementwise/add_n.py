@@ -90,4 +90,4 @@ class AddN(Op):
         return pointwise(self, flows) if len(flows) == len(self.inputs) else None
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        return {p: np.arange(self.output(g).channels) for p, _ in self.computed(g)}
+        return {p: np.arange(self.output(g).channels, dtype=np.int64) for p, _ in self.computed(g)}

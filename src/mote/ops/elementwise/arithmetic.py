@@ -114,7 +114,9 @@ class Binary(Op):
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         """An operand with one channel has it repeated."""
         channels = self.output(g).channels
-        return {p: np.arange(channels) for p, i in self.computed(g) if g.tensors[i].channels == channels}
+        return {
+            p: np.arange(channels, dtype=np.int64) for p, i in self.computed(g) if g.tensors[i].channels == channels
+        }
 
 
 def row_of_operand(shape: Shape, operand: Shape, y: int) -> tuple[int, ...] | None:

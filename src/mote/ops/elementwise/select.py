@@ -71,5 +71,7 @@ class Select(Op):
         return (
             None
             if self.leading
-            else {p: np.arange(channels) for p, i in self.computed(g) if g.tensors[i].channels == channels}
+            else {
+                p: np.arange(channels, dtype=np.int64) for p, i in self.computed(g) if g.tensors[i].channels == channels
+            }
         )

@@ -98,7 +98,7 @@ ROOT_BITS = 20
 @cache
 def _inverse_roots() -> Ints:
     """1 / sqrt(q) for q from 0 to 255 in fixed point; of 0 as of 1."""
-    pairs = np.array([inverse_sqrt(q) for q in range(256)])
+    pairs = np.array([inverse_sqrt(q) for q in range(256)], np.int64)
     return rescale(np.ones(256, np.int64), pairs[:, 0], pairs[:, 1] + ROOT_BITS)
 
 

@@ -165,7 +165,7 @@ class Fir(LookingBack):
         _, rows, unit, channels = x.shape
         past = len(self.taps) - 1
         padded = np.concatenate([np.zeros((past, channels), x.dtype), x.reshape(-1, channels)])
-        last = np.arange(self.history * unit, rows * unit, self.decimation) + past
+        last = np.arange(self.history * unit, rows * unit, self.decimation, dtype=np.int64) + past
         out = max(1, unit // self.decimation)
         return [_convolved(padded, self.taps, self.tap_bits, last).reshape(1, -1, out, channels)]
 
@@ -201,7 +201,7 @@ class FirStream(Sequential):
         assert x is not None and kept is not None
         _, rows, unit, channels = x.shape
         lines = np.concatenate([kept.reshape(channels, -1).T, x.reshape(-1, channels)])
-        last = np.arange(len(self.taps) - 1, len(lines), self.decimation)
+        last = np.arange(len(self.taps) - 1, len(lines), self.decimation, dtype=np.int64)
         y = _convolved(lines, self.taps, self.tap_bits, last).reshape(1, rows, unit // self.decimation, channels)
         return [y, lines[1 - len(self.taps) :].T.reshape(-1)]
 

@@ -193,8 +193,8 @@ class Demosaic(Op):
         down = at(-1, 0) + at(1, 0)
         corners = at(-1, -1) + at(-1, 1) + at(1, -1) + at(1, 1)
         top, left = BAYER[self.pattern]
-        in_row = (np.arange(height) % 2 == top)[:, None]
-        in_column = np.arange(width) % 2 == left
+        in_row = (np.arange(height, dtype=np.int64) % 2 == top)[:, None]
+        in_column = np.arange(width, dtype=np.int64) % 2 == left
         green = np.where(in_row == in_column, (across + down + 2) >> 2, at(0, 0))
 
         def colour(own_row: Array, own_column: Array) -> Array:

@@ -156,7 +156,7 @@ class WindowWavelet(WindowFeatures):
     def offsets(self) -> Ints:
         """The logarithms of what energies are multiplied with, for each level: the energies of details that are not
         scaled as orthonormal ones are, over the samples of a window."""
-        level = np.arange(1, self.levels + 1)
+        level = np.arange(1, self.levels + 1, dtype=np.int64)
         scale = -level if self.wavelet is Wavelet.HAAR else level - 2 * SAMPLE_BITS
         return (scale << FRACTION) - round(math.log2(self.frame) * ONE)
 
@@ -205,7 +205,7 @@ class WindowSpectrum(WindowFeatures):
     @property
     def taps(self) -> Ints:
         """The window, in 14 bits: a periodic Hann window, or ones."""
-        angles = 2 * np.pi * np.arange(self.frame) / self.frame
+        angles = 2 * np.pi * np.arange(self.frame, dtype=np.int64) / self.frame
         window = 0.5 - 0.5 * np.cos(angles) if self.hann else np.ones(self.frame)
         return np.rint(window * (1 << WINDOW_BITS)).astype(np.int64)
 

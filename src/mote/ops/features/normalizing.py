@@ -125,7 +125,7 @@ class NormalizeWindow(Op):
             mult, right = 1, MEAN_BITS - self.bits
             if self.deviation:
                 mult, right = self._scale(sum(map(_squared, deviations)), count)
-            y[:, c] = saturated(np.array([d * mult + (1 << right >> 1) >> right for d in deviations]))
+            y[:, c] = saturated(np.array([d * mult + (1 << right >> 1) >> right for d in deviations], np.int64))
         return [y.reshape(x.shape)]
 
     def _scale(self, squares: int, count: int) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def radices(points: int) -> tuple[int, ...]:
 
 def circle(count: int, of: int, bits: int = ROOT_BITS) -> Ints:
     """[count, 2]: exp(-2 pi i k / of) for k = 0, 1 ..., in fixed point."""
-    angles = -2 * np.pi * np.arange(count) / of
+    angles = -2 * np.pi * np.arange(count, dtype=np.int64) / of
     table: Ints = np.rint(np.stack([np.cos(angles), np.sin(angles)], axis=1) * (1 << bits)).astype(np.int64)
     return table
 
@@ -119,7 +119,7 @@ class RealFft:
         """[points]: which point of the signal lies at each place before the first stage."""
         order = np.zeros(1, np.int64)
         for radix in self.stages:
-            order = (np.arange(radix)[:, None] + radix * order).reshape(-1)
+            order = (np.arange(radix, dtype=np.int64)[:, None] + radix * order).reshape(-1)
         return order
 
     @cached_property
@@ -138,7 +138,11 @@ class RealFft:
         taken, size = [np.zeros((0, 2), np.int64)], 1
         for radix in self.stages:
             groups = self.points // (radix * size)
-            taken.append(self.roots[groups * np.outer(np.arange(size), np.arange(1, radix)).reshape(-1)])
+            taken.append(
+                self.roots[
+                    groups * np.outer(np.arange(size, dtype=np.int64), np.arange(1, radix, dtype=np.int64)).reshape(-1)
+                ]
+            )
             size *= radix
         return np.concatenate(taken)
 
@@ -187,7 +191,7 @@ class RealFft:
         first = (real[:, :, 0] << bits) + half, (imag[:, :, 0] << bits) + half
         turned = [first]
         for q in range(1, radix):
-            root = self.roots[q * groups * np.arange(size)]
+            root = self.roots[q * groups * np.arange(size, dtype=np.int64)]
             turned.append(_times((real[:, :, q], imag[:, :, q]), (root[:, 0], root[:, 1])))
         outputs = {2: _two, 3: _three, 4: _four, 5: _five}[radix](turned)
         return tuple(  # type: ignore[return-value]
@@ -200,7 +204,7 @@ class RealFft:
         values = np.zeros((len(real), n + 1), np.int64)
         ends = np.stack([real[:, 0] + imag[:, 0], real[:, 0] - imag[:, 0]], axis=1) << np.int64(15)
         values[:, [0, n]] = np.square(rounded(ends, shift))
-        k = np.arange(1, n // 2 + 1)
+        k = np.arange(1, n // 2 + 1, dtype=np.int64)
         total = real[:, k] + real[:, n - k], imag[:, k] - imag[:, n - k]
         apart = real[:, k] - real[:, n - k], imag[:, k] + imag[:, n - k]
         turn = _times(apart, (self.last[k, 0], self.last[k, 1]))

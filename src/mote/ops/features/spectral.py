@@ -14,6 +14,7 @@ from mote.graph import Graph, Op
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.integers import bincount
 from mote.ops.features.real_fft import RealFft, bit_length, real_fft, rounded
 
 WINDOWS = ("hann", "hamming", "none")
@@ -40,13 +41,15 @@ def mel(frequency: Array) -> Array:
 
 def log_table() -> Ints:
     """log2(1 + i / 64) with 16 bits behind the point."""
-    table: Ints = np.rint(np.log2(1 + np.arange(LOG_STEPS + 1) / LOG_STEPS) * (1 << LOG_BITS)).astype(np.int64)
+    table: Ints = np.rint(np.log2(1 + np.arange(LOG_STEPS + 1, dtype=np.int64) / LOG_STEPS) * (1 << LOG_BITS)).astype(
+        np.int64
+    )
     return table
 
 
 def root_table() -> Ints:
     """sqrt((32 + i) * 2^25) - 2^15."""
-    table: Ints = np.rint(np.sqrt((32 + np.arange(ROOT_STEPS + 1)) * 2.0**25)).astype(np.int64) - ONE
+    table: Ints = np.rint(np.sqrt((32 + np.arange(ROOT_STEPS + 1, dtype=np.int64)) * 2.0**25)).astype(np.int64) - ONE
     return table
 
 
@@ -140,21 +143,23 @@ class MelBank:
 def mel_bands(rate: int, fft: int, filters: int, low: float, high: float) -> MelBank:
     """Filters that are equally wide on the mel scale. The bin of no frequency belongs to none."""
     edges = np.linspace(mel(np.array(low)), mel(np.array(high)), filters + 2)
-    points = mel(np.linspace(0, rate / 2, fft // 2 + 1) if fft % 2 == 0 else np.arange(fft // 2 + 1) * rate / fft)
-    bins = np.arange(1, (fft + 1) // 2)
+    points = mel(
+        np.linspace(0, rate / 2, fft // 2 + 1) if fft % 2 == 0 else np.arange(fft // 2 + 1, dtype=np.int64) * rate / fft
+    )
+    bins = np.arange(1, (fft + 1) // 2, dtype=np.int64)
     segment = np.searchsorted(edges, points[bins], side="right") - 1
     bins, segment = (x[(segment >= 0) & (segment <= filters)] for x in (bins, segment))
     weights = np.rint((points[bins] - edges[segment]) / (edges[segment + 1] - edges[segment]) * ONE).astype(np.int64)
     used = (weights > np.where(segment == 0, 0, -1)) & (weights < np.where(segment == filters, ONE, ONE + 1))
     bins, segment, weights = bins[used], segment[used], weights[used]
-    counts = np.bincount(segment, minlength=filters + 1).astype(np.int64)
+    counts = bincount(segment, filters + 1)
     return MelBank(int(bins[0]) if len(bins) else 1, counts, weights)
 
 
 @lru_cache(maxsize=16)
 def window_table(window: str, frame: int) -> Ints:
     """[frame], with 15 bits behind the point: "hann" is periodic, "hamming" symmetric; what is one is a bit less."""
-    angles = 2 * np.pi * np.arange(frame)
+    angles = 2 * np.pi * np.arange(frame, dtype=np.int64)
     if window == "hann":
         real = 0.5 - 0.5 * np.cos(angles / frame)
     elif window == "hamming":
@@ -273,7 +278,7 @@ class SpectralFeatures(Op):
     @property
     def log_of_nothing(self) -> int:
         """The logarithm of the floor."""
-        logs = in_unit(np.array([octaves(self.floor)]), self.factor)
+        logs = in_unit(np.array([octaves(self.floor)], np.int64), self.factor)
         return int(np.clip(logs, -INT16_MAX - 1, INT16_MAX)[0])
 
     @property
@@ -297,7 +302,11 @@ class SpectralFeatures(Op):
 
     @property
     def _cosines(self) -> Array:
-        angles = np.pi / self.filters * np.outer(np.arange(self.coefficients), np.arange(self.filters) + 0.5)
+        angles = (
+            np.pi
+            / self.filters
+            * np.outer(np.arange(self.coefficients, dtype=np.int64), np.arange(self.filters, dtype=np.int64) + 0.5)
+        )
         table: Array = np.cos(angles) * sqrt(2 / self.filters)
         return table
 

@@ -188,4 +188,8 @@ class DynamicSlice(Op):
                 at += x.shape[axis] if at < 0 and self.wraps else 0
                 starts[axis] = min(max(at, 0), last[axis])
         axes = zip(starts, self.size, self.strides, strict=True)
-        return [x[np.ix_(*(start + step * np.arange(size) for start, size, step in axes))].reshape(self.shape)]
+        return [
+            x[np.ix_(*(start + step * np.arange(size, dtype=np.int64) for start, size, step in axes))].reshape(
+                self.shape
+            )
+        ]

@@ -101,7 +101,7 @@ class OneHot(Op):
         x, on, off = values
         assert x is not None and on is not None and off is not None
         low = np.expand_dims(x.astype(np.int64).astype(np.int32), self.axis)
-        places = np.arange(self.depth).reshape(-1, *[1] * (x.ndim - self.axis))
+        places = np.arange(self.depth, dtype=np.int64).reshape(-1, *[1] * (x.ndim - self.axis))
         return [np.where(low == places, on.reshape(-1)[0], off.reshape(-1)[0])]
 
 
@@ -166,7 +166,7 @@ class MatrixSetDiag(Overlay):
         x, diagonal = values
         assert x is not None and diagonal is not None
         result = x.copy()
-        at = np.arange(min(x.shape[-2:]))
+        at = np.arange(min(x.shape[-2:]), dtype=np.int64)
         result[..., at, at] = diagonal
         return [result]
 
@@ -230,7 +230,7 @@ class ReverseSequence(Op):
         assert x is not None and lengths is not None
         size = x.shape[self.axis]
         count = np.clip(lengths.reshape(-1, 1), 0, size)
-        at = np.arange(size)
+        at = np.arange(size, dtype=np.int64)
         places: Ints = np.where(at < count, count - 1 - at, at)
         shape = [1] * x.ndim
         shape[self.batch_axis], shape[self.axis] = x.shape[self.batch_axis], size

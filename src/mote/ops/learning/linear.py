@@ -98,7 +98,7 @@ class LogisticUpdate(Op):
             total = added(np.float32(0), shares)
         if not 0 <= own < len(weights) or not learnable(x) or not 1 <= total <= len(weights):
             return [np.zeros(1, np.int32), weights]
-        gradients = shares / total - (np.arange(len(weights)) == own).astype(np.float32)
+        gradients = shares / total - (np.arange(len(weights), dtype=np.int64) == own).astype(np.float32)
         steps = (np.float32(self.rate) * gradients)[:, None] * extended(x)
         kept = weights * np.float32(self.kept)
         kept[:, -1] = weights[:, -1]

@@ -13,6 +13,7 @@ import numpy as np
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.integers import bincount
 from mote.ops.learning.samples import inputs_problem, output_problem
 
 MOST_LABELS = 128
@@ -103,4 +104,4 @@ class KnnScores(Op):
         (full,) = np.nonzero((labels >= 0) & (labels < self.classes))
         apart = np.square(samples[full].astype(np.int64) - x.reshape(-1)).sum(1)
         nearest = full[np.argsort(apart, kind="stable")[: self.neighbors]]
-        return [np.bincount(labels[nearest], minlength=self.classes).astype(np.int32)]
+        return [bincount(labels[nearest], self.classes).astype(np.int32)]

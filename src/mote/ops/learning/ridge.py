@@ -74,7 +74,7 @@ class RidgeUpdate(Op):
         if not learnable(x) or (target.dtype == np.int32 and not 0 <= target[0] < outputs):
             return unchanged
         if target.dtype == np.int32:
-            target = (np.arange(outputs) == target[0]).astype(np.float32)
+            target = (np.arange(outputs, dtype=np.int64) == target[0]).astype(np.float32)
         z = extended(x)
         with np.errstate(over="ignore", invalid="ignore"):
             errors = target - predicted(x, weights)

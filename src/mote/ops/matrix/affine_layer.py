@@ -21,6 +21,7 @@ from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.tolerance import FLOAT_TOLERANCE
 from mote.graph.types import DType
+from mote.integers import repeat
 from mote.ops.common import WindowOp, bias_values, real_scales
 from mote.ops.matrix.accumulators import Accumulators, Ends, parts, products, wide_parts, window_ends
 
@@ -223,7 +224,7 @@ class AffineDepthwiseConv2D(WindowOp, AffineLayer):
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         weights = w.data[0].astype(np.int64)
-        ends = [np.repeat(e - x.zero_point, self.multiplier) * weights for e in (inputs.low, inputs.high)]
+        ends = [repeat(e - x.zero_point, self.multiplier) * weights for e in (inputs.low, inputs.high)]
         return self.layer_sums(g, window_ends((np.minimum(*ends), np.maximum(*ends)), *self.present(g)))
 
     def products(self, g: Graph, values: Sequence[Array | None]) -> Ints:
@@ -256,7 +257,7 @@ class AffineFullyConnected(AffineLayer):
     def sums(self, g: Graph, inputs: Range) -> AffineSums:
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
-        columns = np.arange(w.shape[1]) % x.channels
+        columns = np.arange(w.shape[1], dtype=np.int64) % x.channels
         if w.shape[1] % x.channels:
             columns, inputs = 0 * columns, inputs.hull
         ends = products(w.data, inputs.low[columns] - x.zero_point, inputs.high[columns] - x.zero_point)

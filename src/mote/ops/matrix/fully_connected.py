@@ -95,7 +95,7 @@ class FullyConnected(Op):
     def columns(self, g: Graph) -> Ints | None:
         """The input's channel that each column of the weights belongs to; None where columns are no whole pixels."""
         channels, depth = self.input(g).channels, self.input(g, 1).shape[1]
-        return None if depth % channels else np.arange(depth) % channels
+        return None if depth % channels else np.arange(depth, dtype=np.int64) % channels
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w, columns = self.input(g), self.input(g, 1), self.columns(g)

@@ -23,7 +23,7 @@ EVEN_NEIGHBOURS = (0, *(sign << bit for bit in range(10) for sign in (1, -1)))
 """The multipliers that are tried where products are rounded to single precision."""
 MOST_RESULT = INT32_MAX - 256
 """Kernels round results in 32 bits and add a zero point."""
-VALUES = np.arange(-127, 128)
+VALUES = np.arange(-127, 128, dtype=np.int64)
 """The results that have a step."""
 
 Scale = tuple[int, int]
@@ -67,4 +67,4 @@ def once_results(x: Ints, real: float, zero: int, *, even: bool = False) -> Ints
 
 def _ends(limit: int) -> Ints:
     """The least and the largest sum in 32 bits that is not farther from zero."""
-    return np.array([max(-limit, -INT32_MAX - 1), min(limit, INT32_MAX)])
+    return np.array([max(-limit, -INT32_MAX - 1), min(limit, INT32_MAX)], np.int64)

@@ -37,7 +37,9 @@ class Pick(Op):
     def indices(self, g: Graph) -> list[Ints]:
         """The places of all axes."""
         sizes = self.input(g).shape
-        return [np.arange(n) if p is None else np.array(p) for n, p in zip(sizes, self.places, strict=True)]
+        return [
+            np.arange(n, dtype=np.int64) if p is None else np.array(p) for n, p in zip(sizes, self.places, strict=True)
+        ]
 
     def by_rows(self, g: Graph) -> bool:
         """Whether rows of the output are made from rows of the input."""
@@ -55,7 +57,7 @@ class Pick(Op):
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         same = self.places and self.places[-1] is None and self.shape[-1] == self.input(g).channels
-        return {0: np.arange(self.shape[-1])} if same else None
+        return {0: np.arange(self.shape[-1], dtype=np.int64)} if same else None
 
     def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
         return self.with_(shape=(*self.shape[:-1], len(kept[-1])))

@@ -176,7 +176,11 @@ class Pad(Join):
         return [tuple(before + n + after for n, (before, after) in sizes)]
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        return {0: np.arange(self.output(g).channels)} if self.paddings and self.paddings[-1] == (0, 0) else None
+        return (
+            {0: np.arange(self.output(g).channels, dtype=np.int64)}
+            if self.paddings and self.paddings[-1] == (0, 0)
+            else None
+        )
 
     def spans(self, g: Graph) -> list[list[CopySpan]]:
         sizes = zip(self.input(g).shape, self.paddings, strict=True)
@@ -234,7 +238,7 @@ class Concatenation(Join):
         return pointwise(self, flows) if all_flow and flows[0].axis != self.axis else None
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        channels = np.arange(self.output(g).channels)
+        channels = np.arange(self.output(g).channels, dtype=np.int64)
         if self.axis < len(self.output(g).shape) - 1:
             return {p: channels for p, _ in self.computed(g)}
         if len(self.computed(g)) < len(self.inputs):
@@ -306,4 +310,4 @@ class Transpose(Op):
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         last = self.permutation[-1] == len(self.permutation) - 1
-        return {0: np.arange(self.output(g).channels)} if last else None
+        return {0: np.arange(self.output(g).channels, dtype=np.int64)} if last else None

@@ -55,7 +55,7 @@ class Reshape(Op):
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         """Whole pixels side by side have the same channels again and again."""
         before, after = self.input(g).channels, self.output(g).channels
-        return None if after % before else {0: np.arange(after) % before}
+        return None if after % before else {0: np.arange(after, dtype=np.int64) % before}
 
     def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
         return self.with_(shape=(*self.shape[:-1], len(kept[-1]))) if self.shape else self

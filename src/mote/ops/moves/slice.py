@@ -50,7 +50,7 @@ class Slice(Join):
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         if not self.shape or self.shape[-1] != self.size[-1] or self.strides[-1] != 1:
             return None
-        return {0: self.begin[-1] + np.arange(self.size[-1])}
+        return {0: self.begin[-1] + np.arange(self.size[-1], dtype=np.int64)}
 
     def narrowed(self, g: Graph, kept: Sequence[Ints]) -> Self:
         before, count = int((kept[0] < self.begin[-1]).sum()), len(kept[-1])
@@ -62,7 +62,7 @@ class Slice(Join):
         (x,) = values
         assert x is not None
         axes = zip(self.begin, self.size, self.strides, strict=True)
-        picked = x[np.ix_(*(begin + step * np.arange(size) for begin, size, step in axes))]
+        picked = x[np.ix_(*(begin + step * np.arange(size, dtype=np.int64) for begin, size, step in axes))]
         return [picked.reshape(self.shape)]
 
 

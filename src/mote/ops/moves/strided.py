@@ -111,7 +111,7 @@ class StridedOp(Op):
         indices = np.array(self.start(g))
         for axis in self.digits(g):
             for n, step in axis:
-                indices = indices[..., None] + step * np.arange(n)
+                indices = indices[..., None] + step * np.arange(n, dtype=np.int64)
         return indices.reshape(self.output(g).shape)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -127,7 +127,7 @@ class StridedOp(Op):
         channels = self.output(g).channels
         last = [(n, step) for n, step in (self.digits(g) or [[]])[-1] if n > 1]
         same = last == [(channels, 1)] and self.input(g).channels == channels
-        return {0: np.arange(channels)} if same else None
+        return {0: np.arange(channels, dtype=np.int64)} if same else None
 
     def _width(self, g: Graph) -> int:
         return self.output(g).dtype.itemsize

@@ -123,12 +123,16 @@ class Recurrent(Op):
         assert x is not None
         batch, time = self.batch_and_time(g)
         by_time = (x if self.time_major else x.swapaxes(0, 1)).astype(np.float64)
-        lengths = np.full(batch, time) if (given := self._value(values, LENGTHS)) is None else np.clip(given, 0, time)
+        lengths = (
+            np.full(batch, time, np.int64)
+            if (given := self._value(values, LENGTHS)) is None
+            else np.clip(given, 0, time)
+        )
         states = [self._begin(values, p, batch, self.units(g)) for p in self.states]
         out = np.zeros((time, batch, self.units(g)))
         for i in range(time):
             on = np.flatnonzero(i < lengths)
-            at = lengths[on] - 1 - i if self.backward else np.full(on.size, i)
+            at = lengths[on] - 1 - i if self.backward else np.full(on.size, i, np.int64)
             after = self.step(by_time[at, on], [s[on] for s in states], values)
             for state, new in zip(states, after, strict=True):
                 state[on] = new

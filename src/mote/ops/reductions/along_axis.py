@@ -16,6 +16,7 @@ from mote.graph.rows import row_count
 from mote.graph.streaming import StreamAxis
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.integers import repeat
 from mote.ops.common import activation_type
 from mote.ops.pointwise import pointwise
 from mote.ops.reductions.reduce import outer_axes, same_scale_problem
@@ -182,7 +183,7 @@ class TopK(Op):
         if inputs[0] is None or self.indices:
             return None
         hull = inputs[0].hull
-        return Range(np.repeat(hull.low, self.k), np.repeat(hull.high, self.k))
+        return Range(repeat(hull.low, self.k), repeat(hull.high, self.k))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values

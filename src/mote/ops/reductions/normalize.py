@@ -206,7 +206,7 @@ class LocalResponseNormalization(Normalization):
         assert x is not None
         z, depth = x.astype(np.float64), x.shape[-1]
         sums = np.concatenate([np.zeros((*z.shape[:-1], 1)), np.cumsum(np.square(z), axis=-1)], axis=-1)
-        at = np.arange(depth)
+        at = np.arange(depth, dtype=np.int64)
         begin, end = np.maximum(at - self.radius, 0), np.minimum(at + self.radius, depth)
         squares = np.where(end > begin, sums[..., end] - sums[..., np.minimum(begin, end)], 0.0)
         with np.errstate(all="ignore"):

@@ -55,7 +55,7 @@ class Reduction(Op):
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
         mixed = len(self.input(g).shape) - 1 in self.axes
-        return None if mixed else {0: np.arange(self.output(g).channels)}
+        return None if mixed else {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def count(self, g: Graph) -> int:
         """How many elements each result is of."""

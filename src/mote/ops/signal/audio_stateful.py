@@ -89,7 +89,7 @@ class Framer(MicroOp):
     def _done(self, g: Graph, heard: Array) -> NDArray[np.bool_]:
         """Which frames of an inference have all of their samples."""
         frames = self.frames(g)
-        return np.asarray(heard[0] - frames + np.arange(frames) >= self.missing)
+        return np.asarray(heard[0] - frames + np.arange(frames, dtype=np.int64) >= self.missing)
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         return np.broadcast_to(~self._done(g, values[self.inputs[2]])[:, None], self.output(g).shape)
@@ -274,7 +274,7 @@ class NoiseEstimate(MicroOp):
         x, before = values
         assert x is not None and before is not None
         signal = x << np.uint32(self.smoothing_bits)
-        odd = np.arange(x.size) & 1
+        odd = np.arange(x.size, dtype=np.int64) & 1
         weights, rests = (
             np.array(w, np.int64).astype(np.uint32).astype(np.uint64)[odd] for w in (self.shares, self.rests)
         )

@@ -141,7 +141,7 @@ class SignalEnergy(_Typed):
         return [energy]
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
-        bins = np.arange(self.output(g).size)
+        bins = np.arange(self.output(g).size, dtype=np.int64)
         return (bins < self.start) | (bins >= self.end)
 
 
@@ -251,7 +251,7 @@ def bit_lengths(n: Ints) -> Ints:
 def log_table() -> Ints:
     """By how much a logarithm to the base of two is above the straight line between powers of two, at 128 places and
     the end, with one more for whoever looks behind it."""
-    x = np.arange((1 << LOG_SEGMENTS) + 1) / (1 << LOG_SEGMENTS)
+    x = np.arange((1 << LOG_SEGMENTS) + 1, dtype=np.int64) / (1 << LOG_SEGMENTS)
     return np.append(np.round((np.log2(1 + x) - x) * (1 << LOG_BITS)), 0).astype(np.int16)
 
 

@@ -38,7 +38,7 @@ def digit_order(n: int) -> Ints:
     order, stride = np.zeros(1, np.int64), n
     for radix in reversed(factors(n)):
         stride //= radix
-        order = (np.arange(radix)[:, None] * stride + order).reshape(-1)
+        order = (np.arange(radix, dtype=np.int64)[:, None] * stride + order).reshape(-1)
     return order
 
 
@@ -187,7 +187,7 @@ class Kiss:
 
     def _stage(self, real: Ints, imag: Ints, radix: int, stride: int, size: int) -> Complex:
         parts = [self.share((real[..., q, :], imag[..., q, :]), radix) for q in range(radix)]
-        u = np.arange(size) * stride
+        u = np.arange(size, dtype=np.int64) * stride
         parts[1:] = [self.times(parts[q], self._root(u * q)) for q in range(1, radix)]
         butterfly = {2: self._two, 3: self._three, 4: self._four, 5: self._five}[radix]
         outputs = butterfly(parts, stride * size)
@@ -235,7 +235,7 @@ class Kiss:
         real, imag = np.zeros((*z[0].shape[:-1], n + 1), np.int64), np.zeros((*z[0].shape[:-1], n + 1), np.int64)
         first = self.share((z[0][..., 0], z[1][..., 0]), 2)
         real[..., 0], real[..., n] = self.wrap(first[0] + first[1]), self.wrap(first[0] - first[1])
-        k = np.arange(1, n // 2 + 1)
+        k = np.arange(1, n // 2 + 1, dtype=np.int64)
         near = self.share((z[0][..., k], z[1][..., k]), 2)
         far = self.share((z[0][..., n - k], self.wrap(-z[1][..., n - k])), 2)
         total, apart = self.plus(near, far), self.minus(near, far)
@@ -250,7 +250,7 @@ class Kiss:
         spectrum = np.zeros((*real.shape[:-1], n), np.int64), np.zeros((*real.shape[:-1], n), np.int64)
         first = self.wrap(real[..., 0] + real[..., n]), self.wrap(real[..., 0] - real[..., n])
         spectrum[0][..., 0], spectrum[1][..., 0] = self.share(first, 2)
-        k = np.arange(1, n // 2 + 1)
+        k = np.arange(1, n // 2 + 1, dtype=np.int64)
         near = self.share((real[..., k], imag[..., k]), 2)
         far = self.share((real[..., n - k], self.wrap(-imag[..., n - k])), 2)
         total, apart = self.plus(near, far), self.minus(near, far)

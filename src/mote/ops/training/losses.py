@@ -60,7 +60,7 @@ class SoftmaxCrossEntropy(LossWithGradient):
         z = logits.astype(np.float64).reshape(-1, logits.shape[-1]) * np.float32(self.beta)
         z -= z.max(axis=-1, keepdims=True)
         logs = z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
-        right = label.reshape(-1, 1) == np.arange(z.shape[1])
+        right = label.reshape(-1, 1) == np.arange(z.shape[1], dtype=np.int64)
         counted = right.any(axis=1, keepdims=True)
         count = max(int(counted.sum()), 1)
         gradient = np.where(counted, np.exp(logs) - right, 0.0) * np.float32(self.beta) / count

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mote.graph import Graph, Op
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import DType
+from mote.integers import repeat
 from mote.ops.training.noise import hashed
 from mote.ops.training.types import real_problem
 
@@ -206,4 +207,4 @@ def _decoded(codes: Array, scales: Floats) -> Floats:
 
 def _spread(scales: Floats, size: int) -> Floats:
     """The scale of each element."""
-    return np.repeat(scales, BLOCK)[:size]
+    return repeat(scales, BLOCK)[:size]

@@ -164,7 +164,7 @@ class MaxPoolGradient(WindowGradient):
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
         (x,) = others
         largest = np.full(gradient.shape, -np.inf)
-        taken = np.full(gradient.shape, OUTSIDE)
+        taken = np.full(gradient.shape, OUTSIDE, np.int64)
         for number, tap in enumerate(self.taps()):
             here = np.full(gradient.shape, -np.inf)
             here[:, tap.outputs[0][:, None], tap.outputs[1]] = tap.read(x)

@@ -65,7 +65,7 @@ class Conv2D(WindowOp):
 
     def columns(self, g: Graph) -> Ints | None:
         """The input's channel that each index of the weights' last axis belongs to."""
-        return np.arange(self.input(g).channels)
+        return np.arange(self.input(g).channels, dtype=np.int64)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)

@@ -132,7 +132,11 @@ class Conv3DTranspose(Volume):
     def positions(self, g: Graph) -> list[NDArray[np.int64]]:
         axes_positions = []
         for axis, size, total in zip(self.axes, self.input(g).shape[1:4], self.size, strict=True):
-            reached = np.arange(total)[:, None] + axis.before - np.arange(axis.kernel) * axis.dilation
+            reached = (
+                np.arange(total, dtype=np.int64)[:, None]
+                + axis.before
+                - np.arange(axis.kernel, dtype=np.int64) * axis.dilation
+            )
             at = reached // axis.stride
             axes_positions.append(np.where((reached % axis.stride == 0) & (at >= 0) & (at < size), at, OUTSIDE))
         return axes_positions

@@ -11,6 +11,7 @@ from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.ranges import Peak, Range
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, Rounding
+from mote.integers import repeat
 from mote.ops.common import (
     WindowOp,
     absolute_weights,
@@ -56,7 +57,7 @@ class DepthwiseConv2D(WindowOp):
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)
         weights = farthest_weights(w)[0]
-        ends = [np.repeat(e - x.zero_point, self.multiplier) * weights for e in (inputs.low, inputs.high)]
+        ends = [repeat(e - x.zero_point, self.multiplier) * weights for e in (inputs.low, inputs.high)]
         if w.data is None:
             ends += [-end for end in ends]
         taps = np.minimum.reduce(ends), np.maximum.reduce(ends)
@@ -69,7 +70,7 @@ class DepthwiseConv2D(WindowOp):
         return layer_peak(g, self, self.sums(g, inputs[0]), axis=3) if inputs[0] else None
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        return {0: np.arange(self.output(g).channels) // self.multiplier}
+        return {0: np.arange(self.output(g).channels, dtype=np.int64) // self.multiplier}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, w = values[0], values[1]

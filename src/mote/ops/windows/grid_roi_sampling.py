@@ -81,7 +81,7 @@ class GridSample(Op):
         x, grid = values
         assert x is not None and grid is not None
         axes = [self._taps(grid[..., -1 - i], n) for i, n in enumerate(x.shape[1:-1])]
-        images = np.arange(x.shape[0]).reshape(-1, *[1] * (grid.ndim - 2))
+        images = np.arange(x.shape[0], dtype=np.int64).reshape(-1, *[1] * (grid.ndim - 2))
         total = np.zeros(self.output(g).shape, np.float64)
         for chosen in product(range(self.sampling.taps), repeat=len(axes)):
             at = tuple(places[k] for (places, _), k in zip(axes, chosen, strict=True))

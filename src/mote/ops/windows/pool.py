@@ -43,7 +43,7 @@ class Pool(WindowOp):
         return rising(g, self, inputs)
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        return {0: np.arange(self.output(g).channels)}
+        return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values

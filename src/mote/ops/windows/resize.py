@@ -45,7 +45,7 @@ class Resize(Op):
         return rising(g, self, inputs)
 
     def threads(self, g: Graph) -> dict[int, Ints] | None:
-        return {0: np.arange(self.output(g).channels)}
+        return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         height = self.input(g).shape[1]

@@ -74,7 +74,7 @@ class TransposeConv(Op):
 
     def columns(self, g: Graph) -> Ints | None:
         """The input's channel that each index of the weights' last axis belongs to."""
-        return np.arange(self.input(g).channels)
+        return np.arange(self.input(g).channels, dtype=np.int64)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         """The accumulators of the sums over any subset of the taps."""

@@ -67,7 +67,7 @@ def _same(
     def now(x: Ints) -> Ints:
         return np.clip(once.outputs(x, at), *own)
 
-    ends = np.array([low, high])
+    ends = np.array([low, high], np.int64)
     if not np.array_equal(before(ends), now(ends)):
         return False
     return np.array_equal(thresholds(before, low, high), thresholds(now, low, high))

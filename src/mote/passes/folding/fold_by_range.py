@@ -73,7 +73,9 @@ def _changes_nothing(graph: Graph, op: Op) -> bool:
     if isinstance(op, Binary) and any(t.size not in (1, t.channels) for t in others):
         return False
     limits = graph.ranges[i]
-    values = np.minimum(limits.low + np.arange(256)[:, None], limits.high).astype(np.int8)[None, :, None]
+    values = np.minimum(limits.low + np.arange(256, dtype=np.int64)[:, None], limits.high).astype(np.int8)[
+        None, :, None
+    ]
     given = [values if p == position else graph.tensors[t].data for p, t in enumerate(op.inputs)]
     return np.array_equal(op.evaluate(graph, given)[0], values)
 

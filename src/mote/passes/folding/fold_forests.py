@@ -57,7 +57,7 @@ def _stored_features(graph: Graph, forest: Forest) -> Graph:
 def _over_stored(trees: Trees, x: Tensor) -> Trees:
     """The trees over stored integers, each of which takes the branches that its number takes."""
     low, high = x.dtype.limits
-    numbers = dequantized(np.arange(low, high + 1), x)
+    numbers = dequantized(np.arange(low, high + 1, dtype=np.int64), x)
     below = np.searchsorted(numbers, trees.threshold, side="right")
     never = below == 0
 
@@ -113,7 +113,9 @@ def _votes_of_one(graph: Graph, index: ArgMax) -> Graph:
     if trees.roots.size != 1 or trees.outputs == 1 or shape[-1] != trees.outputs or index.axis != len(shape) - 1:
         return graph
     sums = np.repeat(trees.base[None, :], len(trees.values), axis=0)
-    sums[np.arange(len(sums))[:, None], trees.columns[:, None] + np.arange(trees.width)] += trees.values
+    sums[
+        np.arange(len(sums), dtype=np.int64)[:, None], trees.columns[:, None] + np.arange(trees.width, dtype=np.int64)
+    ] += trees.values
     votes = replace(
         trees,
         columns=np.argmax(sums, axis=1).astype(np.int64),

@@ -77,7 +77,7 @@ def _simpler(graph: Graph, region: SourceRegion, places: Ints) -> Op | None:
         return None
     x, last = graph.tensors[region.source], region.last
     names: dict[str, Any] = {"inputs": (x.id,), "outputs": last.outputs, "name": last.name, "index": last.index}
-    if np.array_equal(places.reshape(-1), np.arange(x.size)):
+    if np.array_equal(places.reshape(-1), np.arange(x.size, dtype=np.int64)):
         return Reshape(**names, shape=places.shape)
     candidates = (
         [] if len(region.ops) == 1 else [_blocks(x.shape, places.shape, names), _repeated(x.shape, places.shape, names)]
@@ -108,7 +108,7 @@ def _repeats_steps(x: Shape, places: Ints) -> bool:
     y = places.shape
     if len(x) != 3 or len(y) != 3 or y[1] <= x[1] or y[1] % x[1]:
         return False
-    return np.array_equal(np.arange(prod(x)).reshape(x).repeat(y[1] // x[1], axis=1), places)
+    return np.array_equal(np.arange(prod(x), dtype=np.int64).reshape(x).repeat(y[1] // x[1], axis=1), places)
 
 
 def _enlarged(graph: Graph, region: SourceRegion) -> Graph:
@@ -146,7 +146,7 @@ def _channels(x: Shape, places: Ints) -> tuple[int, tuple[int, ...]] | None:
         rows, channels = prod(x[:axis]), prod(x[axis:])
         if rows == 1 or places.size % rows or channels > MOST_CHANNELS:
             return None
-        own = places.reshape(rows, -1) - np.arange(rows)[:, None] * channels
+        own = places.reshape(rows, -1) - np.arange(rows, dtype=np.int64)[:, None] * channels
         if own.min() >= 0 and own.max() < channels and np.all(own == own[0]):
             return axis, tuple(own[0].tolist())
     return None
@@ -193,7 +193,7 @@ def _transpose(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
 def _places(graph: Graph, region: SourceRegion) -> Ints:
     """The flat index of the element of the source that each element of the result is."""
     x = graph.tensors[region.source]
-    known = {region.source: np.arange(x.size).reshape(x.shape)}
+    known = {region.source: np.arange(x.size, dtype=np.int64).reshape(x.shape)}
     for op in region.ops:
         (moved,) = op.evaluate(graph, [known[i] for i in op.inputs])
         known[op.outputs[0]] = moved.reshape(op.output(graph).shape)
@@ -205,4 +205,4 @@ def _does(graph: Graph, op: Op, places: Ints) -> bool:
     x = op.input(graph)
     if op.shapes(graph) != [places.shape] or op.unsupported(graph) is not None:
         return False
-    return np.array_equal(op.evaluate(graph, [np.arange(x.size).reshape(x.shape)])[0], places)
+    return np.array_equal(op.evaluate(graph, [np.arange(x.size, dtype=np.int64).reshape(x.shape)])[0], places)

@@ -18,7 +18,7 @@ from mote.ops.elementwise.fused_elementwise import elementwise
 from mote.passes.fusing.single_source_regions import SourceRegion, by_elements, regions
 
 BYTES = (DType.INT8, DType.UINT8)
-INT8 = np.arange(-128, 128).astype(np.int8)
+INT8 = np.arange(-128, 128, dtype=np.int64).astype(np.int8)
 
 
 def run(graph: Graph) -> Graph:

@@ -38,9 +38,9 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> ChannelReader:
     taps = taps_of(graph, layer)
-    sums, into = taps.astype(np.int64), np.full(len(columns), OUTSIDE)
+    sums, into = taps.astype(np.int64), np.full(len(columns), OUTSIDE, np.int64)
     least, most = (-MOST, MOST) if graph.tensors[layer.inputs[1]].dtype == DType.INT8 else (taps.min(), taps.max())
-    for channel in np.flatnonzero(first != np.arange(len(first))):
+    for channel in np.flatnonzero(first != np.arange(len(first), dtype=np.int64)):
         own = np.flatnonzero(columns == channel)
         other = own - channel + first[channel]
         both = sums[:, :, other] + taps[:, :, own]
@@ -52,7 +52,7 @@ def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> ChannelRe
 
 def _first_alike(graph: Graph) -> dict[int, Ints]:
     """For each channel of each tensor the first one that always has the same values."""
-    firsts = {i: np.arange(t.channels) for i, t in graph.tensors.items() if t.data is None}
+    firsts = {i: np.arange(t.channels, dtype=np.int64) for i, t in graph.tensors.items() if t.data is None}
     for op in graph.ops:
         threads, computed = op.threads(graph), op.computed(graph)
         if not computed or not (isinstance(op, Layer) or all(p in (threads or {}) for p, _ in computed)):
@@ -62,14 +62,14 @@ def _first_alike(graph: Graph) -> dict[int, Ints]:
             rows = np.where(values.constant[:, None], 0, rows)
             rows = np.column_stack([rows, values.constant, np.where(values.constant, values.low, 0)])
         seen: dict[bytes, int] = {}
-        firsts[op.outputs[0]] = np.array([seen.setdefault(row.tobytes(), c) for c, row in enumerate(rows)])
+        firsts[op.outputs[0]] = np.array([seen.setdefault(row.tobytes(), c) for c, row in enumerate(rows)], np.int64)
     return firsts
 
 
 def _made_of(graph: Graph, op: Op, threads: Mapping[int, Ints], first: Mapping[int, Ints]) -> Ints:
     """A row for each channel of an operator's output, which says what it is made of: channels with equal rows have the
     same values. Views put several pixels side by side."""
-    channels = np.arange(op.output(graph).channels)
+    channels = np.arange(op.output(graph).channels, dtype=np.int64)
     parts = [channels // op.input(graph).channels] if op.is_view else []
     for position in range(len(op.inputs)):
         t = op.tensor(graph, position)

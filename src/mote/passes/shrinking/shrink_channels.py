@@ -58,7 +58,7 @@ def reader(graph: Graph, layer: Layer, columns: Ints) -> ChannelReader:
     bias = bias_values(layer.tensor(graph, 2), len(taps))
     fits = bool((np.abs(bias) + np.abs(part).sum(axis=1)).max() <= INT32_MAX)
     foldable = limits.constant[columns] & ((value == 0) | (fits and not _padded(graph, layer)))
-    return ChannelReader(columns, (taps != 0).max(axis=1), foldable, part, np.full(len(columns), OUTSIDE))
+    return ChannelReader(columns, (taps != 0).max(axis=1), foldable, part, np.full(len(columns), OUTSIDE, np.int64))
 
 
 def _padded(graph: Graph, layer: Layer) -> bool:

@@ -55,7 +55,7 @@ def _trimmed(graph: Graph, op: Conv2D | DepthwiseConv2D) -> tuple[Axis, Axis, ND
 def trim(axis: Axis, used: NDArray[np.bool_], size: int) -> tuple[Axis, slice]:
     """The axis over an image of `size` with the taps that are left, from the first to the last that is used, as far as
     the padding allows."""
-    taps = np.flatnonzero(used) if used.any() else np.array([axis.kernel // 2])
+    taps = np.flatnonzero(used) if used.any() else np.array([axis.kernel // 2], np.int64)
     first = min(int(taps[0]), axis.before // axis.dilation)
     for last in range(int(taps[-1]), axis.kernel):
         kernel = last + 1 - first

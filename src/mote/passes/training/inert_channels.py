@@ -10,6 +10,7 @@ import numpy as np
 from mote.graph import Graph, Op
 from mote.graph.rows import OUTSIDE
 from mote.graph.types import DType
+from mote.integers import repeat
 from mote.ops.common import WEIGHTS, int8_range
 from mote.ops.windows.depthwise import DepthwiseConv2D
 from mote.passes.shrinking.removable_channels import Mask, layers, removable, remove, taps_of
@@ -53,7 +54,7 @@ def _fed_by_inert(graph: Graph, op: Op, inert: Mapping[int, Mask], columns: np.n
         w = op.input(graph, WEIGHTS).data
         if w is None or not _cuts_off_zero(graph, op):
             return none
-        return np.repeat(inert[op.inputs[0]], op.multiplier) | ~w.reshape(-1, w.shape[-1]).any(axis=0)
+        return repeat(inert[op.inputs[0]], op.multiplier) | ~w.reshape(-1, w.shape[-1]).any(axis=0)
     threads = None if isinstance(op, LEARNING) else op.threads(graph)
     if not threads or len(threads) < len(list(op.computed(graph))):
         return none

@@ -117,7 +117,7 @@ def gain(products: Products) -> float:
     learning rate: cross-validated. Below 0 it adds to the loss."""
     falls = np.zeros(len(products))
     for fold in range(FOLDS):
-        tried = np.arange(len(products)) % FOLDS == fold
+        tried = np.arange(len(products), dtype=np.int64) % FOLDS == fold
         falls[tried] = products[np.ix_(tried, ~tried)] @ _step(products[np.ix_(~tried, ~tried)])
     mean, square = float(falls.mean()), float(np.mean(falls**2))
     return mean * abs(mean) / (2 * square) if square > 0 else 0.0

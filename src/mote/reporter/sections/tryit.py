@@ -222,7 +222,7 @@ def _chosen(data: Dataset, count: int) -> list[int]:
     labels = class_labels(data.labels)
     turn = np.zeros(len(labels), np.int64)
     for label in np.unique(labels):
-        turn[labels == label] = np.arange(np.count_nonzero(labels == label))
+        turn[labels == label] = np.arange(np.count_nonzero(labels == label), dtype=np.int64)
     return sorted(map(int, np.lexsort((labels, turn))[:count]), key=lambda i: (int(labels[i]), i))
 
 

@@ -93,7 +93,7 @@ def write(scope: CompositeBuilder, op: Gru) -> None:
     new = body.step(now, h)
     made = [body.counted(number, step), new]
     if many:
-        made += [body.counted(at, step * (np.arange(3) == axis)), body.stored(out, at, new, axis)]
+        made += [body.counted(at, step * (np.arange(3, dtype=np.int64) == axis)), body.stored(out, at, new, axis)]
     asked = condition.enter(many)[0]
     end = _plain(condition.scope, "end", np.array(last, np.int32))
     goes_on = condition.scope.add(

@@ -75,7 +75,7 @@ def equalized(graph: Graph, seen: Mapping[int, Seen], precision: Precision = Pre
 def _pair(graph: Graph, first: Layer) -> Pair | None:
     if first.activation not in UNBOUNDED or not _own_constants(graph, first):
         return None
-    channels = np.arange(first.output(graph).channels)
+    channels = np.arange(first.output(graph).channels, dtype=np.int64)
     op = graph.only_consumer(first.outputs[0])
     while op is not None and not isinstance(op, Layer):
         threads = _threads(graph, op)
@@ -110,7 +110,7 @@ def _threads(graph: Graph, op: Op) -> Ints | None:
 def _read(graph: Graph, op: Layer) -> Ints | None:
     """The input channel that each index on the last axis of a layer's weights reads."""
     if isinstance(op, DepthwiseConv2D):
-        return np.arange(op.output(graph).channels) // op.multiplier
+        return np.arange(op.output(graph).channels, dtype=np.int64) // op.multiplier
     return op.columns(graph)
 
 

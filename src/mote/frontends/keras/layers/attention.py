@@ -94,7 +94,7 @@ def _masked(call: LayerCall, scores: Value) -> Value:
         known &= np.tri(rows, columns, dtype=bool)
     window = call.layer.options.get("sliding_window")
     if isinstance(window, int):
-        known &= np.abs(np.arange(rows)[:, None] - np.arange(columns)) < window
+        known &= np.abs(np.arange(rows, dtype=np.int64)[:, None] - np.arange(columns, dtype=np.int64)) < window
     if not known.all():
         scores = e.add(b, scores, b.constant(np.where(known, 0, -NEVER).astype(np.float32)))
     if seen is None:

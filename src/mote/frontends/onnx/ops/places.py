@@ -171,9 +171,9 @@ def largest_places(b: Builder, x: Value, axes: Sequence[Axis], *, column_major: 
         parts.append(part)
         offsets.append(sum(tap * axis.dilation * n for tap, axis, n in zip(taps, axes, step, strict=True)))
     chosen = reductions.arg_max(b, moves.stack(b, parts, x.rank), x.rank, keep=False, dtype=DType.INT32)
-    base = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(space)) * prod(space)
+    base = np.arange(x.shape[0] * x.shape[1], dtype=np.int64).reshape(*x.shape[:2], *[1] * len(space)) * prod(space)
     for i, (axis, count) in enumerate(zip(axes, counts, strict=True)):
-        first = (np.arange(count) * axis.stride - axis.before) * step[i]
+        first = (np.arange(count, dtype=np.int64) * axis.stride - axis.before) * step[i]
         base = base + first.reshape([-1 if a == i + 2 else 1 for a in range(x.rank)])
     tapped = indexing.gather(b, b.constant(np.array(offsets, np.int32)), 0, chosen)
     indices = elementwise.add(b, tapped, b.constant(base.astype(np.int32)))

@@ -43,7 +43,7 @@ def held(scale: Array, zero: Array, low: int, high: int) -> StoredCodes | None:
         within = least <= low + origin and high + origin <= most
         if within and least <= zero[0] + origin <= most:
             unsigned = (dtype, origin) == (DType.INT8, -128)
-            quant = Quantization(scale.astype(np.float32), np.array([int(zero[0]) + origin]), 0, unsigned)
+            quant = Quantization(scale.astype(np.float32), np.array([int(zero[0]) + origin], np.int64), 0, unsigned)
             return StoredCodes(quant, dtype, origin, low, high)
     return None
 

@@ -107,7 +107,10 @@ def _taps(
     for axis in (1, 0):  # the last axis comes first in a grid
         own = moves.slice_(b, offsets, 4, axis, 1)
         moved = _interleaved(b, moves.squeeze(b, own, [4]), kernel, out)
-        steps = np.arange(out[axis])[:, None] * strides[axis] + np.arange(kernel[axis]) * dilations[axis]
+        steps = (
+            np.arange(out[axis], dtype=np.int64)[:, None] * strides[axis]
+            + np.arange(kernel[axis], dtype=np.int64) * dilations[axis]
+        )
         shape = (1, 1, -1, 1) if axis == 0 else (1, 1, 1, -1)
         base = (steps.reshape(-1) - pads[axis][0]).reshape(shape).astype(np.float32)
         at = elementwise.add(b, moved, b.constant(base))

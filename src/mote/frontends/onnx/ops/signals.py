@@ -15,7 +15,13 @@ from mote.graph.tensor import Array
 def _matrix(length: int, count: int, parts: int, *, inverse: bool, real: bool = False) -> Array:
     """[length * parts, count * 2]: the DFT matrix for `length` real or complex numbers; only the real parts where
     `real`."""
-    angle = 2 * np.pi * np.outer(np.arange(length), np.arange(count)) / length * (1 if inverse else -1)
+    angle = (
+        2
+        * np.pi
+        * np.outer(np.arange(length, dtype=np.int64), np.arange(count, dtype=np.int64))
+        / length
+        * (1 if inverse else -1)
+    )
     cosine, sine = np.cos(angle), np.sin(angle)
     rows = [np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)][:parts]
     whole = np.stack(rows, 1).reshape(length * parts, count, 2) / (length if inverse else 1)

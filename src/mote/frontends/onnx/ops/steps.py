@@ -11,6 +11,7 @@ from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Node
 from mote.frontends.onnx.ops.casts import FEW_BITS, FORMATS, narrowed
 from mote.graph.types import DType
+from mote.integers import repeat
 
 UINT8 = 2
 UNSIGNED = (21, 25)
@@ -77,5 +78,5 @@ def _spread(node: Node, position: int, x: Value) -> Value:
 
 def _blocks(b: Builder, x: Value, axis: int, block: int, size: int) -> Value:
     """Each element along an axis repeated for its block, cropped to the axis."""
-    places = np.repeat(np.arange(x.shape[axis]), block)[:size]
+    places = repeat(np.arange(x.shape[axis], dtype=np.int64), block)[:size]
     return moves.gather(b, x, axis, b.constant(places))

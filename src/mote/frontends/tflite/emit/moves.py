@@ -12,6 +12,7 @@ from mote.graph import Op
 from mote.graph.graph import ABSENT
 from mote.graph.tensor import Shape
 from mote.graph.types import DType
+from mote.integers import repeat
 from mote.ops.classical.non_max_suppression import Suppression
 from mote.ops.indexing.gather import DynamicSlice
 from mote.ops.indexing.scatter import OneHot, ReverseSequence, ScatterNd, SparseToDense
@@ -181,7 +182,7 @@ def cumsum(e: Emitter, op: CumSum) -> None:
 
 
 def segment_sum(e: Emitter, op: SegmentSum) -> None:
-    _with(e, op, "SEGMENT_SUM", e.ints(np.repeat(np.arange(len(op.lengths)), op.lengths)))
+    _with(e, op, "SEGMENT_SUM", e.ints(repeat(np.arange(len(op.lengths), dtype=np.int64), op.lengths)))
 
 
 def top_k(e: Emitter, op: TopK) -> None:

@@ -16,6 +16,7 @@ from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.file.record import TableRecord
 from mote.graph.numeric.fixedpoint import Ints
 from mote.graph.tensor import Array, Shape
+from mote.integers import repeat
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Sparsity:
             if level.choice("format") == "DENSE":
                 if level.integer("dense_size") != sizes[axis]:
                     raise MalformedError(f"a level has {level.integer('dense_size')} indices, its axis {sizes[axis]}")
-                positions = (positions[:, None] + np.arange(sizes[axis]) * strides[axis]).reshape(-1)
+                positions = (positions[:, None] + np.arange(sizes[axis], dtype=np.int64) * strides[axis]).reshape(-1)
             elif axis < len(self.shape):
                 above, indices = _listed(level, len(positions), sizes[axis])
                 positions = positions[above] + indices * strides[axis]
@@ -90,7 +91,7 @@ def _listed(level: TableRecord, above: int, size: int) -> tuple[Ints, Ints]:
     counts = np.diff(segments)
     if len(segments) != above + 1 or segments[0] != 0 or np.any(counts < 0) or segments[-1] != len(indices):
         raise MalformedError(f"the segments of a level do not divide {len(indices)} indices among {above}")
-    parents = np.repeat(np.arange(above), counts)
+    parents = repeat(np.arange(above, dtype=np.int64), counts)
     rising = (np.diff(indices) > 0) | (np.diff(parents) > 0)
     if np.any((indices < 0) | (indices >= size)) or not np.all(rising):
         raise MalformedError(f"the indices of a level do not increase from 0 to {size - 1}")

@@ -50,7 +50,7 @@ def _listed(node: Node, axis: int, places: Ints, shape: Shape) -> Op:
     if steps.size > 1 or 0 in steps:
         taken = tuple(int(p) for p in places)
         return Pick(**fields, places=tuple(taken if a == axis else None for a in range(len(x.shape))), shape=shape)
-    if np.array_equal(places, np.arange(x.shape[axis])):
+    if np.array_equal(places, np.arange(x.shape[axis], dtype=np.int64)):
         return reshaped(node, shape=shape)
     return Slice(
         **fields,

@@ -97,14 +97,16 @@ def _replaced(b: Builder, x: Value, axis: int, places: Array, new: Value) -> Val
     """A value with new elements at indices along an axis."""
     axis = x.axis(axis)
     size = x.shape[axis]
-    at = np.arange(size)
-    at[places] = size + np.arange(len(places))
+    at = np.arange(size, dtype=np.int64)
+    at[places] = size + np.arange(len(places), dtype=np.int64)
     return moves.gather(b, moves.concat(b, [x, new], axis), axis, b.constant(at))
 
 
 def _slice_scatter(node: Node) -> Value:
     x, axis = node.value("self"), node.integer("dim")
-    places = np.arange(x.shape[x.axis(axis)])[slice(node.given("start"), node.given("end"), node.integer("step"))]
+    places = np.arange(x.shape[x.axis(axis)], dtype=np.int64)[
+        slice(node.given("start"), node.given("end"), node.integer("step"))
+    ]
     return _replaced(node.b, x, axis, places, node.value("src")) if len(places) else x
 
 

@@ -126,7 +126,7 @@ def _unfold(node: Node) -> Value:
     b, x = node.b, node.value("self")
     axis, size, step = x.axis(node.integer("dimension")), node.integer("size"), node.integer("step")
     count = (x.shape[axis] - size) // step + 1
-    at = np.arange(count)[:, None] * step + np.arange(size)
+    at = np.arange(count, dtype=np.int64)[:, None] * step + np.arange(size, dtype=np.int64)
     gathered = moves.gather(b, x, axis, b.constant(at))
     order = [a for a in range(gathered.rank) if a != axis + 1]
     return moves.transpose(b, gathered, (*order, axis + 1))
@@ -142,7 +142,7 @@ def _im2col(node: Node) -> Value:
     for axis, (k, s, d) in zip((4, 2), zip(kernel[::-1], strides[::-1], dilations[::-1], strict=True), strict=True):
         place = 3 if axis == 4 else 2
         count = (x.shape[place] - d * (k - 1) - 1) // s + 1
-        at = np.arange(k)[:, None] * d + np.arange(count) * s
+        at = np.arange(k, dtype=np.int64)[:, None] * d + np.arange(count, dtype=np.int64) * s
         x = moves.gather(b, x, place, b.constant(at))
     n, channels, kh, h, kw, w = x.shape
     turned = moves.transpose(b, x, (0, 1, 2, 4, 3, 5))
@@ -157,7 +157,7 @@ def _diagonal(node: Node) -> Value:
     rest = [a for a in range(x.rank) if a not in (first, second)]
     turned = moves.transpose(b, x, (*rest, first, second))
     rows, columns = turned.shape[-2:]
-    places = np.diagonal(np.arange(rows * columns).reshape(rows, columns), offset)
+    places = np.diagonal(np.arange(rows * columns, dtype=np.int64).reshape(rows, columns), offset)
     flat = moves.reshape(b, turned, (*turned.shape[:-2], rows * columns))
     return moves.gather(b, flat, flat.rank - 1, b.constant(places.copy()))
 

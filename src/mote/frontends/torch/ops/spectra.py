@@ -114,7 +114,7 @@ def _fast(b: Builder, x: Value, count: int) -> Complex:
 
 def _product(b: Builder, x: Value, count: int) -> Complex:
     length = x.shape[-1]
-    angles = 2 * np.pi * np.outer(np.arange(length), np.arange(count)) / length
+    angles = 2 * np.pi * np.outer(np.arange(length, dtype=np.int64), np.arange(count, dtype=np.int64)) / length
 
     def part(kind: Part) -> Value:
         if kind is ComplexAbs:

@@ -42,7 +42,7 @@ def _narrow(view: View) -> Packed | Refusal:
         return refused
     x, w, y = view.input, view.op.input(view.graph, 1), view.output
     values = view.constant(1)[0, :, 0].astype(np.int64).T
-    bias = bias_values(view.op.tensor(view.graph, 2), len(values)) - x.zero_point * values.sum(axis=1)
+    bias = bias_values(view.op.tensor(view.graph, 2), len(values)) - x.zero_point * values.sum(axis=1, dtype=np.int64)
     start, mult, shift = channel_structs(bias, *channel_scales(x, w, y, len(values))).rows.T
     if shift.min() < 0:
         return Refusal("sums are multiplied by one and more")
@@ -93,7 +93,7 @@ def _packed(view: View, name: str, records: NDArray[np.int32], *instances: Insta
 
 def _fours(channels: int) -> Ints:
     """The channels of each record: the last one repeats some where they are no multiple of four."""
-    return np.minimum(np.arange(0, channels, 4), channels - 4)[:, None] + np.arange(4)
+    return np.minimum(np.arange(0, channels, 4, dtype=np.int64), channels - 4)[:, None] + np.arange(4, dtype=np.int64)
 
 
 def _taps(values: Ints) -> tuple[Ints, Ints]:

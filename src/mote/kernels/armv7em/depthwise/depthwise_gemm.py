@@ -150,7 +150,7 @@ class Stream:
 def _stream(view: View, matrix: Matrix) -> Stream | None:
     """In the order of the widened inputs: a word has one channel of each half."""
     depth = view.input.shape[3]
-    pairs = np.arange(depth).reshape(2, -1).T.reshape(-1, 2, 2)
+    pairs = np.arange(depth, dtype=np.int64).reshape(2, -1).T.reshape(-1, 2, 2)
     order = pairs.transpose(0, 2, 1).reshape(-1)
     packed = PACKERS[matrix](
         view.once(matrix_of)[:, order], view.once(bias_of), sums_of(view), isinstance(view.writes, Planar)

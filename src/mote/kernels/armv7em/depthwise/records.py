@@ -57,7 +57,7 @@ class Channels:
 
     def with_zero(self, zero: int) -> Channels:
         """For inputs as they are, whose zero point is this."""
-        return replace(self, bias=self.bias - zero * self.weights.sum(axis=(1, 2)))
+        return replace(self, bias=self.bias - zero * self.weights.sum(axis=(1, 2), dtype=np.int64))
 
     def words(self, stride: int, weights: Weights) -> Ints:
         """[channels, rows, words]: weights two to a word, (w0, w1), (w1, w2), .. for stride 1, (w0, w1), (w2, w3), ..
@@ -102,7 +102,7 @@ def _narrowed(values: Ints, sums: Accumulators, weights: Weights, shift: int | N
     """Constants for the first shift that has some."""
     largest = np.maximum(values, -values - 1).max(axis=(1, 2))
     sixteen = 15 - np.ceil(np.log2(largest + 1)).astype(np.int64)
-    most = sixteen if weights == "w16" else np.full(len(values), W8_SCALE)
+    most = sixteen if weights == "w16" else np.full(len(values), W8_SCALE, np.int64)
     possible = [s for s in shifts(sums, most) if s <= MOST_SHIFT]
     tried = [*(s for s in SHIFTS if s in possible), *(s for s in possible if s not in SHIFTS)]
     results = (narrow(sums, s, most, fixed=weights == "w8") for s in (tried if shift is None else [shift]))

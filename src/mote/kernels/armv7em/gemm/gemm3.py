@@ -72,7 +72,7 @@ def bias_of(view: View) -> Ints:
     """The biases, with what the input's zero point adds."""
     matrix: Ints = view.once(matrix_of)
     bias = bias_values(view.op.tensor(view.graph, 2), len(matrix))
-    folded: Ints = bias - view.input.zero_point * matrix.sum(axis=1)
+    folded: Ints = bias - view.input.zero_point * matrix.sum(axis=1, dtype=np.int64)
     return folded
 
 
@@ -316,7 +316,7 @@ def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
     if not sums.once:
         shift = np.maximum(right, 1) - 1
         one = [mult, shift | further << 8 | (add >> shift) << 16]
-    scale = np.where(constant, 0, np.where(np.arange(len(bias)) % 2, 256, 1))
+    scale = np.where(constant, 0, np.where(np.arange(len(bias), dtype=np.int64) % 2, 256, 1))
     return Pairs(biases, _words(both)[:, :, None], np.stack([*one, *other], axis=1), 0, scale, paired=True)
 
 
@@ -354,7 +354,7 @@ def _second(sums: Accumulators, unsigned: bool) -> Ints | None:
     rows = np.zeros((len(shifts), 4 + sums.linear), np.int64)
     for shift in np.unique(shifts):
         these = shifts == shift
-        requantization = narrow(sums.some(these), int(shift), np.full(these.sum(), 8), fixed=True)
+        requantization = narrow(sums.some(these), int(shift), np.full(these.sum(), 8, np.int64), fixed=True)
         if requantization is None:
             return None
         requantization = requantization.unsigned() if unsigned else requantization

@@ -96,7 +96,7 @@ FORMS = {
     "2x2": WinogradForm(
         "winograd2_s8",
         size=2,
-        matrix=np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]]),
+        matrix=np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]], np.int64),
         scale=4,
         order=tuple(4 * row + column for row in (1, 0, 2, 3) for column in (1, 2, 0, 3)),
         positions=16,
@@ -107,7 +107,7 @@ FORMS = {
     "4x4": WinogradForm(
         "winograd4_s8",
         size=4,
-        matrix=np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]]),
+        matrix=np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]], np.int64),
         scale=576,
         offset=128,
         shifts=(15, 14, 13, 16, 12, 17, 11, 18, 10, 9, 8),
@@ -120,7 +120,7 @@ FORMS = {
     "stride2": WinogradForm(
         "winograd_stride2_s8",
         size=2,
-        matrix=np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]]),
+        matrix=np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]], np.int64),
         scale=1,
         stride=2,
         order=tuple(range(16)),
@@ -139,7 +139,7 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     apart = BIAS in learned(view.graph, view.op)
     x, weights, sums = view.input, view.constant(1).astype(np.int64), sums_of(view)
     zero = x.zero_point + f.offset
-    bias = bias_values(view.op.tensor(view.graph, 2), len(weights)) - zero * weights.sum(axis=(1, 2, 3))
+    bias = bias_values(view.op.tensor(view.graph, 2), len(weights)) - zero * weights.sum(axis=(1, 2, 3), dtype=np.int64)
     every = np.einsum("pi,qj,oijc->opqc", f.matrix, f.matrix, pad_to(weights, 3, 4))
     transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
     make = _scaled if f.scale.bit_count() == 1 else _divided
@@ -222,7 +222,7 @@ def _divided(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shi
     fits = (largest * f.scale < 1 << 31) & (bits >= 0) & (sums.mult << np.maximum(bits, 0) < f.scale << 31)
     if not np.all(fits | constant) or np.abs(weights).max() > 32767:
         return None
-    rows = searched(sums, np.full(len(bias), f.scale), shift)
+    rows = searched(sums, np.full(len(bias), f.scale, np.int64), shift)
     if rows is None:
         return None
     biases = np.where(constant, 0, f.scale * bias + rows[:, 0])

@@ -192,7 +192,9 @@ def four_scales(mult: Ints, shift: Ints, more: int) -> NDArray[np.int32]:
     """Multiplier and shift of four outputs in a row, one row where all are the same. Every other output's sum comes
     shifted left by `more`."""
     fours = [np.pad(a, (0, -len(a) % 4), "edge").reshape(-1, 4) for a in (wrap32(mult), shift)]
-    rows = np.stack([fours[0], np.minimum(fours[1] + more * (np.arange(4) % 2), 31)], axis=2).astype(np.int32)
+    rows = np.stack([fours[0], np.minimum(fours[1] + more * (np.arange(4, dtype=np.int64) % 2), 31)], axis=2).astype(
+        np.int32
+    )
     return rows[:1] if np.all(rows == rows[0]) else rows
 
 

@@ -74,7 +74,7 @@ def alike(matrix: Matrix) -> Finish | Refusal:
 def by_channel(matrix: Matrix) -> Finish | Refusal:
     """Constants for each output."""
     sums = matrix.sums
-    scale = np.full(len(matrix.weights), SCALE)
+    scale = np.full(len(matrix.weights), SCALE, np.int64)
     results = (narrow(sums, shift, scale, fixed=True) for shift in SHIFTS)
     constants = next((result for result in results if result is not None), None)
     if constants is None:
@@ -82,7 +82,7 @@ def by_channel(matrix: Matrix) -> Finish | Refusal:
     rows = pad_to(constants.constants(sums.linear), 0, 2)
     pairs = np.concatenate([constants.offset[0::2, None], rows[0::2], rows[1::2]], axis=1)
     scalars: Params = {"mult": 0, "first": 0, "second": 0}
-    odd = np.arange(len(scale)) % 2
+    odd = np.arange(len(scale), dtype=np.int64) % 2
     return Finish("linear" if sums.linear else "relu", constants.shift, scalars, odd * constants.offset, pairs)
 
 

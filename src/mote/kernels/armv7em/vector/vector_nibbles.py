@@ -17,7 +17,7 @@ def _words(nibbles: Ints) -> Ints:
     """Of [outputs, inputs]: a word for each pair of inputs and four outputs."""
     fours, groups = len(nibbles) // 4, nibbles.shape[1] // INPUTS
     parts = nibbles.reshape(fours, 4, groups, 2, 2, 2)
-    shifts = 4 * np.arange(4)[:, None, None, None, None] + 16 * np.arange(2)[:, None]
+    shifts = 4 * np.arange(4, dtype=np.int64)[:, None, None, None, None] + 16 * np.arange(2, dtype=np.int64)[:, None]
     return np.asarray((parts << shifts).sum(axis=(1, 4)).transpose(1, 2, 3, 0).reshape(-1))
 
 

@@ -69,8 +69,8 @@ def _pack(view: View) -> Packed | Refusal:
     channels = Channels((v.kernel, h.kernel), h.stride, y[3], groups_of(weights))
     if not channels.fits:
         return Refusal("its window has too many rows, or its pixels too many channels")
-    bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(0, 1))
-    first = np.minimum(np.arange(0, y[3], BLOCK), y[3] - BLOCK)
+    bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(0, 1), dtype=np.int64)
+    first = np.minimum(np.arange(0, y[3], BLOCK, dtype=np.int64), y[3] - BLOCK)
     kept, windows = _copies(view)
     padded = padded_rows(view) if kept < windows else None
     padding = aligned(x[2] * x[3]) if (v.before or v.after) and padded is None else 0
@@ -109,7 +109,7 @@ def _copies(view: View) -> tuple[int, int]:
     """About how many cycles copies take: of all rows with their padding, or of the windows of pixels at the sides."""
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
-    first = np.arange(y[2]) * h.stride - h.before
+    first = np.arange(y[2], dtype=np.int64) * h.stride - h.before
     sides = int(np.count_nonzero((first < 0) | (first + h.kernel > x[2])))
     vector, call = 4, 50
     row = x[2] * x[3] * vector // BLOCK + call

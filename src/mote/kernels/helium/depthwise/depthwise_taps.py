@@ -73,7 +73,7 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
     if requantization is None:
         return NO_CONSTANTS
     values = view.constant(1)[0].astype(np.int64)[top : top + high, left : left + wide].transpose(2, 0, 1)
-    bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(1, 2))
+    bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(1, 2), dtype=np.int64)
     requantize = Requantize.of(requantization)
     name, instances = _instances(taps, requantize, v.kernel)
     ahead = _ahead(taps)

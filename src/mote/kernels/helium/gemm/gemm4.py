@@ -74,8 +74,8 @@ class Layer:
     @property
     def fours(self) -> NDArray[np.int64]:
         """The channels that are computed at once: where they are no multiple of four the last ones overlap."""
-        first = np.minimum(np.arange(0, self.channels, CHANNELS), self.channels - CHANNELS)
-        return first[:, None] + np.arange(CHANNELS)
+        first = np.minimum(np.arange(0, self.channels, CHANNELS, dtype=np.int64), self.channels - CHANNELS)
+        return first[:, None] + np.arange(CHANNELS, dtype=np.int64)
 
     def params(self, weights: NDArray[np.int8]) -> Params:
         """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie."""
@@ -113,7 +113,9 @@ def _layer(view: View) -> Layer | None:
     if requantization is None or (learns and requantization.constant.any()):
         return None  # channels with one result for all sums have weights of zero, those that learn have their own
     w: Ints = (np.zeros(shape, np.int64) if learns else view.constant(WEIGHTS)).astype(np.int64)
-    bias = bias_values(op.tensor(view.graph, BIAS), len(w)) - view.input.zero_point * w.sum(axis=(1, 2, 3))
+    bias = bias_values(op.tensor(view.graph, BIAS), len(w)) - view.input.zero_point * w.sum(
+        axis=(1, 2, 3), dtype=np.int64
+    )
     kept = requantization.weights(w.reshape(*w.shape[:2], -1)).astype(np.int8)
     return Layer(requantization, kept, requantization.constants(0 * bias if learns else bias))
 
@@ -183,7 +185,7 @@ def columns_of(view: View) -> Columns:
 
 def vectors_of(columns: Columns) -> NDArray[np.int64]:
     """The vectors of a window's weights in the order in which they are read."""
-    vectors = np.arange(columns.weights // CHANNELS).reshape(columns.rows, columns.columns, -1)
+    vectors = np.arange(columns.weights // CHANNELS, dtype=np.int64).reshape(columns.rows, columns.columns, -1)
     return vectors[:, columns.order].transpose(0, 2, 1).reshape(-1)
 
 

@@ -67,7 +67,7 @@ def _with_weights(view: View, inner: Packed, bits: Value, order: NDArray[np.int6
         "units": inner.entry.units if flat else view.output.shape[1],
         "own": own,
         "vectors": vectors,
-        "from": (VECTOR * (np.arange(vectors) if order is None else order)).astype(np.uint16),
+        "from": (VECTOR * (np.arange(vectors, dtype=np.int64) if order is None else order)).astype(np.uint16),
         "bits": bits,
     }
     held = 4 * CHANNELS * COUNT["twice"] + CHANNELS * VECTOR * vectors

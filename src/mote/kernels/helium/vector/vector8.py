@@ -107,7 +107,9 @@ def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Li
     requantization = lanes(one, limits) if one is not None else None
     if requantization is not None and requantization.form == "line" and not requantization.constant[0]:
         added = wrap32((bias << requantization.scale) + requantization.offset[0])
-        eights, owners = (_in_eights(values[:, None]) for values in (added.astype(np.int32), np.arange(len(bias)) + 1))
+        eights, owners = (
+            _in_eights(values[:, None]) for values in (added.astype(np.int32), np.arange(len(bias), dtype=np.int64) + 1)
+        )
         return Matrix(weights, requantization, eights, owners, int(requantization.mult[0]))
     requantization = lanes(sums, limits)
     if requantization is None:

@@ -16,7 +16,7 @@ INPUTS = 32
 def _words(nibbles: Ints) -> Ints:
     """Of [outputs, inputs]: four words for each output and 32 inputs."""
     parts = nibbles.reshape(len(nibbles), -1, 2, 4, 4)
-    shifts = 4 * np.arange(2)[:, None, None] + 8 * np.arange(4)
+    shifts = 4 * np.arange(2, dtype=np.int64)[:, None, None] + 8 * np.arange(4, dtype=np.int64)
     return np.asarray((parts << shifts).sum(axis=(2, 4)).transpose(1, 0, 2).reshape(-1))
 
 

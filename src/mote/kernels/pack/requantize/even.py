@@ -38,8 +38,10 @@ def single_scale(real: float) -> tuple[int, int]:
 def even_sums(real: float, zero: int, limit: int) -> Accumulators:
     """The accumulators of one channel, no farther from zero than `limit`."""
     mult, shift = once_multiplier(real, zero, limit, even=True)
-    ends = np.array([limit])
-    return Accumulators(-ends, ends, np.array([mult]), np.array([shift]), zero, np.array([real]), even=True)
+    ends = np.array([limit], np.int64)
+    return Accumulators(
+        -ends, ends, np.array([mult], np.int64), np.array([shift], np.int64), zero, np.array([real]), even=True
+    )
 
 
 def even_channels(sums: Accumulators, bias: Ints) -> Structs:
@@ -47,7 +49,9 @@ def even_channels(sums: Accumulators, bias: Ints) -> Structs:
     are exact."""
     assert sums.real is not None
     once = channel_structs(bias, sums.mult, sums.shift).rows
-    scales = np.array([single_scale(real) for real in sums.real.tolist()], np.int64) + np.array([0, EVEN_SHIFT])
+    scales = np.array([single_scale(real) for real in sums.real.tolist()], np.int64) + np.array(
+        [0, EVEN_SHIFT], np.int64
+    )
     followed = np.concatenate([wrap32(bias)[:, None], scales], axis=1)
     return Structs("mote_channel_t", np.where(sums.exact[:, None], once, followed))
 

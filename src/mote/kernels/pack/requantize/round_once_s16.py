@@ -55,7 +55,7 @@ def exact_results(sums: NDArray[np.uint64], scale: Exact) -> NDArray[np.uint64]:
 
 def _same(real: float, limit: int, scale: Exact) -> bool:
     """Whether these are LiteRT's results for all such sums: on both sides of each step, and at the end."""
-    steps = np.arange(min(MOST_RESULT, int(limit * real)) + 1) + 0.5
+    steps = np.arange(min(MOST_RESULT, int(limit * real)) + 1, dtype=np.int64) + 0.5
     near = np.ceil(steps / real).astype(np.int64)
     at = np.clip(np.concatenate([near - 1, near, near + 1, [limit]]), 0, limit)
     most = np.uint64(MOST_RESULT)

@@ -40,7 +40,7 @@ MOST_SHIFT = 23
 TOP = 24
 """The output is the upper byte of a word."""
 MOST_DROP = 24
-NEIGHBOURS = np.array(sorted(range(-24, 25), key=abs))
+NEIGHBOURS = np.array(sorted(range(-24, 25), key=abs), np.int64)
 """The multipliers that are tried, from the nearest one."""
 FAR = 1 << 60
 """Bounds that do not bind."""
@@ -115,7 +115,7 @@ def _staircase(stairs: Staircase, scale: float, *, linear: bool) -> tuple[int, .
     most = int(steps[-1])
     drop = min(32 - most.bit_length(), MOST_DROP)
     turn = min(max(1 - int(stairs.steps[0]), 0), most + 1) if linear else 0
-    words = (np.arange(len(steps) + 2) + (stairs.first + 128)) << TOP
+    words = (np.arange(len(steps) + 2, dtype=np.int64) + (stairs.first + 128)) << TOP
     mults = NEIGHBOURS[:, None] + round(scale * 2.0 ** (TOP + drop))
     reached, missed = np.append(0, steps), np.append(steps - 1, most)
     at_least, at_most = words[:-1] - (reached * mults >> drop), words[1:] - 1 - (missed * mults >> drop)

@@ -106,7 +106,7 @@ class Staircase:
         """Outputs above the lower limit and the first sum of each; one more than outputs below the upper limit and the
         last sum of each."""
         if limits not in self._corners:
-            values = np.arange(self.first, self.first + len(self.steps) + 1)
+            values = np.arange(self.first, self.first + len(self.steps) + 1, dtype=np.int64)
             above, below = values > limits[0], values < limits[1]
             reached_at, missed_at = np.append(self.low, self.steps), np.append(self.steps - 1, self.high)
             self._corners[limits] = values[above], reached_at[above], values[below] + 1, missed_at[below]
@@ -116,7 +116,7 @@ class Staircase:
 def staircases(sums: Accumulators) -> list[Staircase]:
     """The staircases of all channels."""
     first, last = sums.outputs(sums.low), sums.outputs(sums.high)
-    values = np.arange(-127, 128)[:, None]
+    values = np.arange(-127, 128, dtype=np.int64)[:, None]
     scales = np.ldexp(np.maximum(sums.mult, 1).astype(np.float64), sums.shift - 31)
     nearly = np.clip((values - 0.5 - sums.zero) / scales, -REGISTER, REGISTER).astype(np.int64)
     steps = reached(sums.outputs, sums.low, sums.high, values, near=(nearly - NEAR, nearly + NEAR)).T

@@ -72,7 +72,7 @@ class Lanes:
     def owners(self) -> NDArray[np.int64]:
         """As `constants`: the channel, counted from 1, where its bias is added, and 0 at its other constants."""
         owners = np.zeros((len(self.constant), COUNT[self.form]), np.int64)
-        owners[:, 0] = np.arange(1, len(owners) + 1)
+        owners[:, 0] = np.arange(1, len(owners) + 1, dtype=np.int64)
         return owners
 
     @property
@@ -103,7 +103,11 @@ def _line(sums: Accumulators, limits: Limits) -> Lanes | None:
     for scale in range(most, max(most - SCALES, -1), -1):
         room = scale - int(np.floor(np.log2(scales.max(initial=2.0**-20)))) - 1
         shift = min(room, MOST_SHIFT)
-        rows = searched(sums, np.full(len(constant), 1 << scale), shift - 1, ROUNDING, limits) if shift > 0 else None
+        rows = (
+            searched(sums, np.full(len(constant), 1 << scale, np.int64), shift - 1, ROUNDING, limits)
+            if shift > 0
+            else None
+        )
         if rows is not None:
             offset, mult = rows[:, 0], rows[:, 1]
             return Lanes("line", scale, shift, 0, limits, offset, mult, 0 * mult, constant)

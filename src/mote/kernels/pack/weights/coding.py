@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.graph.numeric.fixedpoint import Ints
+from mote.integers import bincount, repeat
 from mote.kernels.contract import Params
 
 MOST_CLASSES = 12
 """Codes then have 20 bits at most; a decoder can see 25 at once."""
 MOST_BITS = 8
 """Of a place in a class, or of the length of a run."""
-BITS = np.arange(MOST_BITS + 1)[:, None]
+BITS = np.arange(MOST_BITS + 1, dtype=np.int64)[:, None]
 RUN_CLASSES = range(4)
 """Where the class of runs is tried."""
 SHORTEST_RUNS = (1, 2, 4)
@@ -79,7 +80,7 @@ def encode(rows: NDArray[np.int8]) -> Code:
 def _encode(data: bytes, width: int) -> Code:
     rows = np.frombuffer(data, np.int8).reshape(-1, width)
     begins, lengths = _zero_runs(rows)
-    counts = np.bincount(rows.reshape(-1).astype(np.int64) + 128, minlength=256)
+    counts = bincount(rows.reshape(-1).astype(np.int64) + 128, 256)
     best = _best(counts, lengths)
     symbols = _symbols(rows.reshape(-1), begins, lengths, best.runs)
     return _write(symbols, best.values.counts, best.runs, best.classes)
@@ -126,7 +127,7 @@ class Frequencies:
     @cached_property
     def nexts(self) -> Ints:
         """The first value behind such a class."""
-        nexts: Ints = np.minimum(np.arange(self.size + 1) + (1 << BITS), self.size)
+        nexts: Ints = np.minimum(np.arange(self.size + 1, dtype=np.int64) + (1 << BITS), self.size)
         return nexts
 
     @cached_property
@@ -147,7 +148,7 @@ class Frequencies:
     @cached_property
     def least(self) -> list[Ints]:
         """The fewest bits that the values from the i-th on take in classes k and higher, without runs."""
-        fewest = [np.where(np.arange(self.size + 1) < self.size, IMPOSSIBLE, 0)]
+        fewest = [np.where(np.arange(self.size + 1, dtype=np.int64) < self.size, np.int64(IMPOSSIBLE), 0)]
         for k in reversed(range(MOST_CLASSES)):
             fewest.insert(0, self.costs(k, fewest[0], may_end=True).min(axis=0))
         return fewest
@@ -167,7 +168,7 @@ class Coding:
         if self.runs is None:
             return self.values.least
         fewest = self.values.least[self.runs.at + 1 :]
-        more = np.arange(self.values.size + 1) < self.values.size
+        more = np.arange(self.values.size + 1, dtype=np.int64) < self.values.size
         fewest.insert(0, fewest[0] + self.number * (self.runs.at + self.runs.bits + more))
         for k in reversed(range(self.runs.at)):
             fewest.insert(0, self.values.costs(k, fewest[0], may_end=False).min(axis=0))
@@ -202,7 +203,7 @@ def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: ZeroR
     keep = np.ones(len(symbols), bool)
     long = lengths >= runs.shortest
     for begin, length in zip(begins[long], lengths[long], strict=True):
-        pieces = np.minimum(length - np.arange(0, length, 1 << runs.bits), 1 << runs.bits)
+        pieces = np.minimum(length - np.arange(0, length, 1 << runs.bits, dtype=np.int64), 1 << runs.bits)
         symbols[begin : begin + len(pieces)] = RUN + pieces
         keep[begin + len(pieces) : begin + length] = False
     return symbols[keep]
@@ -218,11 +219,11 @@ def _write(symbols: Ints, counts: Ints, runs: ZeroRuns | None, class_bits: Seque
         last = k == len(class_bits) - 1
         length, one = k + bits + (not last), 0 if last else 1 << bits
         if runs is not None and k == runs.at:
-            members, first = RUN + 1 + np.arange(1 << bits), 1
+            members, first = RUN + 1 + np.arange(1 << bits, dtype=np.int64), 1
         else:
             members, first = values[start : start + (1 << bits)], start
             start += len(members)
-        codes[members], lengths[members] = one + np.arange(len(members)), length
+        codes[members], lengths[members] = one + np.arange(len(members), dtype=np.int64), length
         classes.append(32 - length + 32 * (first - one))
     return Code(
         _pack(codes[symbols], lengths[symbols]),
@@ -236,6 +237,6 @@ def _write(symbols: Ints, counts: Ints, runs: ZeroRuns | None, class_bits: Seque
 def _pack(codes: Ints, lengths: Ints) -> NDArray[np.uint8]:
     """Codes one after another, the first bit of each first."""
     ends = np.cumsum(lengths)
-    left = np.repeat(ends, lengths) - 1 - np.arange(ends[-1])
-    packed = np.packbits((np.repeat(codes, lengths) >> left & 1).astype(np.uint8))
+    left = repeat(ends, lengths) - 1 - np.arange(ends[-1], dtype=np.int64)
+    packed = np.packbits((repeat(codes, lengths) >> left & 1).astype(np.uint8))
     return np.concatenate([packed, np.zeros(BEHIND, np.uint8)])

@@ -24,7 +24,7 @@ class Spilled:
     @property
     def lists(self) -> NDArray[np.int16]:
         """Of each channel how many there are, then an input and its weight each."""
-        return self.lists_at(np.arange(self.taken.shape[1]))
+        return self.lists_at(np.arange(self.taken.shape[1], dtype=np.int64))
 
     def lists_at(self, places: Ints) -> NDArray[np.int16]:
         """Of each channel how many inputs there are, then another number for each input (`places`) and its weight."""

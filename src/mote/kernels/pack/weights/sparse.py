@@ -55,9 +55,9 @@ def paired(used: NDArray[np.bool_]) -> NDArray[np.intp] | None:
         first = left.pop(0)
         more = (used[left] & ~used[first]).sum(axis=1)
         rows += [first, *([left.pop(int(more.argmin()))] if left else [])]
-    return min(np.arange(len(used)), np.array(rows), key=lambda order: _together(used[order]))
+    return min(np.arange(len(used), dtype=np.int64), np.array(rows), key=lambda order: _together(used[order]))
 
 
 def _together(used: NDArray[np.bool_]) -> int:
     """Blocks that neighbours use, two by two."""
-    return int(np.logical_or.reduceat(used, np.arange(0, len(used), 2), axis=0).sum())
+    return int(np.logical_or.reduceat(used, np.arange(0, len(used), 2, dtype=np.intp), axis=0).sum())

@@ -43,7 +43,7 @@ PIXELS = Places(32, 8)
 """Where the input words of four pixels lie."""
 VECTOR = Places(12, 4)
 """Where the input words of one vector lie."""
-ANY = Range(np.array([-128]), np.array([127]))
+ANY = Range(np.array([-128], np.int64), np.array([127], np.int64))
 """Inputs are int8."""
 HALF = 1 << 15
 """A half word holds -HALF..HALF-1."""

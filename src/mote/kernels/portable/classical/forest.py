@@ -99,7 +99,7 @@ def _leaves(view: View) -> Leaves:
         params |= {"columns": columns.astype(_column_type(trees).numpy)} if several else {}
         return Leaves("column" if several else "sum", number.reshape(-1), params, columns)
     rows = np.zeros((len(trees.values), trees.outputs), trees.values.dtype)
-    np.put_along_axis(rows, trees.columns[:, None] + np.arange(trees.width), trees.values, axis=1)
+    np.put_along_axis(rows, trees.columns[:, None] + np.arange(trees.width, dtype=np.int64), trees.values, axis=1)
     values, number = np.unique(rows, axis=0, return_inverse=True)
     some = _some(values, number.reshape(-1), trees)
     if some is not None and sum(p.nbytes for p in some.params.values() if isinstance(p, np.ndarray)) < values.nbytes:

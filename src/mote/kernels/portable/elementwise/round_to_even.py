@@ -93,7 +93,7 @@ def _staircase(view: View) -> Staircase:
     zeros = op.input(g).zero_point, op.input(g, 1).zero_point
     corners = [(a - zeros[0]) * (b - zeros[1]) for a in (-128, 127) for b in (-128, 127)]
     low, high = min(*corners, 0), max(*corners, 0)
-    first = int(op.scaled(g, np.array([low]))[0])
+    first = int(op.scaled(g, np.array([low], np.int64))[0])
     return Staircase(low, high, first, thresholds(lambda x: op.scaled(g, x), low, high))
 
 
@@ -124,8 +124,8 @@ def _mul(view: View) -> Packed | Refusal:
 
 def _mul_steps(view: View) -> Packed:
     op, g, stairs = view.the(EvenMul), view.graph, view.once(_staircase)
-    before = np.full(stairs.first + 128, stairs.low)
-    steps = np.concatenate([before, stairs.steps, np.full(256, stairs.high + 1)])[:256].astype(np.int32)
+    before = np.full(stairs.first + 128, stairs.low, np.int64)
+    steps = np.concatenate([before, stairs.steps, np.full(256, stairs.high + 1, np.int64)])[:256].astype(np.int32)
 
     def params(order: Order) -> Params:
         a, b = (op.input(g, i).zero_point for i in order)
@@ -138,7 +138,7 @@ def _mean(view: View) -> Packed:
     op, y = view.the(EvenMean), view.output
     zero, count, real = view.input.zero_point, op.count(view.graph), op.ratio(view.graph)
     sums = even_sums(real, y.zero_point, count * (128 + abs(zero)))
-    bias, mult, shift = even_channels(sums, np.array([-zero * count])).rows[0].tolist()
+    bias, mult, shift = even_channels(sums, np.array([-zero * count], np.int64)).rows[0].tolist()
     output = output_params(Activation.NONE, y)
     return Packed(
         "mean_even_s8", {**walk_params(view), "channel": {"bias": bias, "mult": mult, "shift": shift}, "output": output}

@@ -56,7 +56,7 @@ def _unpacking(op: PackedLines) -> tuple[str, Params]:
 
 def _luma() -> Array:
     """The luma of rgb565 by its high bytes, then by its low ones: each bit of a pixel is in one of them."""
-    byte = np.arange(256)
+    byte = np.arange(256, dtype=np.int64)
     blue = byte & 31
     high = (byte & 248 | byte >> 5) * LUMA[0] + ((byte & 7) << 5 | (byte & 7) >> 1) * LUMA[1]
     low = (byte >> 5 << 2) * LUMA[1] + (blue << 3 | blue >> 2) * LUMA[2] + (1 << (LUMA_BITS - 1))

@@ -55,7 +55,7 @@ def _named(view: View, verb: str, macro: str, *types: DType) -> tuple[str, tuple
 
 def _table(view: View) -> Packed:
     op, x, y = view.the(AffineMap), view.input, view.output
-    every = np.arange(256).astype(np.uint8).view(x.dtype.numpy)
+    every = np.arange(256, dtype=np.int64).astype(np.uint8).view(x.dtype.numpy)
     tables = op.of(view.graph, np.repeat(every[:, None], op.channels, 1)).T
     name, made = _named(view, "map_table", "MOTE_MAP_TABLE", x.dtype, y.dtype)
     params: Params = {"channels": op.channels, "table": np.ascontiguousarray(tables)}
@@ -101,8 +101,8 @@ def _channel(view: View, number: int) -> Channel:
         return op.of(view.graph, every)[:, number].astype(np.int64)
 
     first, last = (-most, -least) if falls else (least, most)
-    low, high = (int(results(np.array([end]))[0]) for end in (first, last))
-    begin = _first_reaching(results, np.arange(low + 1, high + 1), first, last)
+    low, high = (int(results(np.array([end], np.int64))[0]) for end in (first, last))
+    begin = _first_reaching(results, np.arange(low + 1, high + 1, dtype=np.int64), first, last)
     return Channel(falls, abs(factor) / view.output.scale, low, begin.tolist())
 
 

@@ -102,7 +102,7 @@ def _logs(view: View) -> Packed:
 
 def _in_place(bands: MelBank | None) -> bool:
     """Whether the logarithm of each band lies where no bin is that is still to be read."""
-    return bands is not None and bool(np.all(np.arange(bands.filters) < bands.first + bands.starts[2:]))
+    return bands is not None and bool(np.all(np.arange(bands.filters, dtype=np.int64) < bands.first + bands.starts[2:]))
 
 
 def _energies(view: View) -> Packed:

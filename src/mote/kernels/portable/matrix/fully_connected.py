@@ -133,7 +133,7 @@ def _steps(view: View) -> Packed | Refusal:
 
 def _table(real: float, zero: int) -> NDArray[np.int32]:
     """Where results begin, the least sum for those that all sums have, and the largest result that there is."""
-    first, last = once_results(np.array([-INT32_MAX - 1, INT32_MAX]), real, zero)
+    first, last = once_results(np.array([-INT32_MAX - 1, INT32_MAX], np.int64), real, zero)
     steps = np.where(first >= VALUES, -INT32_MAX - 1, once_steps(real, zero))
     return np.append(steps, last).astype(np.int32)
 

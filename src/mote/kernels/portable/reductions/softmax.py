@@ -58,7 +58,7 @@ def _softmax_table(view: View) -> Packed | Refusal:
     """With all exponentials in flash, where there are many to compute."""
     if view.small or view.input.size < MANY:
         return Refusal("exponentials are computed: that is less flash than a table of them")
-    steps = -np.arange(256).astype(np.int16)
+    steps = -np.arange(256, dtype=np.int64).astype(np.int16)
     exp = exponentials(steps, *view.the(Softmax).scaling(view.graph)).astype(np.int32)
     return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=("softmax",))
 

@@ -51,7 +51,9 @@ def gemm_params(view: View) -> Params:
     """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""
     op, w, y = view.the(Conv2D), view.constant(1), view.output
     matrix = w.reshape(w.shape[0], -1).astype(np.int64)
-    bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - view.input.zero_point * matrix.sum(axis=1)
+    bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - view.input.zero_point * matrix.sum(
+        axis=1, dtype=np.int64
+    )
     channels = _channels(view, bias)
     return {
         "depth": matrix.shape[1],
@@ -121,7 +123,7 @@ def _adding(view: View) -> Packed | Refusal:
     inside = [r != OUTSIDE for r in op.reads(view.graph, 0, 0) or ()]
     whole = h.dilation == 1 and not h.before and not h.after
     taps = w.astype(np.int64).reshape(*w.shape[:2], 1 if whole else w.shape[2], -1)
-    fold = -x.zero_point * taps[:, inside].sum(axis=(1, 3))
+    fold = -x.zero_point * taps[:, inside].sum(axis=(1, 3), dtype=np.int64)
     channels = _channels(view, bias_values(op.tensor(view.graph, 2), w.shape[0]) + (fold[:, 0] if whole else 0))
     cols = window_params(view)["cols"]
     assert isinstance(cols, dict)

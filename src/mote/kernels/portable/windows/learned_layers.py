@@ -56,7 +56,7 @@ def learned_layer(view: View, depth: int, rounded: str = "") -> Params | Refusal
     channels, learns = y.channels, BIAS in learned(view.graph, op)
     if np.abs(bias_values(op.tensor(view.graph, BIAS), channels)).max() > 1 << MOST_LEARNED_BITS:
         return FAR
-    bits = learned_bias_bits(view.graph, op) if learns else np.full(channels, MOST_LEARNED_BITS)
+    bits = learned_bias_bits(view.graph, op) if learns else np.full(channels, MOST_LEARNED_BITS, np.int64)
     scales = _scales(view)
     if isinstance(scales, Refusal):
         return scales

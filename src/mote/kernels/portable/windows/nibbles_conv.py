@@ -62,5 +62,5 @@ def _packed(base: Packed, view: View, at_once: int) -> Packed | Refusal:
 def in_words(weights: Ints) -> NDArray[np.uint32]:
     """Eight weights a word, four in the low halves of its bytes and four in the high ones; rows begin with a word."""
     padded = np.pad(weights, ((0, 0), (0, -weights.shape[1] % 8))).reshape(-1, 2, 4) & 15
-    low, high = ((padded[:, i] << np.arange(0, 32, 8)).sum(axis=1) for i in range(2))
+    low, high = ((padded[:, i] << np.arange(0, 32, 8, dtype=np.int64)).sum(axis=1) for i in range(2))
     return np.asarray(low | high << 4, np.uint32)

@@ -42,7 +42,7 @@ def _phases(view: View) -> tuple[Structs, NDArray[np.int8], Structs]:
         for px in range(op.horizontal.stride):
             part = view.constant(1)[:, py :: op.vertical.stride, px :: op.horizontal.stride][:, ::-1, ::-1]
             matrix = part.reshape(outputs, -1).astype(np.int64)
-            bias = bias_values(op.tensor(view.graph, 2), outputs) - x.zero_point * matrix.sum(axis=1)
+            bias = bias_values(op.tensor(view.graph, 2), outputs) - x.zero_point * matrix.sum(axis=1, dtype=np.int64)
             starts.append((part.shape[1], part.shape[2], sum(a.size for a in packed)))
             packed.append(interleave(matrix, 2))
             channels.append(channel_structs(bias, *scales).rows)

@@ -100,7 +100,7 @@ def _gemm_of(view: View, biases: str) -> Gemm | Refusal:
     if isinstance(words, Refusal):
         return words
     parts = spilled(matrix, view.graph.ranges[op.inputs[0]], x.zero_point, GROUP)
-    bias = bias_values(op.tensor(view.graph, 2), channels) - x.zero_point * matrix.sum(axis=1)
+    bias = bias_values(op.tensor(view.graph, 2), channels) - x.zero_point * matrix.sum(axis=1, dtype=np.int64)
     bias = np.where(words.mult == 0, 0, bias) if biases == USED else bias
     params: Params = {
         "depth": parts.weights.shape[1],

@@ -392,7 +392,7 @@ def _area(
     channels = z // 16 * deep + z % 16 * size if precision.said("layout") == "NHCWB16" else z * size
     first = operation.value(f"{what}_BASE0")
     at = first + y[:, None, None] * high + x[:, None] * wide + channels
-    bytes_ = (at.reshape(-1, 1) + np.arange(size)).ravel()
+    bytes_ = (at.reshape(-1, 1) + np.arange(size, dtype=np.int64)).ravel()
     return _Area(what, operation.value(f"{what}_REGION"), bytes_, rows, high, window, ())
 
 
