@@ -66,10 +66,10 @@ class _Seen:
         if self.width:
             self.crc = zlib.crc32(flat.astype(flat.dtype.newbyteorder("<")).tobytes(), self.crc)
             return
-        weights = 1.0 + (self.count + np.arange(flat.size)) % WEIGHTS
+        weights = 1.0 + (self.count + np.arange(flat.size, dtype=np.int64)) % WEIGHTS
         finite = np.isfinite(flat)
         self.sum += float(np.sum(flat.astype(np.float64) * weights, where=finite))
-        self.allowed += float(np.sum(weights * tolerance, where=finite))
+        self.allowed += tolerance * float(np.sum(weights, where=finite))
         self.count += flat.size
 
 
