@@ -25,10 +25,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from mote.errors import MoteError
 from mote.stopping import undisturbed
+from mote.system import fcntl
 from mote.text import printable
-
-if sys.platform != "win32":
-    import fcntl
 
 MANIFEST = "mote.sha256"
 """The manifest of a folder, in the form that `sha256sum -c` reads."""
@@ -407,8 +405,6 @@ def _made_beside(place: Path) -> tuple[Path, int | None]:
 def _lock(folder: Path, *, wait: bool = False) -> int | None:
     """Lock a folder until what is returned is closed, or this process ends; None where another one has it, unless it is
     waited for. Raises OSError where the system has no locks."""
-    if sys.platform == "win32":
-        raise OSError(errno.ENOTSUP, "folders cannot be locked")
     try:
         opened = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:

@@ -6,7 +6,6 @@ import ctypes
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,13 +15,10 @@ from pathlib import Path
 
 from mote.deploy.wire.links import ConnectionLostError
 from mote.errors import MoteError
+from mote.system import has_processes, pty, subprocess, tty
 from mote.targets import Target
 from mote.toolchain.builder import board_of
 from mote.toolchain.emulators import command, find_emulator
-
-if sys.platform != "win32":
-    import pty
-    import tty
 
 CHUNK = 1 << 16
 SHIFT = 10
@@ -42,7 +38,7 @@ class EmulatedLine:
     window = 1
 
     def __init__(self, elf: Path, target: Target) -> None:
-        if sys.platform == "win32":
+        if sys.platform == "win32" or not has_processes():
             raise MoteError("emulated boards need Linux or macOS", remedy="use a board with a serial port")
         self.name = f"qemu:{target.name}"
         self._command = command(elf, target, find_emulator(target, "qemu"), shift=SHIFT, serial="{serial}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -15,12 +16,11 @@ from threading import local
 from mote.boards.address import LineKind
 from mote.boards.boards_file import BoardEntry
 from mote.errors import MoteError
+from mote.system import fcntl
 from mote.text import printable
 
 if sys.platform == "win32":
     import msvcrt
-else:
-    import fcntl
 
 PAUSE_S = 0.05
 _OWNER_BYTES = 200
@@ -97,8 +97,10 @@ def _locked(file: int) -> bool:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            return False
+        raise MoteError(f"files cannot be locked, and so no board be owned ({error.strerror})") from None
     return True
 
 

@@ -4,7 +4,6 @@ loaded into RAM."""
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from mote.boards.session import BoardPatience, BoardSession, LostBoardError, los
 from mote.deploy.wire.links import Connecting, Line, Serial
 from mote.errors import MoteError
 from mote.package.firmware.agent import AgentOptions
+from mote.system import subprocess
 from mote.targets import Target
 from mote.targets.flags import SETS
 from mote.targets.values import cut

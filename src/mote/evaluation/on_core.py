@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count as counting
 
@@ -24,6 +23,7 @@ from mote.graph import Graph
 from mote.graph.tensor import Array
 from mote.graph.tolerance import compare
 from mote.progress import Say, counted
+from mote.system import thread_pool
 from mote.toolchain import Mode
 
 SAMPLES = 8
@@ -118,7 +118,7 @@ class SampleRunner:
     def on_boards(self, chosen: Sequence[int], board: str) -> tuple[list[SamplesRun], tuple[Interruption, ...]]:
         """Runs samples on all boards of a name at once, those of a board that is lost on another; and all
         interruptions."""
-        with board_pool(board) as pool, ThreadPoolExecutor(pool.size) as threads:
+        with board_pool(board) as pool, thread_pool(pool.size) as threads:
             whole = self.groups(chosen)
             divisible = not self.compiled.plan.graph.states
             groups = [chosen[n :: pool.size] for n in range(pool.size)] if divisible else whole

@@ -10,7 +10,6 @@ not worth a plan, run in NumPy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +33,7 @@ from mote.graph.types import DType
 from mote.lower.program import program
 from mote.metrics import Score, measure
 from mote.ops.elementwise.quantize import QUANTIZED, dequantized
+from mote.system import thread_pool
 from mote.targets import NATIVE
 
 FEW = 128
@@ -69,7 +69,7 @@ def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Arra
     threads = min(cores(), len(cases))
     parts = [cases[i * len(cases) // threads : (i + 1) * len(cases) // threads] for i in range(threads)]
     interpreters = [Interpreter.of(image, kernels, graph.name, NATIVE) for _ in parts]
-    with ThreadPoolExecutor(threads) as pool:
+    with thread_pool(threads) as pool:
         results = list(pool.map(lambda i: _one_by_one(interpreters[i], plan.graph, parts[i]), range(threads)))
     return [np.concatenate(several) for several in zip(*results, strict=True)]
 

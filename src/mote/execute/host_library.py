@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
@@ -28,6 +28,7 @@ from mote.graph.io_order import to_model
 from mote.graph.tensor import Array
 from mote.kernels.library import added
 from mote.progress import Done, Say, nobody, silent
+from mote.system import thread_pool
 from mote.targets import NATIVE, VECTORS
 from mote.toolchain import host
 from mote.toolchain.builder import HARNESS
@@ -294,7 +295,7 @@ def _finish(job: HostJob, libraries: Sequence[ctypes.CDLL], piece: int, done: Ca
             free.put(library)
         return rows
 
-    with ThreadPoolExecutor(len(libraries)) as pool:
+    with thread_pool(len(libraries)) as pool:
         ready = 1
         try:
             for future in as_completed([pool.submit(work, row) for row in range(1, job.rows, piece)]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -25,6 +24,7 @@ from mote.reporter.html import page, report_data, target_data
 from mote.reporter.sections import overview
 from mote.reporter.subject import Subject, Subjects, measured, metered
 from mote.search.explorer import POINTS, explore_around
+from mote.system import thread_pool
 
 MOST_BYTES = 1 << 26
 """The size of the largest report that is read."""
@@ -161,7 +161,7 @@ def _settings(settings: Settings | None, options: Mapping[str, Any], target: Any
 def _subject(model: Any, settings: Settings, example_inputs: Any, say: Say) -> Subject:
     say(f"compiling for {settings.target.name}")
     compiled = compile(model, settings, example_inputs=example_inputs, say=say)
-    with ThreadPoolExecutor(1) as beside:  # compilers and emulators are other processes
+    with thread_pool(1) as beside:  # compilers and emulators are other processes
         made = beside.submit(measured, compiled)
         points = POINTS if len(compiled.plan.steps) <= MANY_STEPS else FEW_POINTS
         front = explore_around(compiled, settings, points, say)

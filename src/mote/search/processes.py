@@ -7,14 +7,12 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from mote.errors import MoteError
 from mote.search.work import TRIES, Function, Outcome, Outcomes, died, packed, perform
 from mote.stopping import StoppedError, stopping
+from mote.system import multiprocessing
 
 PATIENCE = 10.0
 """Seconds that a worker has to clean up after it was asked to stop."""
@@ -22,8 +20,8 @@ PATIENCE = 10.0
 
 @dataclass
 class _Worker:
-    process: SpawnProcess
-    pipe: Connection
+    process: multiprocessing.context.SpawnProcess
+    pipe: multiprocessing.connection.Connection
     item: int | None = None
     """The index of its current item."""
     ready: bool = False
@@ -89,10 +87,14 @@ class Processes:
     def _heard(self) -> list[_Worker]:
         """The workers that have sent something or died; blocks for at least one."""
         by_pipe = {worker.pipe: worker for worker in self._busy}
-        return [by_pipe[pipe] for pipe in wait(list(by_pipe)) if isinstance(pipe, Connection)]
+        return [
+            by_pipe[pipe]
+            for pipe in multiprocessing.connection.wait(list(by_pipe))
+            if isinstance(pipe, multiprocessing.connection.Connection)
+        ]
 
     def _start(self) -> _Worker:
-        context = get_context("spawn")
+        context = multiprocessing.context.SpawnContext()
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there,), daemon=True)
         process.start()
@@ -122,7 +124,7 @@ def _is_ready(said: Outcome | None) -> bool:
     return True
 
 
-def _received(pipe: Connection) -> Outcome | None:
+def _received(pipe: multiprocessing.connection.Connection) -> Outcome | None:
     """A worker's message; None where it died."""
     try:
         outcome = pickle.loads(pipe.recv_bytes())
@@ -132,7 +134,7 @@ def _received(pipe: Connection) -> Outcome | None:
     return outcome
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: multiprocessing.connection.Connection) -> None:
     """The main loop of a worker: ends when the pipe is closed, or on request."""
     with suppress(StoppedError, EOFError, OSError), stopping():
         made = perform(_unpacked, None, pipe.recv_bytes())

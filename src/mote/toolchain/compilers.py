@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 import zlib
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from mote.cores import Architecture
 from mote.errors import MoteError
 from mote.extras import megabytes
+from mote.system import has_processes, subprocess
 from mote.targets import Target
 from mote.targets.flags import NATIVE, UNFUSED
 
@@ -39,6 +39,8 @@ class Compiler:
 
 def find_compiler(target: Target, prefer: str | None = None) -> Compiler:
     """The system's compiler if it is there, else zig; `prefer` ("gcc", "zig"; host: "clang") forces one."""
+    if not has_processes():
+        raise MoteError("this Python cannot start a C compiler", remedy="use one that can start other programs")
     if target.is_host:
         return _host_compiler(prefer)
     if prefer not in (None, "gcc", "zig"):

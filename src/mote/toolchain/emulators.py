@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import MappingProxyType
 from mote.cores.board import RTL_BOARD
 from mote.errors import MoteError
 from mote.extras import version_of as package_version
+from mote.system import subprocess
 from mote.targets import Target
 from mote.toolchain import simavr
 from mote.toolchain.builder import Mode, board_of

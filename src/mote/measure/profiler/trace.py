@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from array import array
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from mote.errors import MoteError
 from mote.files import temporary_folder
 from mote.integers import repeat
 from mote.measure.profiler.plugin import plugin
+from mote.system import subprocess
 from mote.targets import Target
 from mote.toolchain import Emulator, simavr
 from mote.toolchain.builder import board_of

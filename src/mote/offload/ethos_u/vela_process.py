@@ -6,12 +6,13 @@ import atexit
 import os
 import pickle
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
+
+from mote.system import subprocess
 
 WORKER = Path(__file__).with_name("vela_worker.py")
 

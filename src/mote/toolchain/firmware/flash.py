@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import string
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ import mote.targets as targets
 from mote.documents import parse_json
 from mote.errors import MoteError
 from mote.files import read_file
+from mote.system import subprocess
 from mote.targets import Target
 from mote.targets.firmware import Flashing, read_boot, read_flashing
 from mote.targets.values import is_whole

@@ -10,9 +10,7 @@ import importlib.util
 import os
 import shutil
 import struct
-import subprocess
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from mote.cores.record import Rtl
 from mote.errors import MoteError
 from mote.extras import installing, version_of
 from mote.files import temporary_folder
+from mote.system import subprocess, thread_pool
 from mote.targets import Target
 from mote.toolchain import cache
 from mote.toolchain.builder import board_of
@@ -210,7 +209,7 @@ def _compile(compile: Sequence[str], verilator: Verilator, folder: Path) -> Path
         once = ["-O0"] if source.stem.endswith("__Slow") else []  # Verilator's name for what runs at the start only
         compile_or_raise([*flags, *once, "-c", str(source), "-o", str(output)], folder, source.name)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with thread_pool(os.cpu_count()) as pool:
         list(pool.map(one, sources, objects))
     program = folder / "board"
     compile_or_raise([compile[0], *map(str, objects), "-pthread", "-o", str(program)], folder, program.name)
