@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mote import frontends
-from mote.compiler import options
+from mote.compiler.reading import reading
 from mote.errors import explaining
 from mote.frontends.model import Model, SourceLayer
 from mote.graph import Graph, Op, Tensor
@@ -134,8 +134,8 @@ def inspect(
     A layer that Mote cannot compile is listed with the reason. `shapes` are those of inputs that the model leaves open,
     `signature` is one of several in a .tflite file, `constants` are inputs with fixed values, and `example_inputs`
     those of a module of PyTorch."""
-    reading = options.reading(shapes, signature, constants)
-    source = frontends.source_of(model, **reading, example_inputs=example_inputs)
+    how = reading(shapes, signature, constants)
+    source = frontends.source_of(model, **how, example_inputs=example_inputs)
     read = frontends.read(source)
     graph = read.partial()
     layers = [_layer(read, graph, layer) for layer in read.layers]

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import fields
-from io import BytesIO
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from mote.compiler.reading import parsed_constants, parsed_shapes, wrong_value
 from mote.data.dataset import dataset
 from mote.data.dataset_type import Dataset
 from mote.errors import MoteError
-from mote.files import read_file
 from mote.frontends.labels import read_labels
 from mote.kernels.contract import Fixed
 from mote.plan.selection.pins import Pin
@@ -31,7 +27,6 @@ SMALL, SMALLEST = "small", "smallest"
 """Names of the plans with little flash, and with the least."""
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 """Seconds per unit of time."""
-SET = "write it like sr=16000, h=0,0,0 or h=file.npy"
 UNLIMITED = 1 << 30
 """A budget without effect. It differs from no budget for row-wise inputs, where none means the least RAM."""
 
@@ -59,9 +54,9 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
     if "kernels" in values:
         values["kernels"] = _pins(values["kernels"])
     if "shapes" in values:
-        values["shapes"] = _shapes(values["shapes"])
+        values["shapes"] = parsed_shapes(values["shapes"])
     if "constants" in values:
-        values["constants"] = _constants(values["constants"])
+        values["constants"] = parsed_constants(values["constants"])
     if "outputs" in values:
         values["outputs"] = _names("outputs", values["outputs"])
     if "backend" in values:
@@ -134,7 +129,7 @@ def _pins(kernels: Any) -> dict[str, str]:
     if isinstance(kernels, Mapping):
         return {str(layer): str(Pin.parse(str(kernel))) for layer, kernel in kernels.items()}
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
-        raise _wrong("kernels", kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
+        raise wrong_value("kernels", kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
     return dict(map(_pin, kernels))
 
 
@@ -150,61 +145,10 @@ def _pin(text: Any) -> tuple[str, str]:
     return match[1], str(Pin.parse(match[2]))
 
 
-def _shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
-    """Shapes by input name, from a mapping or strings."""
-    if isinstance(shapes, str) or not isinstance(shapes, Iterable):
-        raise _wrong("shapes", shapes, 'a mapping {input: shape} or a list of "NAME=1,3,96,96"')
-    by_name = dict(shapes) if isinstance(shapes, Mapping) else dict(map(_named_shape, shapes))
-    return {str(name): _shape(name, shape) for name, shape in by_name.items()}
-
-
-def _constants(constants: Any) -> dict[str, Any]:
-    """Values of inputs by name, from a mapping or strings, as numbers and lists."""
-    if isinstance(constants, str) or not isinstance(constants, Iterable):
-        raise _wrong("constants", constants, 'a mapping {input: value} or a list of "NAME=VALUE"')
-    by_name = dict(constants) if isinstance(constants, Mapping) else dict(map(_named_value, constants))
-    return {str(name): _numbers(name, value) for name, value in by_name.items()}
-
-
-def _named_value(text: Any) -> tuple[str, Any]:
-    """An input and its value: numbers, or a `.npy` file; an input's name may contain an equals sign."""
-    name, _, value = str(text).rpartition("=")
-    if not name:
-        raise MoteError(f"'{text}' is not NAME=VALUE", where="option set", remedy=SET)
-    if value.endswith(".npy"):
-        return name, np.load(BytesIO(read_file(value)), allow_pickle=False)
-    parts = [_number(name, part) for part in value.split(",")]
-    return name, parts[0] if len(parts) == 1 else parts
-
-
-def _number(name: str, text: str) -> int | float:
-    with suppress(ValueError):
-        return int(text)
-    with suppress(ValueError):
-        return float(text)
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    raise MoteError(f"'{text}' is not a value of '{name}'", where="option set", remedy=SET)
-
-
-def _numbers(name: Any, value: Any) -> Any:
-    """A value as JSON types."""
-    with suppress(ValueError, TypeError):
-        array = np.asarray(value)
-        if array.dtype.kind in "biuf" and array.size:
-            return array.tolist()
-    raise MoteError(f"the value of '{name}' is not numbers", where="option set", remedy=SET)
-
-
-def reading(shapes: Any, signature: str, constants: Any) -> dict[str, Any]:
-    """The options for reading a model, as `source_of` takes them."""
-    return parsed({"shapes": shapes, "signature": signature, "constants": constants})
-
-
 def _names(option: str, names: Any) -> tuple[str, ...]:
     """Names, or one name."""
     if not isinstance(names, str | Iterable):
-        raise _wrong(option, names, "a list of names")
+        raise wrong_value(option, names, "a list of names")
     return (names,) if isinstance(names, str) else tuple(map(str, names))
 
 
@@ -219,27 +163,6 @@ def _backends(names: Any) -> tuple[str, ...]:
 def _labels(labels: Any) -> tuple[str, ...]:
     """Labels, or those in a file."""
     return read_labels(str(labels)) if isinstance(labels, str | Path) else _names("labels", labels or ())
-
-
-def _named_shape(text: Any) -> tuple[str, list[str]]:
-    """An input and its shape; an input's name may contain an equals sign."""
-    name, _, shape = str(text).rpartition("=")
-    if not name:
-        raise MoteError(f"'{text}' is not NAME=SHAPE", where="option shape", remedy="write it like input=1,3,96,96")
-    return name, re.split("[,x]", shape)
-
-
-def _shape(name: Any, shape: Any) -> tuple[int, ...]:
-    try:
-        sizes = tuple(int(size) for size in shape)
-    except (TypeError, ValueError):
-        sizes = (0,)
-    if any(size < 1 for size in sizes):
-        shown = ",".join(map(str, shape)) if isinstance(shape, Iterable) else shape
-        raise MoteError(
-            f"'{shown}' is not the shape of '{name}'", where="option shape", remedy="write it like input=1,3,96,96"
-        )
-    return sizes
 
 
 def check_names(options: Iterable[str], settings: type) -> None:
@@ -269,17 +192,13 @@ def check_types(settings: Any) -> None:
         fits, what = _TYPES[f.type]
         value = getattr(settings, f.name)
         if not fits(value):
-            raise _wrong(f.name, value, what)
+            raise wrong_value(f.name, value, what)
 
 
 def check_at_least(option: str, value: Any, least: int) -> None:
     """Refuses values that are not integers of at least `least`."""
     if not _whole(value) or value < least:
-        raise _wrong(option, value, f"an integer of at least {least}")
-
-
-def _wrong(option: str, value: object, what: str) -> MoteError:
-    return MoteError(f"{value!r} is not {what}", where=f"option {option}")
+        raise wrong_value(option, value, f"an integer of at least {least}")
 
 
 def _whole(value: object) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mote.compiler.options import check_at_least, reading
+from mote.compiler.options import check_at_least
+from mote.compiler.reading import reading
 from mote.errors import MoteError, explaining, naming
 from mote.evaluation.verify import Judge, Mismatch
 from mote.execute import reference

@@ -9,26 +9,13 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
-from mote.cli.common import (
-    add_board,
-    add_compile_options,
-    add_data,
-    add_picture,
-    add_tools,
-    bold,
-    data_of,
-    green,
-    print_json,
-    progress,
-    red,
-    settings,
-    show,
-    show_interruptions,
-    table,
-    write_picture,
-)
+from mote.cli.common import bold, green, print_json, progress, red, show, table
+from mote.cli.compiling import add_compile_options, settings
+from mote.cli.drawing import add_picture, write_picture
+from mote.cli.sampling import add_data, data_of
 from mote.cli.table import drop, fold, shorten
 from mote.cli.terminal import width
+from mote.cli.tools import add_board, add_tools, show_interruptions
 from mote.errors import MoteError
 from mote.evaluation.evaluator import evaluate
 from mote.evaluation.layer_noise import LayerNoise

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from mote.cli.common import add_compile_options, add_data, bold, data_of, print_json, progress, settings, show, table
+from mote.cli.common import bold, print_json, progress, show, table
+from mote.cli.compiling import add_compile_options, settings
+from mote.cli.sampling import add_data, data_of
 from mote.evaluation.threshold import FALSE_ALARMS, PERCENT, ThresholdFit, fit_threshold
 from mote.metrics.thresholds import FITTED
 

@@ -8,24 +8,15 @@ from typing import Any
 
 from mote.api.memory_plan import MemoryPlan, body_plans, kept_states, peak_of, plan
 from mote.cli.commands.compile import two_cores_line
-from mote.cli.common import (
-    add_compile_options,
-    add_picture,
-    bold,
-    bound_line,
-    print_json,
-    progress,
-    settings,
-    show,
-    table,
-    write_picture,
-)
+from mote.cli.common import bold, print_json, progress, show, table
+from mote.cli.compiling import add_compile_options, settings
+from mote.cli.drawing import add_picture, write_picture
 from mote.cli.table import alias, drop, fold, shorten
 from mote.cli.terminal import width
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.pictures.memory import MemoryMap, direction, traffic_lines
 from mote.pictures.text import arena_maps, letters
-from mote.plan.plan import Option, Runs
+from mote.plan.plan import Option, Plan, Runs
 from mote.plan.selection.cores import divided
 from mote.plan.selection.estimate import estimate
 from mote.plan.selection.external_report import ExternalRegion
@@ -92,7 +83,7 @@ def print_text(compiled: Compiled, memory: MemoryMap, regions: Sequence[External
     show(bold(f"{compiled.path} for {compiled.settings.target.name}"))
     show(f"  RAM:   {plan.ram:,} bytes = arena {plan.arena:,} + static {plan.static:,}{_memories(memory)}")
     show(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
-    show(bound_line(plan, memory.bound))
+    show(_bound_line(plan, memory.bound))
     show(f"  steps: {steps:,} of {_modes(compiled)}")
     costs = compiled.settings.costs
     waits = ", waits for constants in flash included" if costs.memory.waits else ""
@@ -249,3 +240,10 @@ def _buffers(memory: MemoryMap, steps: int) -> str:
         )
     head = ("map", "buffer", "layout", "stored", "rows", "row bytes", "from", "to", "live at most")
     return table(head, rows, left=4, fit=(drop("layout"), drop("rows"), drop("row bytes"), shorten("buffer", 16)))
+
+
+def _bound_line(plan: Plan, bound: int) -> str:
+    """The lower bound of the arena over all plans, and how far the arena is above it."""
+    over = plan.arena - bound
+    more = f"{over:,} ({100 * over / max(1, bound):.1f}%) more" if over > 0 else "just that"
+    return f"  bound: {bound:,} bytes: no schedule of the model's rows takes less; the arena takes {more}"

@@ -6,23 +6,12 @@ import argparse
 
 import mote.targets as targets
 from mote.api.measuring import profile
-from mote.cli.common import (
-    add_board,
-    add_compile_options,
-    add_picture,
-    add_tools,
-    bold,
-    duration,
-    print_json,
-    progress,
-    settings,
-    show,
-    show_interruptions,
-    table,
-    write_picture,
-)
+from mote.cli.common import bold, duration, print_json, progress, show, table
+from mote.cli.compiling import add_compile_options, settings
+from mote.cli.drawing import add_picture, write_picture
 from mote.cli.images import add_runtime
 from mote.cli.table import alias, drop, shorten
+from mote.cli.tools import add_board, add_tools, show_interruptions
 from mote.errors import MoteError
 from mote.measure.energy.meters import METERS
 from mote.measure.profiler import BoardMeasurement, Profile, percent, profile_elf

@@ -6,20 +6,10 @@ import argparse
 from dataclasses import replace
 from math import inf
 
-from mote.cli.common import (
-    add_data,
-    add_json,
-    add_model,
-    add_workers,
-    bold,
-    data_of,
-    print_json,
-    progress,
-    reading,
-    show,
-    table,
-)
+from mote.cli.common import add_json, add_model, bold, print_json, progress, reading, show, table
+from mote.cli.sampling import add_data, data_of
 from mote.cli.table import drop
+from mote.cli.tools import add_workers
 from mote.compiler.settings import OPTIMIZE
 from mote.compress.prune.costs import TARGET
 from mote.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune

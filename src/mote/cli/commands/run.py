@@ -7,21 +7,11 @@ import argparse
 import numpy as np
 
 from mote.api.measuring import run as run_model
-from mote.cli.common import (
-    add_board,
-    add_compile_options,
-    add_tools,
-    bold,
-    duration,
-    print_json,
-    progress,
-    settings,
-    show,
-    show_interruptions,
-    table,
-)
+from mote.cli.common import bold, duration, print_json, progress, show, table
+from mote.cli.compiling import add_compile_options, settings
 from mote.cli.images import add_runtime
 from mote.cli.table import alias, drop, shorten
+from mote.cli.tools import add_board, add_tools, show_interruptions
 from mote.data.readers.arrays import ZIP, packed_arrays
 from mote.files import write_file
 from mote.graph.tensor import Array

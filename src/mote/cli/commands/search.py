@@ -8,21 +8,11 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from mote.cli.common import (
-    add_data,
-    add_journal,
-    add_json,
-    add_picture,
-    add_workers,
-    bold,
-    data_of,
-    print_json,
-    progress,
-    show,
-    table,
-    write_picture,
-)
+from mote.cli.common import add_json, bold, print_json, progress, show, table
+from mote.cli.drawing import add_picture, write_picture
+from mote.cli.sampling import add_data, data_of
 from mote.cli.table import drop, shorten
+from mote.cli.tools import add_journal, add_workers
 from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.data.dataset import Dataset
 from mote.errors import MoteError

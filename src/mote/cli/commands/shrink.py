@@ -5,18 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.commands.verify import count
-from mote.cli.common import (
-    add_json,
-    add_model,
-    bold,
-    green,
-    print_json,
-    progress,
-    reading,
-    red,
-    show,
-    table,
-)
+from mote.cli.common import add_json, add_model, bold, green, print_json, progress, reading, red, show, table
 from mote.cli.table import drop, fold
 from mote.cli.terminal import unbroken
 from mote.compiler.settings import IO, ROUNDINGS

@@ -13,7 +13,8 @@ from typing import Any
 
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile_graph, given_model
-from mote.compiler.options import check_at_least, reading
+from mote.compiler.options import check_at_least
+from mote.compiler.reading import reading
 from mote.compiler.settings import Settings, make_settings
 from mote.compress.prune.costs import TARGET, PrunedCosts, costs_of, obstacle, prices
 from mote.compress.prune.importance import distances

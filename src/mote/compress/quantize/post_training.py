@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mote.compiler.options import check_at_least, reading
+from mote.compiler.options import check_at_least
+from mote.compiler.reading import reading
 from mote.compress.quantize.noise import signal_to_noise
 from mote.compress.quantize.pipeline import Methods, QuantizationResult, finished, prepared
 from mote.compress.quantize.types.precision import Precision, Scheme

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mote.compiler.options import check_at_least, reading
+from mote.compiler.options import check_at_least
+from mote.compiler.reading import reading
 from mote.compress.quantize import pipeline
 from mote.compress.quantize.pipeline import Methods, QuantizationResult
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, checked, scheme_of, spread, written

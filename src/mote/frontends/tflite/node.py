@@ -21,6 +21,9 @@ from mote.graph import Quantization, State, Tensor
 from mote.graph.tensor import Array, Shape
 from mote.graph.types import Activation, DType
 
+MANY = 1 << 16
+"""Limit of the number of inputs of an operator that takes any."""
+
 
 class Padding(StrEnum):
     """Window padding. SAME: one output per stride, with an odd element at the end; VALID: none."""

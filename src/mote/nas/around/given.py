@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.compiler.options import reading
+from mote.compiler.reading import reading
 from mote.compress.quantize.post_training import checked
 from mote.compress.quantize.types.precision import Scheme
 from mote.data.dataset_type import Dataset

@@ -9,16 +9,13 @@ from math import prod
 import numpy as np
 
 from mote.errors import UnsupportedNodeError
-from mote.frontends.tflite.node import Node
+from mote.frontends.tflite.node import MANY, Node
 from mote.graph import Op, Tensor
 from mote.graph.tensor import Shape
 from mote.graph.types import Activation, DType
 from mote.ops.elementwise.activations import ConcatRescale
 from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose, same_steps
 from mote.ops.moves.reshape import Reshape
-
-MANY = 1 << 16
-"""Limit of the number of inputs."""
 
 
 def reshape(node: Node) -> Op:

@@ -9,7 +9,8 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, SegmentSum, TopK
-from mote.ops.reductions.reduce import Reduction
+from mote.ops.reductions.mean import Mean
+from mote.ops.reductions.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Reduction, Sum
 
 
 def reduction(kind: type[Reduction]) -> Callable[[Node], Op]:
@@ -28,6 +29,11 @@ def reduction(kind: type[Reduction]) -> Callable[[Node], Op]:
         )
 
     return parse
+
+
+mean, sum_ = reduction(Mean), reduction(Sum)
+reduce_all, reduce_any = reduction(ReduceAll), reduction(ReduceAny)
+reduce_max, reduce_min, reduce_prod = reduction(ReduceMax), reduction(ReduceMin), reduction(ReduceProd)
 
 
 def arg_max(node: Node) -> Op:

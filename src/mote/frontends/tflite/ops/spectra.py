@@ -8,7 +8,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.graph import Op
 from mote.ops.signal.fft import LENGTHS
-from mote.ops.signal.rfft2d import OfComplex, Rfft2d
+from mote.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, RealPart, Rfft2d
 
 
 def rfft2d(node: Node) -> Op:
@@ -31,3 +31,6 @@ def of_complex(kind: type[OfComplex]) -> Callable[[Node], Op]:
         return kind(**node.same())
 
     return parse
+
+
+complex_abs, imag, real_part = of_complex(ComplexAbs), of_complex(Imag), of_complex(RealPart)
