@@ -64,9 +64,11 @@ static inline void mote_masked_gradient_s8(const mote_masked_gradient_s8_t *p, c
 
 /* The tap of each window that has the largest pixel, the first of several; 255 where it has no pixel. */
 static inline void mote_max_pool_taps_s8(const mote_max_pool_taps_t *p, const int8_t *in, uint8_t *out) {
-    for (int32_t y = 0; y < p->rows.out; y++) {
-        for (int32_t x = 0; x < p->cols.out; x++) {
-            for (int32_t c = 0; c < p->channels; c++) {
+    const int32_t height = p->rows.out, width = p->cols.out, channels = p->channels;
+    for (int32_t y = 0; y < height; y++) {
+        for (int32_t x = 0; x < width; x++) {
+            uint8_t *const pixel = out + (y * width + x) * channels;
+            for (int32_t c = 0; c < channels; c++) {
                 int32_t most = -129, taken = 255, number = 0;
                 for (int32_t ky = 0; ky < p->rows.taps; ky++) {
                     const int32_t row = mote_gradient_input(&p->rows, y, ky);
@@ -79,7 +81,7 @@ static inline void mote_max_pool_taps_s8(const mote_max_pool_taps_t *p, const in
                         }
                     }
                 }
-                *out++ = (uint8_t)taken;
+                pixel[c] = (uint8_t)taken;
             }
         }
     }
@@ -88,9 +90,11 @@ static inline void mote_max_pool_taps_s8(const mote_max_pool_taps_t *p, const in
 /* Each gradient to the pixel that its maximum is. */
 static inline void mote_max_pool_spread_s8(const mote_max_pool_taps_t *p, const int8_t *in, const uint8_t *taps,
                                            int8_t *out) {
-    for (int32_t y = 0; y < p->rows.in; y++) {
-        for (int32_t x = 0; x < p->cols.in; x++) {
-            for (int32_t c = 0; c < p->channels; c++) {
+    const int32_t height = p->rows.in, width = p->cols.in, channels = p->channels;
+    for (int32_t y = 0; y < height; y++) {
+        for (int32_t x = 0; x < width; x++) {
+            int8_t *const pixel = out + (y * width + x) * channels;
+            for (int32_t c = 0; c < channels; c++) {
                 int32_t sum = 0, number = 0;
                 for (int32_t ky = 0; ky < p->rows.taps; ky++) {
                     const int32_t row = mote_gradient_output(&p->rows, y, ky);
@@ -102,7 +106,7 @@ static inline void mote_max_pool_spread_s8(const mote_max_pool_taps_t *p, const 
                         }
                     }
                 }
-                *out++ = mote_saturate_s8(sum);
+                pixel[c] = mote_saturate_s8(sum);
             }
         }
     }

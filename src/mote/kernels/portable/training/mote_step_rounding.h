@@ -7,6 +7,9 @@
 /* A number in -most..most. */
 static inline int32_t mote_step_within(int32_t x, int32_t most) { return x < -most ? -most : x > most ? most : x; }
 
+/* x less a step. Both are small enough that the difference fits, which a proof does not see. */
+static inline int32_t mote_step_down(int32_t x, int32_t step) { return (int32_t)((uint32_t)x - (uint32_t)step); }
+
 /* What the random numbers of a step have in common. */
 static inline uint32_t mote_step_seed(int32_t number, int32_t seed) {
     return (uint32_t)number * 0x85EBCA77u + (uint32_t)seed;

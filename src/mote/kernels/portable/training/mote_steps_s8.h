@@ -73,13 +73,13 @@ static inline int32_t mote_step_of(const mote_step_channel_t *c, int32_t sum, in
         return (x + (int32_t)(mote_step_noise(c->noise, element) >> (32 - right))) >> right;
     }
     const int32_t up = mote_min(-right, 30), most = (int32_t)1 << (30 - up);
-    return mote_step_within(x, most) * ((int32_t)1 << up);
+    return (int32_t)((uint32_t)mote_step_within(x, most) << up);
 }
 
 static inline void mote_step_weight(const mote_step_t *p, const mote_step_channel_t *c, int32_t sum, int32_t element,
                                     int8_t *weights) {
     const int32_t before = weights[element] < -127 ? -127 : weights[element];
-    weights[element] = mote_clamp(before - mote_step_of(c, sum, p->left, element), -127, 127);
+    weights[element] = mote_clamp(mote_step_down(before, mote_step_of(c, sum, p->left, element)), -127, 127);
 }
 
 /* Operands: sums of the gradient, size, number; the bias is what is written. */
@@ -90,7 +90,7 @@ static inline void mote_bias_step_s32(const mote_step_t *p, const int32_t *sums,
         const mote_step_channel_t c = mote_step_channel(p, size, number, o);
         const int32_t sum = mote_step_within(sums[p->first + o], largest);
         const int32_t step = mote_step_of(&c, sum, p->left, o); /* at most 2^30, so that the difference fits */
-        bias[o] = mote_step_within(mote_step_within(bias[o], most) - step, most);
+        bias[o] = mote_step_within(mote_step_down(mote_step_within(bias[o], most), step), most);
     }
 }
 
@@ -159,19 +159,24 @@ static inline void mote_step_sums(const mote_conv_step_t *p, const mote_step_tap
 /* Operands: gradient, image, size, number; the weights [out][kh][kw][in] are what is written. */
 static inline void mote_conv_step_s8(const mote_conv_step_t *p, const int8_t *gradient, const int8_t *in,
                                      const int32_t *size, const int32_t *number, int8_t *weights) {
-    int32_t element = 0, sums[4];
-    for (int32_t o = 0; o < p->step.channels; o++) {
+    const int32_t channels = p->step.channels, high = p->rows.taps, wide = p->cols.taps, depth = p->depth;
+    int32_t sums[4];
+    for (int32_t o = 0; o < channels; o++) {
         const mote_step_channel_t channel = mote_step_channel(&p->step, size, number, o);
-        for (int32_t ky = 0; ky < p->rows.taps; ky++) {
-            for (int32_t kx = 0; kx < p->cols.taps; kx++) {
+        for (int32_t ky = 0; ky < high; ky++) {
+            for (int32_t kx = 0; kx < wide; kx++) {
                 const mote_step_tap_t tap = mote_step_tap(p, ky, kx, gradient, in);
-                for (int32_t c = 0; c < p->depth;) {
-                    const int32_t count = p->depth - c >= 4 ? 4 : 1;
-                    mote_step_sums(p, &tap, p->step.first + o, c, count, sums);
-                    for (int32_t i = 0; i < count; i++) {
-                        mote_step_weight(&p->step, &channel, sums[i], element++, weights);
+                const int32_t first = ((o * high + ky) * wide + kx) * depth;
+                int32_t c = 0;
+                for (; c + 4 <= depth; c += 4) {
+                    mote_step_sums(p, &tap, p->step.first + o, c, 4, sums);
+                    for (int32_t i = 0; i < 4; i++) {
+                        mote_step_weight(&p->step, &channel, sums[i], first + c + i, weights);
                     }
-                    c += count;
+                }
+                for (; c < depth; c++) {
+                    mote_step_sums(p, &tap, p->step.first + o, c, 1, sums);
+                    mote_step_weight(&p->step, &channel, sums[0], first + c, weights);
                 }
             }
         }
