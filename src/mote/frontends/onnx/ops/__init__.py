@@ -24,6 +24,7 @@ from mote.frontends.onnx.ops import (
     resize,
     sampling,
     signals,
+    thresholds,
     windows,
     written_out,
 )
@@ -47,6 +48,7 @@ PARSERS: Mapping[Key, Parser] = {
     **resize.PARSERS,
     **sampling.PARSERS,
     **signals.PARSERS,
+    **thresholds.PARSERS,
     **windows.PARSERS,
 }
 

@@ -37,11 +37,12 @@ REASONS = {
 PREVIEW = "ai.onnx.preview.training"
 FLOAT_CODES = LayerProblem("codes of floating point are not supported", "quantize with Quant (IntQuant)")
 STREAMLINED = LayerProblem(
-    "Mote reads QONNX as it is exported, before FINN's transformations", "use the model with Quant nodes"
+    "of FINN's operators Mote reads only MultiThreshold",
+    "use the model with Quant nodes, before FINN's transformations",
 )
 QONNX = {
     "FloatQuant": FLOAT_CODES,
-    **dict.fromkeys(("MultiThreshold", "XnorPopcountMatMul", "Im2Col", "QuantAvgPool2d", "MaxPoolNHWC"), STREAMLINED),
+    **dict.fromkeys(("XnorPopcountMatMul", "Im2Col", "QuantAvgPool2d", "MaxPoolNHWC"), STREAMLINED),
 }
 
 

@@ -24,9 +24,11 @@ CHANNELS_LAST = ("qonnx.custom_op.channels_last", "finn.custom_op.channels_last"
 """The domains of channels-last operators."""
 LAST_OPERATORS = ("Conv", "MaxPool", "BatchNormalization")
 QUANTS = ("Quant", "IntQuant")
-QUANTIZERS = (*QUANTS, "BipolarQuant", "Trunc")
+QUANTIZERS = (*QUANTS, "BipolarQuant", "Trunc", "MultiThreshold")
 ROUND_SINCE = 11
 """The first opset with Round."""
+SUM_OF_INPUT_SINCE = 13
+"""The first opset whose ReduceSum has its axes as an input."""
 LARGE = 1.5 * 2**23
 OLDEST_STANDARD = 13
 """The opset of a file that imports none."""
@@ -120,6 +122,12 @@ def bipolar_grid(scale: Array) -> Grid:
     return Grid(np.asarray(scale, np.float32), np.zeros((), np.float32), np.ones((), np.float32), bipolar=True)
 
 
+def reached(x: Reals, thresholds: Reals, axis: int) -> NDArray[np.int64]:
+    """The number of thresholds that each element reaches, by rows of thresholds for each channel or one for all."""
+    above = np.moveaxis(x, axis, -1)[..., None] >= thresholds
+    return np.moveaxis(np.count_nonzero(above, axis=-1), -1, axis)
+
+
 # Models in ONNX's own operators
 
 
@@ -178,7 +186,7 @@ def written_out(model: Any) -> bool:
     nodes: list[Any] = []
     for place, node in enumerate(model.graph.node):
         if node.domain in GENERAL and node.op_type in QUANTIZERS:
-            nodes += _Steps(node, place, version >= ROUND_SINCE).nodes()
+            nodes += _Steps(node, place, version).nodes()
             changed = True
         else:
             nodes.append(node)
@@ -190,10 +198,13 @@ def written_out(model: Any) -> bool:
 class _Steps:
     """The nodes of one decomposed quantizer."""
 
-    def __init__(self, node: Any, place: int, rounds: bool) -> None:
-        self.node, self.place, self.rounds = node, place, rounds
+    def __init__(self, node: Any, place: int, version: int) -> None:
+        from onnx import helper
+
+        self.node, self.place, self.version = node, place, version
         self.made: list[Any] = []
-        self.given = {a.name: a.s.decode() if a.s else a.i for a in node.attribute}
+        given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        self.given = {name: value.decode() if isinstance(value, bytes) else value for name, value in given.items()}
 
     def nodes(self) -> Sequence[Any]:
         from onnx import TensorProto, helper
@@ -204,6 +215,8 @@ class _Steps:
             result = self._op("Mul", self._sign(x), scale)
         elif self.node.op_type == "Trunc":
             result = self._trunc(x, scale, *rest)
+        elif self.node.op_type == "MultiThreshold":
+            result = self._thresholded(x, scale)
         else:
             result = self._quant(x, scale, *rest)
         return [*self.made, helper.make_node("Identity", [result], [self.node.output[0]])]
@@ -216,9 +229,15 @@ class _Steps:
         return name
 
     def _number(self, value: float) -> str:
+        return self._constant(np.array(value, np.float32))
+
+    def _integers(self, *values: int) -> str:
+        return self._constant(np.array(values, np.int64))
+
+    def _constant(self, value: Array) -> str:
         from onnx import numpy_helper
 
-        return self._op("Constant", value=numpy_helper.from_array(np.array(value, np.float32)))
+        return self._op("Constant", value=numpy_helper.from_array(value))
 
     def _sign(self, x: str) -> str:
         negative = self._op("Less", x, self._number(0))
@@ -259,9 +278,25 @@ class _Steps:
         codes = self._rounded(self._clipped(self._op("Div", steps, parts), rest[1]), "FLOOR")
         return self._op("Mul", self._op("Sub", codes, self._op("Div", zero, parts)), rest[0])
 
+    def _thresholded(self, x: str, thresholds: str) -> str:
+        """The number of thresholds that elements reach: comparisons with all of their channel, added up."""
+        shape = self._op("Shape", x)
+        if str(self.given.get("data_layout", "NCHW")).endswith("C"):
+            axis, each = -1, self._op("Reshape", x, self._op("Concat", shape, self._integers(1), axis=0))
+        else:
+            axis, each = 2, self._op("Reshape", x, self._integers(0, 0, 1, -1))
+            thresholds = self._op("Reshape", thresholds, self._integers(0, 0, 1))
+        reached = self._op("Cast", self._op("Not", self._op("Less", each, thresholds)), to=1)
+        if self.version >= SUM_OF_INPUT_SINCE:
+            counts = self._op("ReduceSum", reached, self._integers(axis), keepdims=0)
+        else:
+            counts = self._op("ReduceSum", reached, axes=[axis], keepdims=0)
+        scale, bias = (self._number(float(self.given.get(name, n))) for name, n in (("out_scale", 1), ("out_bias", 0)))
+        return self._op("Add", self._op("Mul", self._op("Reshape", counts, shape), scale), bias)
+
     def _even(self, x: str) -> str:
         """Rounding of halves to even; in opsets without Round by adding and subtracting a large number."""
-        if self.rounds:
+        if self.version >= ROUND_SINCE:
             return self._op("Round", x)
         large = self._number(LARGE)
         return self._op("Sub", self._op("Add", x, large), large)

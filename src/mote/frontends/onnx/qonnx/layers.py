@@ -286,6 +286,8 @@ def _requantized(behind: _Behind, sums: tuple[int, int]) -> _Affine:
     factor, offset = (np.broadcast_to(x, channels).astype(np.float64) for x in (behind.factor, behind.offset))
     if call.op_type == "Trunc":
         return _truncated(behind, call, factor, offset, sums)
+    if call.op_type == "MultiThreshold":
+        raise _FloatError(f"{call.code} '{call.label}' compares its results with thresholds")
     grid = parsers.grid_of(scope, call) if _is_quant(call) else None
     as_held = None
     if grid is not None and grid.bits.size == 1:
