@@ -79,9 +79,9 @@ class _Reader:
         self.seen: set[int] = set()
         """Element types of values in the file."""
         self.main = GraphScope((), ())
-        quantizers = any(node.domain in dialect.GENERAL for node in container.proto.graph.node)
+        quantizers = any(dialect.ends_layer(node.domain, node.op_type) for node in container.proto.graph.node)
         self.groups: tuple[Group, ...] = (qonnx_layers.group,) if quantizers else ()
-        """Pattern matchers of QONNX files."""
+        """Pattern matchers of files with quantizers of QONNX or PULP."""
         self.told: tuple[FileNode, int] | None = None
         """The node of the file that is being read and its index, while its subgraphs are."""
 

@@ -44,7 +44,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] 
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
     _fix(onnx, model.graph, source)
-    written = " with QONNX's quantizers written out" if dialect.written_out(model) else ""
+    written = f" with {name}'s quantizers written out" if (name := dialect.written_out(model)) else ""
     _widen(onnx, model.graph)
     _expose(onnx, model, names)
     classes = classes_of(onnx, model)

@@ -25,10 +25,16 @@ CHANNELS_LAST = ("qonnx.custom_op.channels_last", "finn.custom_op.channels_last"
 LAST_OPERATORS = ("Conv", "MaxPool", "BatchNormalization")
 QUANTS = ("Quant", "IntQuant")
 QUANTIZERS = (*QUANTS, "BipolarQuant", "Trunc", "MultiThreshold")
+PULP = ("", "PACTOps")
+"""The domains of RequantShift, in files of quantlib (for PULP's DORY and Deeploy)."""
 ROUND_SINCE = 11
 """The first opset with Round."""
 SUM_OF_INPUT_SINCE = 13
 """The first opset whose ReduceSum has its axes as an input."""
+FLOAT, DOUBLE = 1, 11
+"""Numbers of element types in TensorProto."""
+MOST_DIV = 30
+"""Logarithm of the largest divisor of a RequantShift."""
 LARGE = 1.5 * 2**23
 OLDEST_STANDARD = 13
 """The opset of a file that imports none."""
@@ -122,6 +128,47 @@ def bipolar_grid(scale: Array) -> Grid:
     return Grid(np.asarray(scale, np.float32), np.zeros((), np.float32), np.ones((), np.float32), bipolar=True)
 
 
+@dataclass(frozen=True)
+class Shift:
+    """A RequantShift: floor((x * mul + add) / div + 1/2), clipped to integers from `low` to `high`."""
+
+    div: int
+    low: int
+    high: int
+
+    def __call__(self, x: Array, mul: Array, add: Array) -> Reals:
+        codes = np.floor((x.astype(np.float64) * mul + add) / self.div + 0.5)
+        return np.clip(codes, self.low, self.high).astype(np.float32)
+
+
+def shift_of(attributes: Mapping[str, Any]) -> Shift:
+    """A RequantShift by its attributes, which are tensors of one number, or numbers."""
+    levels = _number_of(attributes, "n_levels_out" if "n_levels_out" in attributes else "n_levels")
+    div, signed = _number_of(attributes, "div"), _number_of(attributes, "signed")
+    if div < 1 or div & (div - 1) or div > 1 << MOST_DIV:
+        raise UnsupportedNodeError(f"divides by {div}, which is no power of two up to 2^{MOST_DIV}")
+    if levels < 2:
+        raise UnsupportedNodeError(f"has {levels} levels")
+    return Shift(div, -(levels // 2), levels // 2 - 1) if signed else Shift(div, 0, levels - 1)
+
+
+def _number_of(attributes: Mapping[str, Any], name: str) -> int:
+    from onnx import TensorProto, helper, numpy_helper
+
+    if name not in attributes:
+        raise UnsupportedNodeError(f"the attribute {name} is missing")
+    value = helper.get_attribute_value(attributes[name])
+    given = numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
+    if given.size != 1 or given.dtype.kind not in "iufb" or given.reshape(-1)[0] != np.rint(given.reshape(-1)[0]):
+        raise UnsupportedNodeError(f"the attribute {name} must be one integer")
+    return int(given.reshape(-1)[0])
+
+
+def ends_layer(domain: str, op_type: str) -> bool:
+    """Whether an operator quantizes, so that the layer before it may be computed in integers."""
+    return domain in GENERAL or (domain in PULP and op_type == "RequantShift")
+
+
 def reached(x: Reals, thresholds: Reals, axis: int) -> NDArray[np.int64]:
     """The number of thresholds that each element reaches, by rows of thresholds for each channel or one for all."""
     above = np.moveaxis(x, axis, -1)[..., None] >= thresholds
@@ -178,21 +225,23 @@ def _rank(node: Any, ranks: Mapping[str, int]) -> int:
     return window or next((ranks[name] for name in (node.input[0], node.output[0]) if name in ranks), 4)
 
 
-def written_out(model: Any) -> bool:
-    """Rewrite a model's quantizers as standard operators, which ONNX Runtime has; returns whether there were any."""
+def written_out(model: Any) -> str:
+    """Rewrite a model's quantizers as standard operators, which ONNX Runtime has; returns the dialect's name, empty
+    where there are none."""
     channels_first(model)
     version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), ROUND_SINCE)
-    changed = False
+    names = set()
     nodes: list[Any] = []
     for place, node in enumerate(model.graph.node):
-        if node.domain in GENERAL and node.op_type in QUANTIZERS:
+        general = node.domain in GENERAL and node.op_type in QUANTIZERS
+        if general or (node.domain in PULP and node.op_type == "RequantShift"):
             nodes += _Steps(node, place, version).nodes()
-            changed = True
+            names.add("QONNX" if general else "PULP")
         else:
             nodes.append(node)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    return changed
+    return " and ".join(sorted(names))
 
 
 class _Steps:
@@ -207,10 +256,10 @@ class _Steps:
         self.given = {name: value.decode() if isinstance(value, bytes) else value for name, value in given.items()}
 
     def nodes(self) -> Sequence[Any]:
-        from onnx import TensorProto, helper
-
         x, *given = self.node.input
-        scale, *rest = (self._op("Cast", name, to=TensorProto.FLOAT) for name in given)
+        if self.node.op_type == "RequantShift":
+            return self._ended(self._shifted(x, *given))
+        scale, *rest = (self._op("Cast", name, to=FLOAT) for name in given)
         if self.node.op_type == "BipolarQuant":
             result = self._op("Mul", self._sign(x), scale)
         elif self.node.op_type == "Trunc":
@@ -219,6 +268,11 @@ class _Steps:
             result = self._thresholded(x, scale)
         else:
             result = self._quant(x, scale, *rest)
+        return self._ended(result)
+
+    def _ended(self, result: str) -> Sequence[Any]:
+        from onnx import helper
+
         return [*self.made, helper.make_node("Identity", [result], [self.node.output[0]])]
 
     def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
@@ -230,6 +284,9 @@ class _Steps:
 
     def _number(self, value: float) -> str:
         return self._constant(np.array(value, np.float32))
+
+    def _double(self, value: float) -> str:
+        return self._constant(np.array(value, np.float64))
 
     def _integers(self, *values: int) -> str:
         return self._constant(np.array(values, np.int64))
@@ -278,6 +335,15 @@ class _Steps:
         codes = self._rounded(self._clipped(self._op("Div", steps, parts), rest[1]), "FLOOR")
         return self._op("Mul", self._op("Sub", codes, self._op("Div", zero, parts)), rest[0])
 
+    def _shifted(self, *inputs: str) -> str:
+        """In float64, where all of it is exact."""
+        shift = shift_of({a.name: a for a in self.node.attribute})
+        x, mul, add = (self._op("Cast", name, to=DOUBLE) for name in inputs)
+        half, div, low, high = (self._double(value) for value in (0.5, shift.div, shift.low, shift.high))
+        quotient = self._op("Div", self._op("Add", self._op("Mul", x, mul), add), div)
+        codes = self._op("Floor", self._op("Add", quotient, half))
+        return self._op("Cast", self._op("Min", self._op("Max", codes, low), high), to=FLOAT)
+
     def _thresholded(self, x: str, thresholds: str) -> str:
         """The number of thresholds that elements reach: comparisons with all of their channel, added up."""
         shape = self._op("Shape", x)
@@ -286,7 +352,7 @@ class _Steps:
         else:
             axis, each = 2, self._op("Reshape", x, self._integers(0, 0, 1, -1))
             thresholds = self._op("Reshape", thresholds, self._integers(0, 0, 1))
-        reached = self._op("Cast", self._op("Not", self._op("Less", each, thresholds)), to=1)
+        reached = self._op("Cast", self._op("Not", self._op("Less", each, thresholds)), to=FLOAT)
         if self.version >= SUM_OF_INPUT_SINCE:
             counts = self._op("ReduceSum", reached, self._integers(axis), keepdims=0)
         else:

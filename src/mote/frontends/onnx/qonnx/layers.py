@@ -19,10 +19,11 @@ from mote.frontends.build import Value, elementwise, matrix, moves, quantized, w
 from mote.frontends.build.codes import AffineCodes, Codes
 from mote.frontends.onnx.node import FileNode, Fused, GraphScope, Node
 from mote.frontends.onnx.ops import qonnx as parsers
+from mote.frontends.onnx.ops import requant
 from mote.frontends.onnx.ops.qonnx import StoredCodes
 from mote.frontends.onnx.ops.quantized import conv_axes
 from mote.frontends.onnx.ops.windows import axes_of
-from mote.frontends.onnx.qonnx.dialect import GENERAL, QUANTS, Grid
+from mote.frontends.onnx.qonnx.dialect import GENERAL, QUANTS, Grid, ends_layer, shift_of
 from mote.graph import Quantization
 from mote.graph.numeric.fixedpoint import INT32_MAX, quantize_multiplier
 from mote.graph.tensor import Array
@@ -129,7 +130,7 @@ class _Behind:
             call = scope.only_consumer(self.names[-1])
             if call is None:
                 raise _FloatError("its results are read by several nodes before they are quantized")
-            if call.domain in GENERAL and call.inputs[0] == self.names[-1]:
+            if ends_layer(call.domain, call.op_type) and call.inputs[0] == self.names[-1]:
                 return call
             step = STEPS.get(call.op_type) if not call.domain else None
             if step is None or not step(self, scope, call):
@@ -286,6 +287,8 @@ def _requantized(behind: _Behind, sums: tuple[int, int]) -> _Affine:
     factor, offset = (np.broadcast_to(x, channels).astype(np.float64) for x in (behind.factor, behind.offset))
     if call.op_type == "Trunc":
         return _truncated(behind, call, factor, offset, sums)
+    if call.op_type == "RequantShift":
+        return _shifted(behind, call, factor, offset)
     if call.op_type == "MultiThreshold":
         raise _FloatError(f"{call.code} '{call.label}' compares its results with thresholds")
     grid = parsers.grid_of(scope, call) if _is_quant(call) else None
@@ -374,6 +377,23 @@ def _truncated(behind: _Behind, call: FileNode, factor: Reals, offset: Reals, su
     if as_held is None:
         raise _FloatError(f"{call.code} '{call.label}' has codes that do not fit 16 bits")
     return _Affine(scale, _rounding_offset(cut.grid.mode, scale, moved, low >= 0), as_held)
+
+
+def _shifted(behind: _Behind, call: FileNode, factor: Reals, offset: Reals) -> _Affine:
+    """Requantization of integer sums by a RequantShift."""
+    given = requant.constants(behind.node.scope, call)
+    mul, add = (None, None) if given is None else (behind.channels(x) for x in given)
+    whole = all(np.array_equal(x, np.rint(x)) for x in (factor, offset))
+    if mul is None or add is None or not np.array_equal(np.float32(mul), mul):
+        raise _FloatError(f"{call.code} '{call.label}' has no multiplier and offset of its channels")
+    if not whole or not np.all(np.isneginf(behind.low) & np.isposinf(behind.high)):
+        raise _FloatError(f"its results before {call.code} '{call.label}' are scaled or clipped")
+    shift = shift_of(call.attributes)
+    as_held = parsers.held(np.ones(1), np.zeros(1), shift.low, shift.high)
+    if as_held is None:
+        raise _FloatError(f"{call.code} '{call.label}' has codes that do not fit 16 bits")
+    scale, moved = factor * mul / shift.div, (offset * mul + add) / shift.div
+    return _Affine(scale, _rounding_offset("HALF_UP", scale, moved, True), as_held)
 
 
 # Layers
@@ -497,7 +517,7 @@ def _is_last(node: Node) -> bool:
     while waiting:
         name = waiting.pop()
         for call in node.scope.consumers(name) if name not in seen else ():
-            if call.domain in GENERAL:
+            if ends_layer(call.domain, call.op_type):
                 return False
             waiting += call.outputs
         seen.add(name)
@@ -597,6 +617,8 @@ def _sum(node: Node) -> Fused | None:
     behind = _Behind(node, np.ones(1), np.zeros(1), 0, max(x.rank, y.rank))
     try:
         call = behind.end()
+        if call.op_type == "RequantShift":
+            raise _FloatError(f"{call.code} '{call.label}' shifts its sums")
         grid = parsers.grid_of(node.scope, call) if _is_quant(call) else None
         as_held = None if grid is None or grid.bits.size != 1 else parsers.held(grid.scale, grid.zero, *grid.range)
         plain = grid is not None and not grid.bipolar and grid.mode in ("ROUND", "HALF_EVEN")
