@@ -226,6 +226,8 @@ def _ports(library: ctypes.CDLL, name: str, what: str, count: int) -> list[int]:
 def difference(got: Array, want: Array | None, case: Case) -> str:
     """How a result is not what is expected; nothing where it is."""
     assert want is not None
+    if case.operator == "NonMaxSuppression" and len(want) < len(got):
+        want = np.concatenate([want, np.full((len(got) - len(want), 3), -1, want.dtype)])
     if got.shape != want.shape:
         return f"has the shape {got.shape} instead of {want.shape}"
     if want.dtype.kind in "biu" and want.dtype.itemsize:

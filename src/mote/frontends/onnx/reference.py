@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from mote.frontends.onnx.classes import Classes, classes_of
 from mote.frontends.onnx.file.container import calls_of, domain_of
 from mote.frontends.onnx.file.order import in_order
 from mote.frontends.onnx.inputs import inputs_of
+from mote.frontends.onnx.ops.suppression import PADDING
 from mote.frontends.onnx.qonnx import dialect
 from mote.frontends.onnx.saturation import saturating
 from mote.frontends.source import Source
@@ -45,6 +46,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] 
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
     _fix(onnx, model.graph, source)
     written = f" with {name}'s quantizers written out" if (name := dialect.written_out(model)) else ""
+    _pad_suppressions(onnx, model.graph)
     _widen(onnx, model.graph)
     _expose(onnx, model, names)
     classes = classes_of(onnx, model)
@@ -66,6 +68,42 @@ def _fix(onnx: Any, graph: Any, source: Source) -> None:
             value = constant.array(given.shape, given.dtype).astype(dtype)
             graph.initializer.append(onnx.numpy_helper.from_array(value, given.name))
             graph.input.remove(next(info for info in graph.input if info.name == given.name))
+
+
+def _pad_suppressions(onnx: Any, graph: Any) -> None:
+    """Let rows of -1 follow the results of NonMaxSuppression, up to their largest number, as Mote has them."""
+    nodes = []
+    for node in graph.node:
+        nodes.append(node)
+        if (node.domain, node.op_type) == ("", "NonMaxSuppression") and len(node.input) > 2:
+            nodes += _padding(onnx, node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+def _padding(onnx: Any, node: Any) -> Sequence[Any]:
+    """The nodes that pad the results of one, and have their name."""
+    name, helper = node.output[0], onnx.helper
+    made = []
+
+    def op(kind: str, *inputs: str, **attributes: Any) -> str:
+        made.append(helper.make_node(kind, list(inputs), [f"{name} (padding {len(made)})"], **attributes))
+        return str(made[-1].output[0])
+
+    def integers(*values: int) -> str:
+        return op("Constant", value=onnx.numpy_helper.from_array(np.array(values, np.int64)))
+
+    sizes = op("Shape", node.input[1])
+    entries, classes, boxes = (op("Gather", sizes, integers(axis)) for axis in range(3))
+    most = op("Reshape", node.input[2], integers(1))
+    each = op("Where", op("Less", most, boxes), most, boxes)
+    rows = op("Mul", op("Mul", entries, classes), each)
+    blank = onnx.numpy_helper.from_array(np.array([PADDING], np.int64))
+    padding = op("ConstantOfShape", op("Concat", rows, integers(3), axis=0), value=blank)
+    node.output[0] = f"{name} (results)"
+    op("Slice", op("Concat", node.output[0], padding, axis=0), integers(0), rows, integers(0))
+    made[-1].output[0] = name
+    return made
 
 
 def _widen(onnx: Any, graph: Any) -> None:

@@ -91,5 +91,47 @@ class Suppression(Op):
         return [out]
 
 
+class GreedySuppression(Op):
+    """Non-max suppression of ONNX: boxes that are sorted by their scores, best first, are selected in this order while
+    their scores are greater than `least`, unless one that is selected overlaps them by more than `share`. Inputs:
+    corners of boxes, scores. Output: indices of boxes, zeros behind those, and how many there are."""
+
+    most: int
+    share: float
+    least: float
+    kind = "GREEDY_SUPPRESSION"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(self.most + 1,)]
+
+    def work(self, g: Graph) -> int:
+        return 20 * self.input(g).shape[0] * self.most
+
+    def unsupported(self, g: Graph) -> str | None:
+        for position in (BOXES, SCORES):
+            t = self.input(g, position)
+            if t.dtype != DType.FLOAT32:
+                return f"{t.dtype} tensor '{t.name}' is not supported (only float32)"
+        return None
+
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no such operator"
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        boxes, scores = values[BOXES], values[SCORES]
+        assert boxes is not None and scores is not None
+        corners = np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
+        chosen: list[int] = []
+        for box in range(len(scores)):
+            if len(chosen) == self.most or not scores[box] > np.float32(self.least):
+                break
+            if not np.any(overlap(corners[chosen], corners[box]) > np.float32(self.share)):
+                chosen.append(box)
+        out = np.zeros(self.most + 1, np.int32)
+        out[: len(chosen)] = chosen
+        out[-1] = len(chosen)
+        return [out]
+
+
 def _overlaps(corners: Floats, boxes: list[int], one: int) -> list[np.float32]:
     return list(overlap(corners[boxes], corners[one]))

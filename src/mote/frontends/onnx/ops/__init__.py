@@ -25,6 +25,7 @@ from mote.frontends.onnx.ops import (
     resize,
     sampling,
     signals,
+    suppression,
     thresholds,
     windows,
     written_out,
@@ -50,6 +51,7 @@ PARSERS: Mapping[Key, Parser] = {
     **resize.PARSERS,
     **sampling.PARSERS,
     **signals.PARSERS,
+    **suppression.PARSERS,
     **thresholds.PARSERS,
     **windows.PARSERS,
 }

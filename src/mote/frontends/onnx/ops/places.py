@@ -195,7 +195,6 @@ PARSERS: Mapping[Key, Parser] = {
     ("", "GatherElements"): gather_elements,
     ("", "GatherND"): gather_nd,
     ("", "MaxUnpool"): max_unpool,
-    ("", "NonMaxSuppression"): unknown_size,
     ("", "NonZero"): unknown_size,
     ("", "OneHot"): one_hot,
     ("", "ReverseSequence"): reverse_sequence,

@@ -1,11 +1,18 @@
-"""Boxes: `mote_detection.h` and `mote_suppression.h`, and the parts of what they compute, `mote_part.h`."""
+"""Boxes: `mote_detection.h`, `mote_suppression.h`, `mote_greedy_suppression.h`, and the parts of what the first two
+compute, `mote_part.h`."""
 
 from __future__ import annotations
 
 from mote.graph.types import DType
 from mote.kernels.contract import OTHER_F32, Entry, Instance, Kernel, Needs, Packed, Params, Signature, View
 from mote.ops.classical.detection import BOXES, SCORES, Detection
-from mote.ops.classical.non_max_suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
+from mote.ops.classical.non_max_suppression import (
+    OVERLAP_THRESHOLD,
+    SCORE_THRESHOLD,
+    SIGMA,
+    GreedySuppression,
+    Suppression,
+)
 from mote.ops.moves.multi_output import Part
 
 REALS = frozenset({DType.FLOAT32})
@@ -63,6 +70,12 @@ def _suppression(view: View) -> Packed:
     return Packed(name, {"boxes": boxes, "most": op.most}, Entry(operands=operands), Needs(scratch=16 * boxes))
 
 
+def _greedy(view: View) -> Packed:
+    op = view.the(GreedySuppression)
+    params: Params = {"boxes": view.input.shape[0], "most": op.most, "share": op.share, "least": op.least}
+    return Packed("greedy_suppression_f32", params, Entry(operands=(BOXES, SCORES)))
+
+
 def _part(view: View) -> Packed:
     name = "part_f32" if view.output.dtype == DType.FLOAT32 else "part_s32"
     return Packed(name, {"begin": view.the(Part).begin, "size": view.output.size})
@@ -71,5 +84,13 @@ def _part(view: View) -> Packed:
 KERNELS = (
     Kernel("detection", (Detection,), Signature(frozenset(TYPES), REALS), _detection, "detection", costs=OTHER_F32),
     Kernel("suppression", (Suppression,), Signature(REALS, REALS), _suppression, "suppression", costs=OTHER_F32),
+    Kernel(
+        "greedy_suppression",
+        (GreedySuppression,),
+        Signature(REALS, frozenset({DType.INT32})),
+        _greedy,
+        "greedy_suppression",
+        costs=OTHER_F32,
+    ),
     Kernel("part", (Part,), Signature(REALS, REALS | {DType.INT32}), _part, "part", costs=OTHER_F32),
 )
