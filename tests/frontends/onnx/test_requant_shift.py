@@ -25,12 +25,12 @@ class Shifted(Net):
     def __init__(self, seed: int = 0, domain: str = "PACTOps") -> None:
         super().__init__(seed, opset=10)
         self.domain = domain
-        self.shifts: list[tuple[str, str, Array, Array, int, int, bool]] = []
+        self.shifts: list[tuple[str, str, Array, Array, int, float, bool]] = []
 
     def real(self, value: Any) -> str:  # type: ignore[override]
         return self.const(np.asarray(value, np.float32))
 
-    def weights(self, *shape: int) -> str:
+    def integers(self, *shape: int) -> str:
         return self.real(self.rng.integers(-128, 128, shape))
 
     def shift(
@@ -40,20 +40,33 @@ class Shifted(Net):
         add: Any,
         bits: int,
         *,
-        levels: int = 256,
+        levels: float = 256,
         signed: bool = False,
         name: str = "n_levels_out",
     ) -> str:
         given = {"div": 2.0**bits, name: float(levels), "signed": float(signed)}
-        tensors = {key: onnx.numpy_helper.from_array(np.float32([value]), key) for key, value in given.items()}
+        tensors = {
+            key: onnx.numpy_helper.from_array(np.array([value], np.float32), key) for key, value in given.items()
+        }
         y = self.op("RequantShift", x, self.real(mul), self.real(add), domain=self.domain, **tensors)
-        self.shifts.append((x, y, np.asarray(mul, np.int64), np.asarray(add, np.int64), bits, levels, signed))
+        self.shifts.append(
+            (
+                x,
+                y,
+                np.asarray(mul, np.int64),
+                np.asarray(add, np.int64),
+                bits,
+                int(levels) if levels < 1e9 else 0,
+                signed,
+            )
+        )
         return y
 
     def channels(self, x: str, count: int, about: int, bits: int, rank: int = 4, **options: Any) -> str:
-        """A multiplier and an offset for each channel; quotients of ties are frequent where bits are few."""
+        """A multiplier and an offset for each channel; one multiplier is 0, and some are negative."""
         shape = (count, *[1] * (rank - 2))
-        mul = self.rng.integers(about // 2, about, shape)
+        mul = self.rng.integers(about // 2, about, shape) * self.rng.choice([-1, 1, 1], shape)
+        mul[-1] = 0
         return self.shift(x, mul, self.rng.integers(-20, 100, shape) << bits, bits, **options)
 
     def finished(self, *results: str) -> bytes:
@@ -66,21 +79,21 @@ class Shifted(Net):
 
 def network(seed: int, domain: str = "PACTOps") -> tuple[Shifted, bytes]:
     net = Shifted(seed, domain)
-    x = net.channels(net.op("Conv", net.input(1, 3, 8, 8), net.weights(6, 3, 3, 3), **SIDES), 6, 200, 16)
-    deep = net.op("Conv", x, net.weights(6, 1, 3, 3), group=6, **SIDES)
+    x = net.channels(net.op("Conv", net.input(1, 3, 8, 8), net.integers(6, 3, 3, 3), **SIDES), 6, 200, 16)
+    deep = net.op("Conv", x, net.integers(6, 1, 3, 3), group=6, **SIDES)
     x = first = net.channels(deep, 6, 40, 13, signed=True, name="n_levels")
-    x = net.channels(net.op("Conv", x, net.weights(6, 6, 1, 1), kernel_shape=[1, 1]), 6, 6, 9, levels=16, signed=True)
+    x = net.channels(net.op("Conv", x, net.integers(6, 6, 1, 1), kernel_shape=[1, 1]), 6, 6, 9, levels=16, signed=True)
     both = net.op("Add", net.shift(x, 8, 3, 2, signed=True), first)
     x = net.op("MaxPool", net.shift(both, 1, 0, 1, signed=True), kernel_shape=[2, 2], strides=[2, 2])
     bias = net.real(net.rng.integers(-5000, 5000, 5))
-    last = net.op("Gemm", net.op("Flatten", x), net.weights(5, 96), bias, transB=1)
+    last = net.op("Gemm", net.op("Flatten", x), net.integers(5, 96), bias, transB=1)
     return net, net.finished(net.channels(last, 5, 40, 14, 2, levels=250))
 
 
-def integers(x: Array, mul: Array, add: Array, bits: int, levels: int, signed: bool) -> Array:
+def integers(x: Array, mul: Array, add: Array, bits: int, levels: float, signed: bool) -> Array:
     """Deeploy's arithmetic: its kernels add half of the divisor."""
     codes = (x.astype(np.int64) * mul + add + (1 << bits >> 1)) >> bits
-    return np.clip(codes, *((-(levels // 2), levels // 2 - 1) if signed else (0, levels - 1)))
+    return np.asarray(np.clip(codes, *((-(levels // 2), levels // 2 - 1) if signed else (0, levels - 1))))
 
 
 @pytest.mark.parametrize("domain", ("PACTOps", ""))
@@ -96,8 +109,8 @@ def test_codes_are_those_of_integers(domain: str) -> None:
         runtime = reference(source_of(model), names)
         assert values is not None and not isinstance(runtime, str)
         theirs, seen = runtime[1]({net.inputs[0].name: given}), 0
-        for x, y, *parameters in net.shifts:
-            want = integers(theirs[x], *parameters)
+        for x, y, mul, add, bits, levels, signed in net.shifts:
+            want = integers(theirs[x], mul, add, bits, levels, signed)
             assert np.array_equal(theirs[y], want) and len(np.unique(want)) > 1, y
             if y in named:
                 seen += 1
@@ -128,6 +141,10 @@ def test_others_are_refused() -> None:
     net = Shifted()
     refused(
         net, net.shift(net.input(1, 4), [1, 2, 3], 0, 3), r"a multiplier and an offset of \(3,\) and \(\) do not fit"
+    )
+    net = Shifted()
+    refused(
+        net, net.shift(net.input(1, 4), 1, 0, 3, levels=float("inf")), "the attribute n_levels_out must be one integer"
     )
     net = Shifted()
     average = net.op("GlobalAveragePool", net.input(1, 4, 3, 3))

@@ -22,8 +22,8 @@ def suppressed(
     boxes, scores = net.input(entries, count, 4), net.input(entries, classes, count)
     if twice:
         scores = net.op("Clip", scores, net.const(np.float32(-0.5)), net.const(np.float32(0.5)))
-    given = [net.const(np.array([most])), net.const(np.float32([share]))]
-    given += [net.const(np.float32([least]))] if least is not None else []
+    given = [net.const(np.array([most])), net.const(np.array([share], np.float32))]
+    given += [net.const(np.array([least], np.float32))] if least is not None else []
     chosen = net.op("NonMaxSuppression", boxes, scores, *given, center_point_box=center)
     net.output(chosen, "int64")
     if twice:
@@ -39,8 +39,8 @@ def test_rows_are_those_of_onnx_runtime(seed: int) -> None:
     entries, classes, count = (int(rng.integers(1, most)) for most in (3, 4, 40))
     share, least = float(rng.choice([0, 0.25, 0.5, 1])), (None, 0.25)[seed % 2]
     model = suppressed((entries, classes, count), int(rng.integers(1, 50)), share, least, center=seed // 2 % 2)
-    boxes = np.float32(rng.integers(0, 9, (entries, count, 4)) / 4)
-    scores = np.float32(rng.integers(0, 9, (entries, classes, count)) / 8)
+    boxes = (rng.integers(0, 9, (entries, count, 4)) / 4).astype(np.float32)
+    scores = (rng.integers(0, 9, (entries, classes, count)) / 8).astype(np.float32)
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     names = [given.name for given in session.get_inputs()]
     (want,) = session.run(None, dict(zip(names, (boxes, scores), strict=True)))

@@ -51,13 +51,13 @@ def test_results_are_those_of_the_definition(form: str) -> None:
     """Thresholds are unsorted, some are met exactly, and some are equal or infinite."""
     shape, rows, count, attributes = FORMS[form]
     rng = np.random.default_rng(len(form))
-    table = np.float32(np.rint(rng.normal(0, 40, (rows, count))) / 16)
+    table = (np.rint(rng.normal(0, 40, (rows, count))) / 16).astype(np.float32)
     if count > 2:
         table[0, :2] = -np.inf, np.inf
     net = Quantized(domain=DOMAINS[count % 2])
     x = net.input(*shape)
     model = net.finished(multi_threshold(net, x, table, net.domain, **attributes))
-    given = np.float32(np.rint(rng.normal(0, 40, shape)) / 16)
+    given = (np.rint(rng.normal(0, 40, shape)) / 16).astype(np.float32)
     given.flat[:3] = 1e30, -1e30, np.inf
     layout = attributes.get("data_layout", "NCHW")
     scale, bias = attributes.get("out_scale", 1.0), attributes.get("out_bias", 0.0)

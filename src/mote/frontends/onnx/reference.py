@@ -84,7 +84,7 @@ def _pad_suppressions(onnx: Any, graph: Any) -> None:
 def _padding(onnx: Any, node: Any) -> Sequence[Any]:
     """The nodes that pad the results of one, and have their name."""
     name, helper = node.output[0], onnx.helper
-    made = []
+    made: list[Any] = []
 
     def op(kind: str, *inputs: str, **attributes: Any) -> str:
         made.append(helper.make_node(kind, list(inputs), [f"{name} (padding {len(made)})"], **attributes))

@@ -1,4 +1,4 @@
-"""NON_MAX_SUPPRESSION_V4 and V5: the boxes with the best scores, of those that overlap only the best."""
+"""NON_MAX_SUPPRESSION_V4 and V5, and ONNX's: the boxes with the best scores, of those that overlap only the best."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Suppression(Op):
             for p in (OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA)
         )
         factor = np.float32(-0.5) / sigma if sigma > 0 else np.float32(0)
-        corners = np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
+        corners = _corners(boxes)
         scores, seen = given.copy(), [0] * len(given)
         queue: list[int] = []
         chosen: list[int] = []
@@ -120,7 +120,7 @@ class GreedySuppression(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         boxes, scores = values[BOXES], values[SCORES]
         assert boxes is not None and scores is not None
-        corners = np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
+        corners = _corners(boxes)
         chosen: list[int] = []
         for box in range(len(scores)):
             if len(chosen) == self.most or not scores[box] > np.float32(self.least):
@@ -131,6 +131,11 @@ class GreedySuppression(Op):
         out[: len(chosen)] = chosen
         out[-1] = len(chosen)
         return [out]
+
+
+def _corners(boxes: Array) -> Floats:
+    """Boxes by their corners, the smaller coordinates first."""
+    return np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
 
 
 def _overlaps(corners: Floats, boxes: list[int], one: int) -> list[np.float32]:

@@ -1,5 +1,5 @@
 """The dialect QONNX: what its quantizers compute, in NumPy and in ONNX's own operators, and its operators on images
-with channels last as ONNX's own between transposes.
+with channels last as ONNX's own between transposes. Beside it RequantShift, the quantizer of PULP's dialect.
 
 Quant(x) = (round(clip(x / scale + zero point)) - zero point) * scale, in float32. The standard operators that a model
 is written out in are those that qonnx's executor runs with NumPy and ONNX Runtime, one after another.
@@ -159,7 +159,7 @@ def _number_of(attributes: Mapping[str, Any], name: str) -> int:
         raise UnsupportedNodeError(f"the attribute {name} is missing")
     value = helper.get_attribute_value(attributes[name])
     given = numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
-    if given.size != 1 or given.dtype.kind not in "iufb" or given.reshape(-1)[0] != np.rint(given.reshape(-1)[0]):
+    if given.size != 1 or given.dtype.kind not in "iufb" or not float(given.reshape(-1)[0]).is_integer():
         raise UnsupportedNodeError(f"the attribute {name} must be one integer")
     return int(given.reshape(-1)[0])
 
