@@ -31,7 +31,7 @@ ROUND_SINCE = 11
 """The first opset with Round."""
 SUM_OF_INPUT_SINCE = 13
 """The first opset whose ReduceSum has its axes as an input."""
-FLOAT, DOUBLE = 1, 11
+FLOAT, INT32, DOUBLE = 1, 6, 11
 """Numbers of element types in TensorProto."""
 MOST_DIV = 30
 """Logarithm of the largest divisor of a RequantShift."""
@@ -335,10 +335,10 @@ class _Steps:
         codes = self._rounded(self._clipped(self._op("Div", steps, parts), rest[1]), "FLOOR")
         return self._op("Mul", self._op("Sub", codes, self._op("Div", zero, parts)), rest[0])
 
-    def _shifted(self, *inputs: str) -> str:
-        """In float64, where all of it is exact."""
+    def _shifted(self, x: str, *parameters: str) -> str:
+        """In float64, where all of it is exact. Fractions, which only the model's inputs may have, are truncated."""
         shift = shift_of({a.name: a for a in self.node.attribute})
-        x, mul, add = (self._op("Cast", name, to=DOUBLE) for name in inputs)
+        x, mul, add = (self._op("Cast", name, to=DOUBLE) for name in (self._op("Cast", x, to=INT32), *parameters))
         half, div, low, high = (self._double(value) for value in (0.5, shift.div, shift.low, shift.high))
         quotient = self._op("Div", self._op("Add", self._op("Mul", x, mul), add), div)
         codes = self._op("Floor", self._op("Add", quotient, half))
