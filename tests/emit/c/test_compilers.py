@@ -22,9 +22,13 @@ import prove
 from mote import compile
 from mote.files import fill
 from mote.frontends.model import Model
+from mote.graph import Graph
+from mote.graph.types import DType
 from mote.kernels import library
 from mote.kernels.library import FOLDERS
 from mote.kernels.structs import closure
+from mote.tune.calibration import cost_layers
+from tests.emit.c.kernels_of_cores import host_as, pinned_models
 from tests.evaluation.test_mixed_types import mixed
 from tests.frontends.onnx import qonnx_models
 from tests.helpers import narrow_int
@@ -34,7 +38,10 @@ from tests.helpers.onnx_numbers import numbers
 from tests.helpers.streams import Variable
 from tests.helpers.support import HOST_DSP, HOST_FPU, HOST_HELIUM, needs, soaked
 from tests.kernels import test_even
+from tests.kernels.learned_layers import Layer, Learners
+from tests.kernels.test_learned_operands import BIASES, PLANAR, TO_EVEN, WHOLE, with_masks
 from tests.ops import test_pairs
+from tests.ops.features import test_scaling
 from tests.ops.indexing import test_scatter
 from tests.ops.matrix import test_blockwise
 from tests.ops.recurrent import test_lstm, test_svdf
@@ -74,6 +81,9 @@ PROVEN = {
     "micro": "layers",
     "filters": "layers",
     "motion": "layers",
+    "gradients": "layers",
+    "integer steps": "layers",
+    "integer gradients": "layers",
 }
 """Models of the proofs, and in which mode they are compiled: the smallest ones with these kernels."""
 TUNED = ["0=winograd2", "2=pointwise4x2_wide_add", "19=fully_connected8_pairs"]
@@ -169,6 +179,22 @@ def variable(net: Net) -> bytes:
     return net.finish(y)
 
 
+def learned(*layers: Layer) -> Model:
+    """Layers whose biases or weights are learned."""
+    return side_by_side([Learners(layers).graph()])
+
+
+def masks() -> Model:
+    """Masks of what depthwise layers read in planar rows."""
+    return side_by_side([with_masks(Learners([layer for pair in PLANAR for _, layer in pair]).graph())])
+
+
+def maps() -> Graph:
+    """Steps of preprocessing and quantization in one line for each channel."""
+    lines = {"factor": (2.0**-8, 2.0**-7), "offset": (0.0, 3.0)}
+    return test_scaling.graph(DType.INT16, DType.INT8, 0.25, 3, 2, rows=64, **lines)
+
+
 def patched(*which: int) -> Model:
     """Layers with sums that the quick kernels round to the wrong side."""
     layers = list(test_even.patched_layers())
@@ -218,10 +244,31 @@ def cocktail() -> dict[str, tuple[bytes | Model, dict[str, Any]]]:
         "patched_quads": (patched(10), dsp | {"shrink": False}),
         "patched_lanes": (patched(5, 7, 8), {"target": HOST_HELIUM, "shrink": False, "kernels": PATCHED_LANES}),
         "lanes": (images(Net(13)), {"target": "native", "optimize": "speed"}),
+        "nibbles": (few_values(Net(14)), {"kernels": ["0=nibbles_conv2d_s8"]}),
+        "sounds_and_lines": (side_by_side(cost_layers.preprocessing_graphs()), {}),
+        "steps_dsp": (prove.SMALL["integer steps"](), {"target": host_as("cortex-m7"), "optimize": "speed"}),
+        "steps_helium": (prove.SMALL["integer steps"](), {"target": host_as("cortex-m55"), "optimize": "speed"}),
+        "gradients_dsp": (prove.SMALL["integer gradients"](), {"target": host_as("cortex-m7"), "optimize": "speed"}),
+        "gradients_helium": (
+            prove.SMALL["integer gradients"](),
+            {"target": host_as("cortex-m55"), "optimize": "speed"},
+        ),
+        "learned": (learned(*BIASES, *WHOLE, *TO_EVEN[::5]), {}),
+        "learned_dsp": (learned(*BIASES, *WHOLE), {"target": host_as("cortex-m7")}),
+        "learned_helium": (learned(*BIASES, *WHOLE), {"target": host_as("cortex-m55")}),
+        "masks": (masks(), {"target": host_as("cortex-m7"), "shrink": False}),
+        "trained": (prove.BUNDLED / "digits.tflite", {"train": "last"}),
+        "trained_float": (prove.BUNDLED / "digits_float.tflite", {"train": "last"}),
+        "maps": (side_by_side([maps()]), {}),
+        "copied": (images(Net(15)), dsp | {"kernels": ["0=conv4x2_wide[constants=ram]"]}),
+        **{
+            name: (model, {"target": core, "shrink": False, "kernels": pins})
+            for name, model, core, pins in pinned_models()
+        },
     } | {f"proven_{name.replace(' ', '_')}": (prove.SMALL[name](), prove.MODES[mode]) for name, mode in PROVEN.items()}
 
 
-ELSEWHERE = {"mote_barrier.h", "mote_depthwise3_any_s8.h", "mote_depthwise_any_s8.h"}
+ELSEWHERE = {"mote_barrier.h", "mote_depthwise3_any_s8.h", "mote_depthwise_any_s8.h", "mote_npu_job.h"}
 """Headers of models that need more than a C compiler: two cores; and of kernels that only runtimes have."""
 STAMPS = re.compile(r"^#if MOTE_\w+_CRC != .*?^#endif\n", re.MULTILINE | re.DOTALL)
 
