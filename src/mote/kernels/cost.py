@@ -273,7 +273,7 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
         "line": lanes * (1 if whole and kernel.entry.call is Call.FLAT else rows),
         "single": _left(kernel, rows, width, whole) * lanes * depth,
         "edge": rows * taps * int(over.sum()),
-        "clipped": rows * taps * int(windows[over].sum()) * op.input(graph).shape[-1],
+        "clipped": rows * taps * int(windows[over].sum()) * op.input(graph).channels,
     }
 
 
