@@ -10,7 +10,7 @@ import pytest
 
 import mote
 from mote.cli import parser
-from mote.cli.compiling import settings
+from mote.cli.options.compiling import settings
 from mote.compiler.options import FASTEST, LEAST
 from mote.reporter import html
 from mote.reporter.command import compile_command

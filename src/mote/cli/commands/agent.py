@@ -6,7 +6,7 @@ import argparse
 
 from mote.api.agents import KINDS, PRODUCTION, AgentProject, agent
 from mote.cli.common import bold, print_json, progress, show
-from mote.cli.compiling import add_compile_options, settings
+from mote.cli.options.compiling import add_compile_options, settings
 from mote.cli.outputs import OutputAction, describe_artifacts, folder_of, print_artifacts
 from mote.compiler.runtime import SETS
 from mote.package.agent.description import LEAST_FRAME

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mote.cli.common import bold, print_json, progress, show
-from mote.cli.compiling import add_compile_options, add_package, settings
 from mote.cli.depfile import add_depfile, write_depfile
+from mote.cli.options.compiling import add_compile_options, add_package, settings
 from mote.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.compiler import line
 from mote.compiler.artifacts import check_artifacts

@@ -10,12 +10,12 @@ from math import isfinite
 from typing import Any
 
 from mote.cli.common import bold, green, print_json, progress, red, show, table
-from mote.cli.compiling import add_compile_options, settings
-from mote.cli.drawing import add_picture, write_picture
-from mote.cli.sampling import add_data, data_of
+from mote.cli.options.compiling import add_compile_options, settings
+from mote.cli.options.drawing import add_picture, write_picture
+from mote.cli.options.sampling import add_data, data_of
+from mote.cli.options.tools import add_board, add_tools, show_interruptions
 from mote.cli.table import drop, fold, shorten
 from mote.cli.terminal import width
-from mote.cli.tools import add_board, add_tools, show_interruptions
 from mote.errors import MoteError
 from mote.evaluation.evaluator import evaluate
 from mote.evaluation.layer_noise import LayerNoise

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 
 from mote.cli.common import bold, print_json, progress, show, table
-from mote.cli.compiling import add_backend, add_compile_options, settings
-from mote.cli.drawing import add_picture, write_picture
+from mote.cli.options.compiling import add_backend, add_compile_options, settings
+from mote.cli.options.drawing import add_picture, write_picture
+from mote.cli.options.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.cli.table import drop
-from mote.cli.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.compiler.options import FASTEST, LEAST
 from mote.pictures.text import LETTERS, step_chart
 from mote.search.explorer import POINTS, Front, Point, explore

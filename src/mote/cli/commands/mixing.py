@@ -6,10 +6,10 @@ import argparse
 from itertools import groupby
 
 from mote.cli.common import bold, green, print_json, progress, reading, show, table
-from mote.cli.drawing import add_picture, write_picture
-from mote.cli.sampling import data_of
+from mote.cli.options.drawing import add_picture, write_picture
+from mote.cli.options.sampling import data_of
+from mote.cli.options.tools import add_journal, add_tools, add_workers
 from mote.cli.table import drop, fold, shorten
-from mote.cli.tools import add_journal, add_tools, add_workers
 from mote.compiler.settings import OPTIMIZE
 from mote.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
 from mote.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, mix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.common import bold, print_json, progress, show
-from mote.cli.compiling import add_compile_options, settings
+from mote.cli.options.compiling import add_compile_options, settings
 from mote.compiler.packer import Image, pack
 from mote.files import write_folder
 from mote.frontends.labels import read_labels

@@ -9,8 +9,8 @@ from typing import Any
 from mote.api.memory_plan import MemoryPlan, body_plans, kept_states, peak_of, plan
 from mote.cli.commands.compile import two_cores_line
 from mote.cli.common import bold, print_json, progress, show, table
-from mote.cli.compiling import add_compile_options, settings
-from mote.cli.drawing import add_picture, write_picture
+from mote.cli.options.compiling import add_compile_options, settings
+from mote.cli.options.drawing import add_picture, write_picture
 from mote.cli.table import alias, drop, fold, shorten
 from mote.cli.terminal import width
 from mote.compiler.compiled import Compiled, kernel_label

@@ -7,11 +7,11 @@ import argparse
 import mote.targets as targets
 from mote.api.measuring import profile
 from mote.cli.common import bold, duration, print_json, progress, show, table
-from mote.cli.compiling import add_compile_options, settings
-from mote.cli.drawing import add_picture, write_picture
 from mote.cli.images import add_runtime
+from mote.cli.options.compiling import add_compile_options, settings
+from mote.cli.options.drawing import add_picture, write_picture
+from mote.cli.options.tools import add_board, add_tools, show_interruptions
 from mote.cli.table import alias, drop, shorten
-from mote.cli.tools import add_board, add_tools, show_interruptions
 from mote.errors import MoteError
 from mote.measure.energy.meters import METERS
 from mote.measure.profiler import BoardMeasurement, Profile, percent, profile_elf

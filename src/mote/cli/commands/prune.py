@@ -7,9 +7,9 @@ from dataclasses import replace
 from math import inf
 
 from mote.cli.common import add_json, add_model, bold, print_json, progress, reading, show, table
-from mote.cli.sampling import add_data, data_of
+from mote.cli.options.sampling import add_data, data_of
+from mote.cli.options.tools import add_workers
 from mote.cli.table import drop
-from mote.cli.tools import add_workers
 from mote.compiler.settings import OPTIMIZE
 from mote.compress.prune.costs import TARGET
 from mote.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune

@@ -7,7 +7,7 @@ import sys
 
 from mote.cli.commands.mixing import add_mixing, is_asked_for, run_mixing
 from mote.cli.common import add_json, add_model, bold, print_json, progress, reading, show, table
-from mote.cli.sampling import add_data, data_of
+from mote.cli.options.sampling import add_data, data_of
 from mote.cli.table import drop, shorten
 from mote.compress.quantize.pipeline import ROUNDINGS, Methods
 from mote.compress.quantize.post_training import MOST_SAMPLES, Quantized, QuantizedLayer, post_training

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.common import print_json, progress, show
-from mote.cli.compiling import add_compile_options, settings
-from mote.cli.sampling import add_data, data_of
+from mote.cli.options.compiling import add_compile_options, settings
+from mote.cli.options.sampling import add_data, data_of
 from mote.reporter.report import report
 
 

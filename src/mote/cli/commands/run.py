@@ -8,10 +8,10 @@ import numpy as np
 
 from mote.api.measuring import run as run_model
 from mote.cli.common import bold, duration, print_json, progress, show, table
-from mote.cli.compiling import add_compile_options, settings
 from mote.cli.images import add_runtime
+from mote.cli.options.compiling import add_compile_options, settings
+from mote.cli.options.tools import add_board, add_tools, show_interruptions
 from mote.cli.table import alias, drop, shorten
-from mote.cli.tools import add_board, add_tools, show_interruptions
 from mote.data.readers.arrays import ZIP, packed_arrays
 from mote.files import write_file
 from mote.graph.tensor import Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.cli.common import add_json, print_json, progress, show
-from mote.cli.compiling import add_package
+from mote.cli.options.compiling import add_package
 from mote.compiler.runtime import ALL, MINIMAL, SETS, TUNED, runtime
 from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.package.adapters import NAMES, adapters_files

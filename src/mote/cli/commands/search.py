@@ -9,10 +9,10 @@ from shlex import join
 from typing import Any
 
 from mote.cli.common import add_json, bold, print_json, progress, show, table
-from mote.cli.drawing import add_picture, write_picture
-from mote.cli.sampling import add_data, data_of
+from mote.cli.options.drawing import add_picture, write_picture
+from mote.cli.options.sampling import add_data, data_of
+from mote.cli.options.tools import add_journal, add_workers
 from mote.cli.table import drop, shorten
-from mote.cli.tools import add_journal, add_workers
 from mote.compiler.settings import OPTIMIZE, make_settings
 from mote.data.dataset import Dataset
 from mote.errors import MoteError

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from mote.api.tuning import MINUTES, tune
 from mote.cli.common import bold, print_json, progress, show, table
-from mote.cli.compiling import add_compile_options, settings
+from mote.cli.options.compiling import add_compile_options, settings
+from mote.cli.options.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.cli.table import alias, drop, shorten
-from mote.cli.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.progress import duration
 from mote.stopping import StoppedError
 from mote.tune.result import Tuned

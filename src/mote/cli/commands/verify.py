@@ -6,11 +6,11 @@ import argparse
 
 from mote.api.measuring import verify
 from mote.cli.common import green, print_json, progress, red, show
-from mote.cli.compiling import add_compile_options, settings
 from mote.cli.images import add_runtime
-from mote.cli.sampling import add_data, data_of
+from mote.cli.options.compiling import add_compile_options, settings
+from mote.cli.options.sampling import add_data, data_of
+from mote.cli.options.tools import add_board, add_tools, show_interruptions
 from mote.cli.terminal import unbroken
-from mote.cli.tools import add_board, add_tools, show_interruptions
 from mote.evaluation.verify import VerifyResult
 from mote.features.pipeline import preprocessing
 from mote.graph.tolerance import FLOAT_TOLERANCE

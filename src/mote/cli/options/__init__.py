@@ -1,0 +1,1 @@
+"""Options that several commands have, each file with what its options need: commands import those alone."""
