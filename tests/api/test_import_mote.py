@@ -35,7 +35,7 @@ def test_help_imports_no_command() -> None:
     loaded = loaded_by("from mote.cli import main; main(['--help'])")
     assert "numpy" not in loaded and "rich" not in loaded
     own = {m.removeprefix("mote.cli.") for m in loaded if m.startswith("mote.cli.")}
-    assert own == {"help", "output", "terminal", "usage"}
+    assert own == {"destinations", "help", "output", "terminal", "usage"}
 
 
 def test_a_command_imports_no_other() -> None:

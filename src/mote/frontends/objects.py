@@ -11,7 +11,7 @@ from mote.extras import quiet
 from mote.files import temporary_folder
 from mote.frontends.source import Format, Source
 from mote.frontends.torch.export import exported, refuse_weights, saved
-from mote.frontends.trees import lightgbm, xgboost
+from mote.frontends.trees import boosters
 
 KNOWN = (
     "give the path of a model file, its bytes, a module or exported program of PyTorch, a model of Keras or ONNX, an"
@@ -84,8 +84,8 @@ _MAKERS: tuple[tuple[set[str], Callable[..., Source]], ...] = (
     ({"torch.Module"}, _module),
     ({"torch.ExportedProgram"}, _program),
     ({"onnx.ModelProto"}, _onnx),
-    ({"xgboost.Booster", "xgboost.XGBModel"}, xgboost.source_of),
-    ({"lightgbm.Booster", "lightgbm.LGBMModel"}, lightgbm.source_of),
+    ({"xgboost.Booster", "xgboost.XGBModel"}, boosters.of_xgboost),
+    ({"lightgbm.Booster", "lightgbm.LGBMModel"}, boosters.of_lightgbm),
     ({"sklearn.BaseEstimator"}, _sklearn),
 )
 """Model classes by package and name, and the function that makes a source of each. Estimators of XGBoost and LightGBM

@@ -9,6 +9,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value
 from mote.frontends.sklearn.estimators import Estimator, EstimatorOutputs, Predict, classes_of
 from mote.frontends.source import Source
+from mote.frontends.trees import boosters as sources
 from mote.frontends.trees import lightgbm, xgboost
 from mote.frontends.trees.build import forest
 from mote.frontends.trees.files import checked
@@ -31,6 +32,6 @@ def _reader(source_of: Callable[[Estimator], Source], forest_of: Callable[[Sourc
 
 
 PREDICTIONS: Mapping[str, Predict] = {
-    "LGBMModel": _reader(lightgbm.source_of, lightgbm.forest_of),
-    "XGBModel": _reader(xgboost.source_of, xgboost.forest_of),
+    "LGBMModel": _reader(sources.of_lightgbm, lightgbm.forest_of),
+    "XGBModel": _reader(sources.of_xgboost, xgboost.forest_of),
 }

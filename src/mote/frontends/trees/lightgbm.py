@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from mote.errors import MoteError
 from mote.frontends.model import Model
-from mote.frontends.source import Format, Source
+from mote.frontends.source import Source
 from mote.frontends.trees.files import model_of
 from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, category, members, only
 
@@ -32,12 +31,6 @@ LINKS: Mapping[str, Link] = {
 }
 CLASSIFIERS = ("binary", "multiclass", "multiclassova")
 Section = Mapping[str, str]
-
-
-def source_of(model: Any) -> Source:
-    """The source of a booster, or of a fitted estimator."""
-    booster = model.booster_ if hasattr(model, "booster_") else model
-    return Source(type(model).__name__, Format.LIGHTGBM, booster.model_to_string().encode(), origin=model)
 
 
 def read(source: Source) -> Model:

@@ -11,7 +11,7 @@ import numpy as np
 from mote.documents import parse_json
 from mote.errors import MoteError
 from mote.frontends.model import Model
-from mote.frontends.source import Format, Source
+from mote.frontends.source import Source
 from mote.frontends.trees import ubjson
 from mote.frontends.trees.files import model_of
 from mote.frontends.trees.forest import (
@@ -53,12 +53,6 @@ LINKS: Mapping[str, Link] = {
 """Link functions by the name of the objective."""
 CLASSIFIERS = ("binary:logistic", "multi:softmax", "multi:softprob")
 LARGEST_CATEGORY = 1 << 24
-
-
-def source_of(model: Any) -> Source:
-    """The source of a booster, or of a fitted estimator."""
-    booster = model.get_booster() if hasattr(model, "get_booster") else model
-    return Source(type(model).__name__, Format.XGBOOST, bytes(booster.save_raw("json")), origin=model)
 
 
 def read(source: Source) -> Model:
