@@ -12,6 +12,7 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 from torch import nn
+from torch._higher_order_ops.map import map as map_rows
 
 import mote
 from mote.compiler.line import compile
@@ -63,6 +64,24 @@ def loop(count: str, **more: Any) -> Compile:
     model = model_of([node("Loop", [count, "", "x"], ["y"], body=body)], {"x": [2, 3]}, ["y"], {"two": np.array(2)})
     model.graph.input.append(value("n", TensorProto.INT64, []))
     return lambda: compile(model.SerializeToString(), **more)
+
+
+def branches(shape: list[int]) -> Compile:
+    """Ones of a shape where the first value of x is positive, else x."""
+    then = helper.make_graph(
+        [node("ConstantOfShape", ["shape"], ["ones"], value=helper.make_tensor("one", TensorProto.FLOAT, [1], [1]))],
+        "then", [], [value("ones", TensorProto.FLOAT, shape)],
+    )  # fmt: skip
+    other = helper.make_graph(
+        [node("Identity", ["x"], ["same"])], "else", [], [value("same", TensorProto.FLOAT, [2, 3])]
+    )
+    return onnx(
+        node("ReduceMax", ["x"], ["most"], keepdims=0),
+        node("Greater", ["most", "zero"], ["positive"]),
+        node("If", ["positive"], ["y"], then_branch=then, else_branch=other),
+        zero=np.float32(0),
+        shape=np.array(shape),
+    )
 
 
 def reshaped(**settings: Any) -> Compile:
@@ -139,12 +158,8 @@ CASES: Mapping[str, list[tuple[Compile, Compile]]] = {
         ),
     ],
     "FIXED_LOOPS": [(loop("n"), loop("two"))],
-    "BRANCHES": [
-        (
-            module(lambda x: torch.cond(x.sum() > 0, lambda v: v.abs(), lambda v: -v, (x,))),
-            module(lambda x: torch.where(x.sum() > 0, x.abs(), -x)),
-        )
-    ],
+    "BRANCHES": [(branches([6]), branches([2, 3]))],
+    "ROW_LOOPS": [(module(lambda x: map_rows(lambda row: row.abs(), x)), module(lambda x: x.abs()))],
     "SEQUENCES": [
         (
             onnx(node("SplitToSequence", ["x"], ["s"], axis=0), node("SequenceAt", ["s", "i"], ["y"]), i=np.array(1)),

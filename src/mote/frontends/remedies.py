@@ -22,9 +22,10 @@ RUN_TIME_SIZES = (
     " size follows from values, multiply by a mask or select with Where in its place"
 )
 FIXED_LOOPS = "export the model with a fixed number of iterations, or with the loop unrolled (`unroll=True` in Keras)"
+ROW_LOOPS = "compute all rows at once with operators of whole tensors, or unroll the loop in Python"
 BRANCHES = (
-    "compute both branches and select between their results (torch.where), or export the module with the branch that"
-    " is needed"
+    "give both branches results of one type and shape, or select between them (Where, torch.where), or export the model"
+    " with the branch that is needed"
 )
 IN_TORCH = (
     "where the class is defined, with Keras's backend torch, compile what it exports:"

@@ -194,7 +194,7 @@ def _without(key: str) -> Callable[[Any], None]:
         (_target("torch.ops.aten.__class__.mro"), "there is no operator"),
         (_target("torch.ops.aten.from_file.default"), "is for files"),
         (_target("torch.ops.aten.nothing.default"), "there is no operator"),
-        (_target("torch.ops.higher_order.map_impl"), "control flow that depends on values"),
+        (_target("torch.ops.higher_order.map_impl"), "a loop over the rows of a tensor"),
         (_target("torch.ops.higher_order.cond"), "does not have two subgraphs"),
         (_target("_operator.getattr"), "a library that Mote does not know"),
         (_renamed, "is not an identifier"),

@@ -16,7 +16,7 @@ from typing import Any
 
 from mote.errors import LayerProblem, MoteError, Unsupported, UnsupportedError, UnsupportedNodeError
 from mote.frontends import limits
-from mote.frontends.remedies import BRANCHES, OTHER_SIZES, remedy_of
+from mote.frontends.remedies import OTHER_SIZES, ROW_LOOPS, remedy_of
 from mote.frontends.torch.archive import Archive, MalformedArchiveError, Stored, only, record
 from mote.frontends.torch.archive import field as field_of
 from mote.frontends.torch.fake_quantize import FAKE, is_fixed
@@ -375,7 +375,7 @@ _MANY = {
 """Kinds of lists, and the kinds of their elements."""
 
 
-CONTROL_FLOW = LayerProblem("control flow that depends on values", BRANCHES)
+CONTROL_FLOW = LayerProblem("a loop over the rows of a tensor, or other control flow of its own", ROW_LOOPS)
 UNKNOWN_LIBRARY = LayerProblem("a library that Mote does not know has it")
 
 
