@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mote.errors import MoteError
+from mote.integers import bincount
 from mote.metrics.arrays import Array
 from mote.metrics.classes import chosen, confusion, places, scores_and_labels
 from mote.metrics.interval import wilson
@@ -101,7 +102,7 @@ def accuracy(
     metric: str, correct: int, wanted: Array, samples: int, detail: Mapping[str, Any], count: int = 1
 ) -> Score:
     """The share of right answers, each of which names `count` classes, with its interval and its baseline."""
-    sizes = np.sort(np.bincount(wanted))[::-1]
+    sizes = np.sort(bincount(wanted))[::-1]
     interval = wilson(correct, samples) if len(wanted) == samples else None
     share = float(sizes[:count].sum() / len(wanted))
     return Score(metric, correct / len(wanted), samples, detail=detail, interval=interval, largest_class=share)

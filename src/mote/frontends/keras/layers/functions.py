@@ -17,6 +17,7 @@ from mote.frontends.keras import activations
 from mote.frontends.keras.call import LayerCall, Parser, Results, flat
 from mote.frontends.keras.layers.operands import along, operands, option, pair, reduced, single
 from mote.graph.types import DType
+from mote.integers import repeat
 
 
 def _whole(value: object, what: str) -> int:
@@ -47,7 +48,7 @@ def _roll(call: LayerCall) -> Value:
     shifts, places = _wholes(option(call, "shift", 1), "a shift"), _wholes(0 if axes is None else axes, "an axis")
     for shift, place in zip(shifts * (len(places) if len(shifts) == 1 else 1), places, strict=True):
         axis = x.axis(place)
-        order = (np.arange(x.shape[axis]) - shift) % x.shape[axis]
+        order = (np.arange(x.shape[axis], dtype=np.int64) - shift) % x.shape[axis]
         x = moves.gather(b, x, axis, b.constant(order))
     return moves.reshape(b, x, call.x.shape)
 
@@ -108,7 +109,7 @@ def _repeat(call: LayerCall) -> Value:
     count, axis = _whole(option(call, "repeats", 1), "a count"), option(call, "axis", 2)
     x = moves.reshape(call.b, call.x, [-1]) if axis is None else call.x
     place = 0 if axis is None else x.axis(_whole(axis, "an axis"))
-    return moves.gather(call.b, x, place, call.b.constant(np.repeat(np.arange(x.shape[place]), count)))
+    return moves.gather(call.b, x, place, call.b.constant(repeat(np.arange(x.shape[place], dtype=np.int64), count)))
 
 
 def _pad(call: LayerCall) -> Value:

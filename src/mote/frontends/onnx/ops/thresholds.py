@@ -46,7 +46,7 @@ def _thresholded(b: Builder, x: Value, table: Reals, values: Reals, axis: int) -
         return quantized.dequantize(b, of)
     last = (*(a for a in range(x.rank) if a != axis), axis)
     counts = _search(b, moves.transpose(b, x, last), table)
-    values = np.append(values, np.repeat(values[-1:], (1 << table.shape[1].bit_length()) - len(values)))
+    values = np.append(values, np.full((1 << table.shape[1].bit_length()) - len(values), values[-1], values.dtype))
     if as_held is None:
         made = indexing.gather(b, b.constant(values), 0, counts)
     else:
