@@ -136,7 +136,7 @@ class UnsupportedNodeError(Exception):
         super().__init__(reason)
 
     def named(self, reason: str) -> UnsupportedNodeError:
-        """The same in other words."""
+        """This error with other words for its reason."""
         return UnsupportedNodeError(reason, self.problem.remedy)
 
 

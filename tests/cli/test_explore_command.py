@@ -33,6 +33,7 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert status == 0 and found["measured"] is None and found["reason"]
     assert found.keys() == {
         "model", "target", "input", "optimize", "measured", "reason", "points", "dominated", "little_flash", "own",
+        "interruptions",
     }  # fmt: skip
     assert set(found["points"][0]) == {
         "name", "aliases", "ram", "arena", "static", "stack", "instructions", "cycles", "estimate", "macs", "flash",

@@ -51,7 +51,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 
 class _Verdict:
-    passed, verdict = True, "bit-exact"
+    passed, verdict, interruptions = True, "bit-exact", ()
 
 
 def test_text(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: str, counted: Counted) -> None:

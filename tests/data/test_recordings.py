@@ -85,7 +85,7 @@ def test_frames_know_when_they_end(tmp_path: Path) -> None:
         ("[[1.5, 1]]", "from 1.5 to 1 s is not in the 2 s of x"),
         ("[[1, 2.5]]", "from 1 to 2.5 s is not in the 2 s of x"),
         ("[[-1, 1]]", "from -1 to 1 s is not in"),
-        ("[" * 100_000, "no list of events"),
+        ("[" * 100_000, "nested too deeply"),
     ],
     ids=range(14),
 )
@@ -98,5 +98,5 @@ def test_events_that_are_none(text: str, said: str, tmp_path: Path) -> None:
 
 
 def test_a_file_of_events_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(MoteError, match="cannot be read"):
+    with pytest.raises(MoteError, match="cannot read the file"):
         dataset(recorded(tmp_path), labels=str(tmp_path / "absent.json"))

@@ -33,7 +33,7 @@ from mote.text import printable
 TABLES = files("mote.kernels").joinpath("costs")
 MOST_TABLE = 1 << 22
 """Bytes of a table of costs, at most."""
-MOST_NAME = 80
+MOST_NAME = 200
 """Characters of the name of a table that are shown."""
 MOST = 1e9
 """A cost of a feature is less than that."""

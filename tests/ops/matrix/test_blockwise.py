@@ -186,7 +186,7 @@ def test_convert() -> None:
     """The constants are written as they were read."""
     model = every_kernel()
     written = mote.convert(model)
-    assert written.check is None and UNKNOWN_BLOCKS in written.warnings[0]
+    assert written.check is None and UNKNOWN_BLOCKS in written.notes[0]
     graph, again = tflite.parse(model, "model"), tflite.parse(written.data, "written")
     assert [type(op) for op in graph.ops] == [type(op) for op in again.ops]
     (case,) = stimuli(graph, 1, 0)

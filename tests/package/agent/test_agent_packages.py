@@ -95,7 +95,10 @@ def test_firmware_of_a_part_can_be_flashed(tmp_path: Path, capsys: pytest.Captur
     ]
     assert main([*command, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["built"]["files"] == ["agent.uf2", "agent.bin"] and "GPIO1" in said["built"]["firmware"]["console"]
+    assert (
+        said["built"]["files"] == ["agent.uf2", "agent.bin", "agent.map"]
+        and "GPIO1" in said["built"]["firmware"]["console"]
+    )
     assert said["id"] == model_id(compile(DIGITS, target="rp2040").project.files).hex()
     job = flash_job(str(tmp_path))
     assert job.part is not None and job.part.target == "rp2040" and job.file("uf2") == tmp_path / "agent.uf2"

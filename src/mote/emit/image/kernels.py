@@ -137,7 +137,7 @@ def _text(value: Any) -> str:
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list):
+    if not isinstance(values, list | tuple):
         raise TypeError(f"{type(values).__name__} is no list of texts")
     return tuple(map(_text, values))
 

@@ -65,7 +65,7 @@ def _read(source: Source) -> Model:
         return replace(model, version=about.version, preprocess=about.preprocess)
     except MalformedError:
         if compiled := [x for code in codes if (x := custom.compiled_by(_custom_name(code))) is not None]:
-            raise MoteError(f"the file holds {compiled[0][0]}", remedy=compiled[0][1]) from None
+            raise MoteError(f"the file holds {compiled[0][0].removeprefix('is ')}", remedy=compiled[0][1]) from None
         raise
 
 
