@@ -576,7 +576,7 @@ class Executor:
             i.hi,
             assign("const int32_t count", call("mote_min", i.hi, Template("end - {}", (Y,)))),
             self._spread(source, array, 0),
-            *(assign(index(array.name, taps + k), self._source(other, other.row)) for k, other in enumerate(others)),
+            *(assign(index(array.name, taps + k), self._pointer(o, o.row, array)) for k, o in enumerate(others)),
             loop("int32_t", K, "count", assign(target, self._row(out, plus(Y, K)))),
             *self._guarded(i, [call(f"mote_{i.called.entry.rows}", *arguments)], *piece),
             *(loop("int32_t", K, "count", trace) for trace in self._trace(number, target, out.row_bytes)),
@@ -608,6 +608,13 @@ class Executor:
         stride = place.row_bytes // place.dtype.itemsize
         return plus(self._constant(source), times(row, stride))
 
+    def _pointer(self, source: _Source, row: Expression, array: _Pointers) -> Expression:
+        """The address of a row as an array of pointers has it: constants may be of another type."""
+        address, place = self._source(source, row), source.place
+        if place.constant is None or CTYPES[place.dtype] == array.element:
+            return address
+        return Template(f"(const {array.element.name} *)({{}})", (address,))
+
     def _pointers(self, sources: Sequence[_Source], array: _Pointers) -> list[Statement]:
         """Fill the array of row pointers: the taps of a window, or a row of each operand of a join."""
         body: list[Statement] = []
@@ -619,7 +626,7 @@ class Executor:
             elif operand.taps == 1 and all(
                 0 <= operand.row(y) < source.place.rows for y in source.instruction.computed
             ):
-                body.append(assign(index(array.name, at), self._source(source, source.row)))
+                body.append(assign(index(array.name, at), self._pointer(source, source.row, array)))
             else:
                 body.append(self._spread(source, array, at))
             at += operand.taps
@@ -646,7 +653,7 @@ class Executor:
         """Pointers to rows that a list names."""
         count, nth = source.operand.taps, _nth(source.instruction)
         name = self._reads(source, f"_{source.position}")
-        row = self._source(source, ROW)
+        row = self._pointer(source, ROW, array)
         return loop(
             "int32_t",
             K,
