@@ -51,8 +51,8 @@ WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 BIG_ENDIAN = "mips-linux-gnu-gcc"
 BUILDS = (
     ("gcc -std=c99 -O0 -funsigned-char", slice(0, None, 2)),
-    ("gcc -std=c11 -O3 -fshort-enums", slice(0, None, 4)),
-    # The link-time optimizer warns of a loop that never runs.
+    # These two warn of loops that never run: of channels that are left where four at a time leave none.
+    ("gcc -std=c11 -O3 -fshort-enums -Wno-aggressive-loop-optimizations", slice(0, None, 4)),
     ("gcc -std=c17 -O2 -flto -Wno-aggressive-loop-optimizations", slice(1, None, 3)),
     ("gcc -std=c99 -Os -funsigned-char", slice(2, None, 3)),
     ("clang -std=c11 -O0 -fshort-enums", slice(1, None, 2)),
@@ -98,6 +98,10 @@ PATCHED_LANES = [
 AVR_PORT = Path(__file__).with_name("avr_port.c")
 SMALL_ENOUGH = ("lstm", "mixed", "norms", "numbers", "svdf")
 """Models that `make test` runs on an AVR: fixed point of 8, 16 and 32 bits."""
+NATIVE = ("lanes",)
+"""Models with kernels for the vectors of this computer."""
+LITTLE_ENDIAN = ("masks", "kernels_of_cortex_m7")
+"""Models with kernels of Armv7E-M that take four bytes for a word, whose twins are wrong on a big-endian computer."""
 TOO_LARGE = ("blocks", "planar", "even", "patched", "patched_lanes", "patched_quads")
 """Their constants, which lie in RAM there, leave no room for a stack."""
 LONG_DOUBLE = ("pairs", "proven_boxes")
@@ -318,7 +322,8 @@ USUAL = [BUILDS[0][0], BUILDS[4][0], BUILDS[7][0], BUILDS[8][0]]
 def test_every_build_computes_the_same(build: str, firmware: Path, tmp_path: Path) -> None:
     compiler, *flags = build.split()
     run = needed(compiler, *flags)
-    names = list(cocktail())[dict(BUILDS)[build]]
+    left_out = LITTLE_ENDIAN if compiler == BIG_ENDIAN else ()
+    names = [name for name in list(cocktail())[dict(BUILDS)[build]] if name not in left_out]
     declared = "".join(f"int {name}_main(void);\n" for name in names)
     (tmp_path / "main.c").write_text(
         f"{declared}int main(void) {{ return {' + '.join(f'{n}_main()' for n in names)}; }}\n"
@@ -427,5 +432,5 @@ def test_an_8_bit_core_computes_the_same(name: str, firmware: Path) -> None:
 
 @pytest.mark.soak
 def test_an_8_bit_core_computes_the_same_with_every_kernel(firmware: Path) -> None:
-    for name in cocktail().keys() - {*SMALL_ENOUGH, *TOO_LARGE, *LONG_DOUBLE}:
+    for name in cocktail().keys() - {*SMALL_ENOUGH, *TOO_LARGE, *LONG_DOUBLE, *NATIVE}:
         passes_on_avr(name, firmware)

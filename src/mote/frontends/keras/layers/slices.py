@@ -17,6 +17,7 @@ from mote.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.call import LayerCall, Parser
 from mote.frontends.keras.layers.operations import get_item
+from mote.frontends.remedies import OWN_CLASSES
 
 FUNCTION = "a Lambda is a program in Python, which Mote never runs (only slices such as x[:, 0] are read)"
 FLAG = 0x80
@@ -152,13 +153,13 @@ def _data(call: LayerCall) -> bytes:
     else:
         parts = list(given) if isinstance(given, list) and options.get("function_type") == "lambda" else []
     if len(parts) != 3 or not isinstance(parts[0], str) or any(parts[1:]) or options.get("arguments"):
-        raise UnsupportedNodeError(FUNCTION)
+        raise UnsupportedNodeError(FUNCTION, OWN_CLASSES)
     try:
         data = base64.b64decode("".join(parts[0].split()), validate=True)
     except binascii.Error:
-        raise UnsupportedNodeError(FUNCTION) from None
+        raise UnsupportedNodeError(FUNCTION, OWN_CLASSES) from None
     if len(data) > MOST_BYTES:
-        raise UnsupportedNodeError(FUNCTION)
+        raise UnsupportedNodeError(FUNCTION, OWN_CLASSES)
     return data
 
 
@@ -167,7 +168,7 @@ def sliced(call: LayerCall) -> Value:
     try:
         keys = _keys(_data(call))
     except (ValueError, IndexError):
-        raise UnsupportedNodeError(FUNCTION) from None
+        raise UnsupportedNodeError(FUNCTION, OWN_CLASSES) from None
     value = call.x
     for key in keys:
         value = get_item(replace(call, args=[value], kwargs={"key": key}))
