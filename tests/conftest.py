@@ -38,17 +38,26 @@ if folder := os.environ.get(rooms_seen.RECORD):
 
 def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(GARBAGE)
+    config.stash[COLLECTED] = set()
     if folder := os.environ.get(case_costs.RECORD):
         config.pluginmanager.register(case_costs.Recorder(Path(folder)))
 
 
 COLLECTED = pytest.StashKey[set[Path]]()
-"""The files that tests were collected from, before any were deselected."""
+"""The files that tests were collected from, before any were deselected, and those that want an absent package."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    report: Any = yield
+    if report.skipped:
+        collector.config.stash[COLLECTED].add(collector.path)
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    config.stash[COLLECTED] = {item.path for item in items}
+    config.stash[COLLECTED].update(item.path for item in items)
     case_costs.mark(items, case_costs.known())
 
 
