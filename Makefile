@@ -44,7 +44,7 @@ test-costs: $(VENV)/test tools
 # What tests and benchmarks import from each other.
 CHECKER := PYTHONPATH=.:models:benchmarks $(BIN)/python
 
-# Mutants of models and of all other documents, of answers of boards and of saved states (see tests/fuzz), of images (tests/emit/image/damaged.py) and of command streams (tests/npu/fuzz.py),
+# Mutants of models and of all other documents, of answers of boards and of saved states (see tests/fuzz), of images (tests/compiler/emit/image/damaged.py) and of command streams (tests/hardware/npu/fuzz.py),
 # then the property tests on other random examples than those of `make test`.
 FUZZ ?= --minutes 20 --jobs 2
 MUTANTS ?= 2000
@@ -54,11 +54,11 @@ fuzz: $(VENV)/test tools
 	$(CHECKER) -m tests.fuzz $(FUZZ)
 	$(CHECKER) -m tests.fuzz --format onnx $(FUZZ)
 	$(CHECKER) -m tests.fuzz --format documents $(FUZZ)
-	$(CHECKER) -m tests.kernels.rooms_seen --mutants $(MUTANTS)
-	$(CHECKER) -m tests.emit.image.damaged $(DAMAGED)
-	$(CHECKER) -m tests.npu.fuzz $(STREAMS)
-	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/kernels tests/ops tests/plan tests/frontends \
-		tests/deploy/update tests/deploy/agent tests/data tests/metrics tests/npu tests/numerics tests/passes
+	$(CHECKER) -m tests.compiler.kernels.rooms_seen --mutants $(MUTANTS)
+	$(CHECKER) -m tests.compiler.emit.image.damaged $(DAMAGED)
+	$(CHECKER) -m tests.hardware.npu.fuzz $(STREAMS)
+	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/compiler/kernels tests/ir/ops tests/compiler/plan tests/frontends \
+		tests/deploy/update tests/deploy/agent tests/frontends/data tests/bench/metrics tests/hardware/npu tests/numerics tests/compiler/passes
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/trust/assurance.md.
 PROOF := $(CHECKER) benchmarks/prove.py

@@ -23,9 +23,9 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from accuracy_tasks import TASKS, Task
 from ai_edge import ai_edge
-from mote.compress.quantize.post_training import post_training
-from mote.graph.tensor import Array
-from mote.metrics import noise
+from mote.bench.metrics import noise
+from mote.ir.graph.tensor import Array
+from mote.optimize.compress.quantize.post_training import post_training
 from onnx_quantizer import in_float, onnx_twin
 
 PAGE = Path(__file__).parents[1] / "docs" / "improve" / "accuracy.md"

@@ -21,11 +21,11 @@ import train_digits
 import train_keywords
 from ds_cnn import Data
 from mote import frontends
-from mote.data.dataset import dataset
+from mote.compiler.passes.folding import remove_dead_code
+from mote.compiler.passes.normal_form import normal
+from mote.frontends.data.dataset import dataset
 from mote.frontends.tflite.export import export
-from mote.graph import Graph
-from mote.passes.folding import remove_dead_code
-from mote.passes.normal_form import normal
+from mote.ir.graph import Graph
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"

@@ -14,10 +14,10 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
 import mote
-from mote import targets
+from mote.base.files import fill, temporary_folder
 from mote.deploy.agent.sources import agent_files
-from mote.files import fill, temporary_folder
-from mote.toolchain.compilers import find_compiler
+from mote.hardware import targets
+from mote.hardware.toolchain.compilers import find_compiler
 
 CORES = ("cortex-m4", "cortex-m0plus", "rv32imc")
 BOARDS = ("cortex-m4", "cortex-m7", "cortex-m0plus", "rv32imc")

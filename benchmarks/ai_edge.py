@@ -10,7 +10,7 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_quantizer import quantizer, recipe
 from ai_edge_quantizer.utils import tfl_flatbuffer_utils
 
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 SIGNATURE = "serving_default"
 INPUT = "x0"

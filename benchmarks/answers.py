@@ -17,13 +17,13 @@ from time import process_time
 
 import numpy as np
 
+from mote.bench.evaluation import score
+from mote.bench.execute import batch, host_library
+from mote.bench.execute.host_library import HostModel, on_vectors
+from mote.bench.execute.reference import litert
+from mote.bench.execute.stimuli import stimuli
 from mote.compiler.line import compile
-from mote.evaluation import score
-from mote.execute import batch, host_library
-from mote.execute.host_library import HostModel, on_vectors
-from mote.execute.reference import litert
-from mote.execute.stimuli import stimuli
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 BUNDLED = ("models/digits.tflite", "models/keywords.tflite")
 Case = dict[int, Array]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mote.nas.result import SearchResult
-from mote.nas.searcher import search
+from mote.optimize.nas.result import SearchResult
+from mote.optimize.nas.searcher import search
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "improve" / "architecture-search.md"

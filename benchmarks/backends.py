@@ -12,11 +12,11 @@ from pathlib import Path
 
 import mote
 from mote.compiler.compiled import Compiled
-from mote.graph import Graph, Op
-from mote.offload import backends
-from mote.offload.cmsis_nn import CmsisNN
-from mote.offload.contract import Offloaded
-from mote.targets import Target
+from mote.compiler.offload import backends
+from mote.compiler.offload.cmsis_nn import CmsisNN
+from mote.compiler.offload.contract import Offloaded
+from mote.hardware.targets import Target
+from mote.ir.graph import Graph, Op
 
 HEADS = ("model", "core", "mote", "cmsis-nn", "both", "layers of cmsis-nn", "RAM mote", "RAM cmsis-nn", "RAM both")
 

@@ -13,16 +13,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mote.base.errors import BudgetError
+from mote.base.progress import silent
 from mote.compiler.line import plan_for
+from mote.compiler.passes import optimize
+from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.selection.code_size_model import flash
+from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings, make_settings
-from mote.errors import BudgetError
 from mote.frontends import read, source_of
-from mote.graph import Graph
-from mote.passes import optimize
-from mote.plan.plan import Plan
-from mote.plan.selection.code_size_model import flash
-from mote.plan.selection.estimate import estimate
-from mote.progress import silent
+from mote.ir.graph import Graph
 
 
 def budgets(least: int, most: int, points: int) -> list[int]:

@@ -12,9 +12,9 @@ from unittest.mock import patch
 from tests.helpers import idioms as chains
 from tests.helpers.network import Net
 
+from mote.bench.measure import run
 from mote.compiler import line
-from mote.measure import run
-from mote.passes import pipeline
+from mote.compiler.passes import pipeline
 
 FUSING = ("fuse moves", "fuse tables", "fuse functions", "fuse lines")
 """The passes in question."""

@@ -18,8 +18,8 @@ import numpy as np
 from anchors import load
 from mote import compile, run
 from mote.compiler.compiled import Compiled
-from mote.graph.tensor import Array
-from mote.plan.selection import code_size_model
+from mote.compiler.plan.selection import code_size_model
+from mote.ir.graph.tensor import Array
 
 HEAD = (
     "model",

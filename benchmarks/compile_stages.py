@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from mote import cli
+from mote.ui import cli
 
 STAGES = {
     "read": ("mote.compiler.line", "_read"),
@@ -23,7 +23,7 @@ STAGES = {
     "plan": ("mote.compiler.line", "plan_for"),
     "self-test": ("mote.compiler.line", "golden"),
     "emit": ("mote.compiler.line", "generate"),
-    "build": ("mote.project.making", "checked_code"),
+    "build": ("mote.ui.project.making", "checked_code"),
 }
 """The functions that are the stages. The reference computes what the self-test expects; the cross compiler builds the
 firmware whose code is counted."""

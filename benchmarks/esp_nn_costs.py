@@ -1,4 +1,5 @@
-"""Fits the cycles of ESP-NN's generic edition, src/mote/offload/esp_nn/costs.json, to the cycle model of an ESP32-C3.
+"""Fits the cycles of ESP-NN's generic edition, src/mote/compiler/offload/esp_nn/costs.json, to the cycle model of an
+ESP32-C3.
 
     ESP_NN_PATH=... PYTHONPATH=src:models:. python benchmarks/esp_nn_costs.py            # how well layers are described
     ESP_NN_PATH=... PYTHONPATH=src:models:. python benchmarks/esp_nn_costs.py --update   # the same, and write the table
@@ -21,14 +22,14 @@ import numpy as np
 from tests.helpers.network import Net
 
 import mote
-from mote.graph import Graph, Op
-from mote.kernels.contract import Refusal
-from mote.offload import esp_nn
-from mote.offload.contract import Artifact
-from mote.offload.esp_nn import EspNN, operators
-from mote.offload.esp_nn.layer import EspLayer, EspWork
-from mote.offload.esp_nn.library import Edition
-from mote.targets import Target
+from mote.compiler.kernels.contract import Refusal
+from mote.compiler.offload import esp_nn
+from mote.compiler.offload.contract import Artifact
+from mote.compiler.offload.esp_nn import EspNN, operators
+from mote.compiler.offload.esp_nn.layer import EspLayer, EspWork
+from mote.compiler.offload.esp_nn.library import Edition
+from mote.hardware.targets import Target
+from mote.ir.graph import Graph, Op
 
 TABLE = Path(esp_nn.__file__).parent / "costs.json"
 TARGET = "esp32c3"

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import mote
 from generated_table import Page
+from mote.base.errors import MoteError
 from mote.compiler.compiled import Compiled
-from mote.errors import MoteError
-from mote.offload.contract import Offloaded
-from mote.offload.ethos_u.artifact import INVOCATION
-from mote.offload.ethos_u.regions import exported
-from mote.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, compiled, configuration
+from mote.compiler.offload.contract import Offloaded
+from mote.compiler.offload.ethos_u.artifact import INVOCATION
+from mote.compiler.offload.ethos_u.regions import exported
+from mote.compiler.offload.ethos_u.vela import OPTIMISE, NotAcceptedError, compiled, configuration
 
 ROOT = Path(__file__).parents[1]
 PAGE = Page(ROOT / "docs" / "deploy" / "ethos-u.md", "<!-- ethos_u.py -->", "<!-- end of ethos_u.py -->")

@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.ops.learning.learners import learner, told
+from tests.ir.ops.learning.learners import learner, told
 
 import made_up_words
 from mote import frontends
-from mote.execute import batch
-from mote.graph import Graph, Tensor
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.elementwise.quantize import dequantized, quantized
-from mote.ops.matrix.fully_connected import FullyConnected
-from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.passes.training.learner_kinds import KINDS, settled
+from mote.bench.execute import batch
+from mote.compiler.passes.training.learner_kinds import KINDS, settled
+from mote.ir.graph import Graph, Tensor
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.quantize import dequantized, quantized
+from mote.ir.ops.matrix.fully_connected import FullyConnected
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"

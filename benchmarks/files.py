@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from mote.base.errors import MoteError, UnsupportedError
+from mote.bench.evaluation.verify import verify
+from mote.bench.execute import reference
+from mote.bench.execute.stimuli import stimuli
 from mote.compiler.line import compile
-from mote.errors import MoteError, UnsupportedError
-from mote.evaluation.verify import verify
-from mote.execute import reference
-from mote.execute.stimuli import stimuli
 from mote.frontends import load
-from mote.graph import Graph, Op
-from mote.graph.tensor import Array
-from mote.graph.tolerance import compare
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.tolerance import compare
 
 SECONDS = 60
 """For each step of a file."""

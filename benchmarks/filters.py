@@ -9,16 +9,16 @@ import argparse
 
 import numpy as np
 
-from mote import targets
-from mote.compiler.firmware import bench
+from mote.base.files import temporary_folder
+from mote.bench.measure.runner import bench
 from mote.compiler.line import compile_graph
 from mote.compiler.settings import Settings
-from mote.features.building import built
-from mote.features.pipeline import preprocessing
-from mote.features.sensor import Sensor
-from mote.files import temporary_folder
-from mote.graph import Graph
-from mote.toolchain import Mode
+from mote.frontends.features.building import built
+from mote.frontends.features.pipeline import preprocessing
+from mote.frontends.features.sensor import Sensor
+from mote.hardware import targets
+from mote.hardware.toolchain import Mode
+from mote.ir.graph import Graph
 
 SAMPLES, UNIT = 3200, 320
 STEPS = (

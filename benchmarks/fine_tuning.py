@@ -23,13 +23,13 @@ import torch
 from torch import nn
 
 from mote import quantize
-from mote.data.dataset import Dataset, dataset
-from mote.execute.torch.exact.forward import forward, in_steps
-from mote.execute.torch.module import GraphModule, score_tensor
+from mote.bench.execute.torch.exact.forward import forward, in_steps
+from mote.bench.execute.torch.module import GraphModule, score_tensor
+from mote.compiler.passes.normal_form import normal
 from mote.frontends import load
-from mote.graph import Graph
-from mote.passes.normal_form import normal
-from mote.train.training import Recipe, chosen, stacked, train
+from mote.frontends.data.dataset import Dataset, dataset
+from mote.ir.graph import Graph
+from mote.optimize.train.training import Recipe, chosen, stacked, train
 
 PRECISIONS = ("int8", "int4", "int16")
 MODELS = Path(__file__).parents[1] / "models"

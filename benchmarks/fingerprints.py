@@ -20,10 +20,10 @@ from typing import Any
 
 import mcunet_v2
 import mlperf_tiny
+from mote.base.errors import MoteError
 from mote.compiler import line as compiler
+from mote.compiler.emit.c.project import Project
 from mote.compiler.several import compile_shared
-from mote.emit.c.project import Project
-from mote.errors import MoteError
 
 HERE = Path(__file__).parent
 FILE = HERE / "fingerprints.json"

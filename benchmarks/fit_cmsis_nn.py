@@ -1,5 +1,5 @@
-"""Fits what functions of CMSIS-NN cost on cores, src/mote/offload/cmsis_nn/costs.json, to layers that are run in the
-emulator; the sources are those of CMSIS_NN_PATH.
+"""Fits what functions of CMSIS-NN cost on cores, src/mote/compiler/offload/cmsis_nn/costs.json, to layers that are run
+in the emulator; the sources are those of CMSIS_NN_PATH.
 
     PYTHONPATH=src:models python benchmarks/fit_cmsis_nn.py --core cortex-m4 cortex-m7           # how well they fit
     PYTHONPATH=src:models python benchmarks/fit_cmsis_nn.py --core cortex-m0plus --update        # and write the table
@@ -20,24 +20,24 @@ from statistics import median
 
 import numpy as np
 
-from mote import targets
+from mote.base.errors import MoteError
+from mote.bench.measure.least_squares import non_negative
+from mote.bench.measure.profiler.costs import steps
+from mote.compiler.kernels.contract import Refusal
 from mote.compiler.line import compile_graph
+from mote.compiler.offload import backends, cmsis_nn
+from mote.compiler.offload.cmsis_nn.calls import CALLERS
+from mote.compiler.offload.cmsis_nn.costs import family, features
+from mote.compiler.offload.contract import Artifact, Offloaded
+from mote.compiler.offload.library.tables import TABLES
+from mote.compiler.passes import optimize
 from mote.compiler.settings import make_settings
-from mote.errors import MoteError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from mote.graph import Graph, Op
-from mote.kernels.contract import Refusal
-from mote.measure.least_squares import non_negative
-from mote.measure.profiler.costs import steps
-from mote.offload import backends, cmsis_nn
-from mote.offload.cmsis_nn.calls import CALLERS
-from mote.offload.cmsis_nn.costs import family, features
-from mote.offload.contract import Artifact, Offloaded
-from mote.offload.library.tables import TABLES
-from mote.passes import optimize
-from mote.targets import Target
-from mote.tune.calibration.cost_layers import CostLayer, graph_of, layers
+from mote.hardware import targets
+from mote.hardware.targets import Target
+from mote.ir.graph import Graph, Op
+from mote.optimize.tune.calibration.cost_layers import CostLayer, graph_of, layers
 
 TABLE = Path(cmsis_nn.__file__).with_name(TABLES)
 BATCH = 12

@@ -1,4 +1,4 @@
-"""Fits what kernels cost on a core, src/mote/kernels/costs/CORE.json, to layers that are run in the emulator.
+"""Fits what kernels cost on a core, src/mote/compiler/kernels/costs/CORE.json, to layers that are run in the emulator.
 
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4              # how well costs are described
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --update     # the same, and write the table
@@ -8,17 +8,16 @@
     PYTHONPATH=src:models python benchmarks/fit_costs.py --core cortex-m4 --level size --update  # built with -Os
     PYTHONPATH=src:models python benchmarks/fit_costs.py --check                       # estimates of whole models
 
-Layers of many shapes (`mote.tune.calibration.cost_layers`) are computed by every kernel that can compute them, whole,
-by rows, and by groups of rows, on the emulated core; the cycle model of `mote profile` says what each took, in memory
-that answers at once. `mote.kernels.cost.features` says what takes time there, this how much. `--only` measures the
-kernels of some families and keeps what the table says of all others. `--level size` builds layers with the compiler's
-optimization for that policy, and fits how many times as long each family takes. `--core native` measures the time that
-steps take on this computer, the shortest of several, one layer after another (`--jobs 1`). Beside cycles the table says
-how many bytes of constants are read, which is what parts with slow flash wait for. All cores take about ten minutes on
-two processors. With `--cache FOLDER` no layer is run a second time, so that several machines can measure, each with
-`--part I/N`, before one of them fits the table to what is in all their caches. `mote calibrate-target --costs` fits one
-to a board.
-"""
+Layers of many shapes (`mote.optimize.tune.calibration.cost_layers`) are computed by every kernel that can compute them,
+whole, by rows, and by groups of rows, on the emulated core; the cycle model of `mote profile` says what each took, in
+memory that answers at once. `mote.compiler.kernels.cost.features` says what takes time there, this how much. `--only`
+measures the kernels of some families and keeps what the table says of all others. `--level size` builds layers with the
+compiler's optimization for that policy, and fits how many times as long each family takes. `--core native` measures the
+time that steps take on this computer, the shortest of several, one layer after another (`--jobs 1`). Beside cycles the
+table says how many bytes of constants are read, which is what parts with slow flash wait for. All cores take about ten
+minutes on two processors. With `--cache FOLDER` no layer is run a second time, so that several machines can measure,
+each with `--part I/N`, before one of them fits the table to what is in all their caches. `mote calibrate-target
+--costs` fits one to a board."""
 
 from __future__ import annotations
 
@@ -37,15 +36,16 @@ from tempfile import TemporaryDirectory
 
 import mlperf_tiny
 from host_steps import times
-from mote import compile, cores, profile, toolchain
+from mote import compile, profile
+from mote.base.errors import MoteError
+from mote.bench.measure.profiler import instructions
 from mote.compiler.compiled import Compiled
-from mote.emit.c.project import Project
-from mote.errors import MoteError
-from mote.kernels import cost
-from mote.kernels.contract import SIGNAL
-from mote.measure.profiler import instructions
-from mote.plan.selection.estimate import estimate
-from mote.tune.calibration.cost_fit import (
+from mote.compiler.emit.c.project import Project
+from mote.compiler.kernels import cost
+from mote.compiler.kernels.contract import SIGNAL
+from mote.compiler.plan.selection.estimate import estimate
+from mote.hardware import cores, toolchain
+from mote.optimize.tune.calibration.cost_fit import (
     EVERY,
     CostCore,
     CostSample,
@@ -65,7 +65,7 @@ from mote.tune.calibration.cost_fit import (
     sliding,
     table_text,
 )
-from mote.tune.calibration.cost_layers import CostLayer
+from mote.optimize.tune.calibration.cost_layers import CostLayer
 
 NANOSECONDS = ", cycles of 1 GHz"
 """On this computer time is measured: the table `native` has nanoseconds."""

@@ -19,9 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from anchors import Anchor, load
-from mote import compile, profile, targets
-from mote.measure.profiler import Profile
-from mote.targets import Reads, Target
+from mote import compile, profile
+from mote.bench.measure.profiler import Profile
+from mote.hardware import targets
+from mote.hardware.targets import Reads, Target
 
 CORE = "cortex-m4"
 CODE_CACHE = 1024

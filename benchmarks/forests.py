@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from mote import compile, run, targets, toolchain
-from mote.errors import MoteError
-from mote.files import temporary_folder
-from mote.toolchain import Mode
+from mote import compile, run
+from mote.base.errors import MoteError
+from mote.base.files import temporary_folder
+from mote.hardware import targets, toolchain
+from mote.hardware.toolchain import Mode
 
 PAGE = Path(__file__).parents[1] / "docs" / "models" / "classical.md"
 BEGIN, END = "<!-- forests -->\n", "<!-- end of forests -->\n"

@@ -25,17 +25,17 @@ from time import perf_counter
 
 import numpy as np
 
-from mote import targets, toolchain
+from mote.bench.execute.host_library import HostModel
+from mote.bench.measure.run import run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile, compile_graph
 from mote.compiler.settings import Settings
-from mote.execute.host_library import HostModel
-from mote.features.building import built
-from mote.features.pipeline import preprocessing
-from mote.features.sensor import Sensor
-from mote.graph.tensor import Array
-from mote.measure.run import run
-from mote.toolchain import Mode
+from mote.frontends.features.building import built
+from mote.frontends.features.pipeline import preprocessing
+from mote.frontends.features.sensor import Sensor
+from mote.hardware import targets, toolchain
+from mote.hardware.toolchain import Mode
+from mote.ir.graph.tensor import Array
 
 PAGE = Path(__file__).parents[1] / "docs" / "improve" / "features.md"
 BEGIN, END = "<!-- front ends: benchmarks/front_ends.py -->\n", "<!-- end of front ends -->\n"

@@ -19,9 +19,9 @@ import numpy as np
 
 from anchors import Anchor, load
 from mote import compile
-from mote.execute.host_library import HostModel
-from mote.execute.stimuli import stimuli
-from mote.targets import NATIVE
+from mote.bench.execute.host_library import HostModel
+from mote.bench.execute.stimuli import stimuli
+from mote.hardware.targets import NATIVE
 
 TURNS = 30
 BATCH = 4

@@ -7,10 +7,10 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
+from mote.bench.execute.host_library import HostModel
 from mote.compiler.compiled import Compiled
-from mote.execute.host_library import HostModel
-from mote.targets import NATIVE
-from mote.toolchain import host
+from mote.hardware.targets import NATIVE
+from mote.hardware.toolchain import host
 
 RUNS = 25
 """Of a model: of each step the shortest time counts."""

@@ -27,9 +27,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from generated_table import Page
-from mote.cores import ARCHITECTURES
-from mote.extras import SIZES, installing
-from mote.toolchain.doctor import doctor
+from mote.base.extras import SIZES, installing
+from mote.bench.doctor import doctor
+from mote.hardware.cores import ARCHITECTURES
 
 ROOT = Path(__file__).parents[1]
 PAGE = Page(ROOT / "docs" / "start" / "install.md", "<!-- extras -->", "<!-- end of extras -->")

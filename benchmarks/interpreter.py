@@ -19,15 +19,16 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from anchors import TFLM, Anchor, load
-from mote import profile, toolchain
-from mote.compiler.firmware import bench
+from mote import profile
+from mote.base.files import temporary_folder
+from mote.bench.evaluation.images import LoadedImage, known_kernels, load_image, profile_image, run_image
+from mote.bench.measure.run import run
+from mote.bench.measure.runner import bench
 from mote.compiler.line import compile as compiled
 from mote.compiler.packer import pack
-from mote.compiler.runtime import TUNED, runtime
-from mote.evaluation.images import LoadedImage, known_kernels, load_image, profile_image, run_image
-from mote.files import temporary_folder
-from mote.measure.run import run
-from mote.toolchain import Mode
+from mote.deploy.runtime import TUNED, runtime
+from mote.hardware import toolchain
+from mote.hardware.toolchain import Mode
 
 TARGET = "cortex-m4"
 CORE = ("mote_check", "mote_execute", "mote_runtime")

@@ -1,4 +1,4 @@
-"""The kernels of the stock runtime: src/mote/emit/image/stock.json.
+"""The kernels of the stock runtime: src/mote/compiler/emit/image/stock.json.
 
 PYTHONPATH=models:. python benchmarks/kernels.py            # how many there are, by header
 PYTHONPATH=models:. python benchmarks/kernels.py --record   # run tests of operators, and record what they compile
@@ -27,20 +27,20 @@ from tests.helpers.kernels_seen import RECORD, seen
 import fingerprints
 import mlperf_tiny
 from mote import frontends
-from mote.emit.image.kernels import KernelRecord, merged
-from mote.emit.image.stock_kernels import everything
-from mote.errors import MoteError
-from mote.kernels.contract import Call, Instance
-from mote.kernels.structs import fields
+from mote.base.errors import MoteError
+from mote.compiler.emit.image.kernels import KernelRecord, merged
+from mote.compiler.emit.image.stock_kernels import everything
+from mote.compiler.kernels.contract import Call, Instance
+from mote.compiler.kernels.structs import fields
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "src" / "mote" / "emit" / "image" / "stock.json"
 TESTS = (
-    "tests/ops",
-    "tests/passes/test_stream.py",
+    "tests/ir/ops",
+    "tests/compiler/passes/test_stream.py",
     "tests/frontends",
-    "tests/kernels/test_rows.py",
-    "tests/api/test_operators.py",
+    "tests/compiler/kernels/test_rows.py",
+    "tests/ui/api/test_operators.py",
 )
 JOINED = 16
 """How many tensors are joined or added up at most, all fewer included: as many as a step of an image can have."""

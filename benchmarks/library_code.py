@@ -21,15 +21,15 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
-from mote import targets
-from mote.offload import cmsis_nn, esp_nn
-from mote.offload.cmsis_nn.files import INCLUDE, SOURCE
-from mote.offload.cmsis_nn.files import checkout as cmsis_checkout
-from mote.offload.esp_nn.library import Edition, includes, sources
-from mote.offload.esp_nn.library import checkout as esp_checkout
-from mote.offload.library.tables import CODE
-from mote.toolchain.builder import target_flags
-from mote.toolchain.compilers import find_compiler
+from mote.compiler.offload import cmsis_nn, esp_nn
+from mote.compiler.offload.cmsis_nn.files import INCLUDE, SOURCE
+from mote.compiler.offload.cmsis_nn.files import checkout as cmsis_checkout
+from mote.compiler.offload.esp_nn.library import Edition, includes, sources
+from mote.compiler.offload.esp_nn.library import checkout as esp_checkout
+from mote.compiler.offload.library.tables import CODE
+from mote.hardware import targets
+from mote.hardware.toolchain.builder import target_flags
+from mote.hardware.toolchain.compilers import find_compiler
 
 CORES = ("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55")
 ESP_CORE = "esp32c3"

@@ -17,7 +17,8 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from mote import compile, profile, run, targets, toolchain
+from mote import compile, profile, run
+from mote.hardware import targets, toolchain
 
 HERE = Path(__file__).parent
 LOCK = HERE / "lock.json"

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mote.kernels import library
+from mote.compiler.kernels import library
 
 SOURCE = Path(__file__).parents[1] / "tests" / "numerics" / "math_errors.c"
 SIGN = 0x80000000

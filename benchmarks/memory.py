@@ -28,13 +28,13 @@ import mcunet_v2
 from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import forget
-from mote.plan.memory.layout import Draft
-from mote.plan.memory.plan_bound import bound
-from mote.plan.planner import Planner
-from mote.plan.scheduling import strategies
-from mote.plan.scheduling.frontier import UNLIMITED
-from mote.plan.scheduling.strategies import Side
-from mote.plan.selection.select import LEAN
+from mote.compiler.plan.memory.layout import Draft
+from mote.compiler.plan.memory.plan_bound import bound
+from mote.compiler.plan.planner import Planner
+from mote.compiler.plan.scheduling import strategies
+from mote.compiler.plan.scheduling.frontier import UNLIMITED
+from mote.compiler.plan.scheduling.strategies import Side
+from mote.compiler.plan.selection.select import LEAN
 
 POINTS = {
     "KWS": (5_500, 6_100, 8_000, 16_500),

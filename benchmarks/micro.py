@@ -23,7 +23,7 @@ import numpy as np
 from tests.helpers.network import Net
 
 from mote import compile
-from mote.execute.stimuli import stimuli
+from mote.bench.execute.stimuli import stimuli
 
 PAGE = Path(__file__).parents[1] / "docs" / "measure" / "benchmarks.md"
 BEGIN, END = "<!-- micro: benchmarks/micro.py -->\n", "<!-- end of micro -->\n"

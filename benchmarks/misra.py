@@ -17,9 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import prove
+from mote.base.files import fill
 from mote.compiler import line as compiler
-from mote.emit.c.project import Project
-from mote.files import fill
+from mote.compiler.emit.c.project import Project
 
 PAGE = Path(__file__).parents[1] / "docs" / "trust" / "misra.md"
 BEGIN, END = "<!-- misra.py -->\n", "<!-- end -->\n"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 
+from tests.compiler.kernels.c_harness import Program
 from tests.helpers.offered import first
-from tests.kernels.c_harness import Program
-from tests.ops.features import test_motion as cases
+from tests.ir.ops.features import test_motion as cases
 
-from mote.ops.features.motion import Statistic, Wavelet, WindowSpectrum, WindowStatistics, WindowWavelet
+from mote.ir.ops.features.motion import Statistic, Wavelet, WindowSpectrum, WindowStatistics, WindowWavelet
 
 CHANNELS, UNIT, ROWS = 3, 64, 2
 """Windows of 128 samples of three axes, in rows of as many samples as a hop has."""

@@ -30,11 +30,11 @@ import numpy as np
 import onnx
 import onnxruntime
 
+from mote.base.errors import MoteError, UnsupportedError
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.errors import MoteError, UnsupportedError
 from mote.frontends.source import Format, Source
-from mote.graph import Graph, Tensor
+from mote.ir.graph import Graph, Tensor
 from onnx_cases import Array, Case, cases
 
 ROOT = Path(__file__).parents[1]

@@ -18,9 +18,9 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from mote.frontends.onnx.saturation import saturates
-from mote.graph import Graph, Op
-from mote.graph.tensor import Array
-from mote.graph.types import Activation
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import Activation
 
 
 def in_float() -> bool:

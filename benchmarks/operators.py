@@ -16,17 +16,17 @@ from pathlib import Path
 
 from tests.helpers.operators_seen import RECORD, Seen, merged
 
-from mote.api.operators import markdown, operators
+from mote.ui.api.operators import markdown, operators
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "models" / "operators.md"
 FILE = ROOT / "src" / "mote" / "api" / "operators.json"
 TESTS = (
-    "tests/ops",
-    "tests/passes/test_stream.py",
-    "tests/kernels/test_rows.py",
+    "tests/ir/ops",
+    "tests/compiler/passes/test_stream.py",
+    "tests/compiler/kernels/test_rows.py",
     "tests/fuzz",
-    "tests/api/test_operators.py",
+    "tests/ui/api/test_operators.py",
     "tests/frontends/tflite/test_npu_streams.py",
 )
 BEGIN, END = "<!-- the record: benchmarks/operators.py -->\n", "<!-- end of the record -->\n"

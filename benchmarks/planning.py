@@ -27,10 +27,10 @@ import mcunet_v2
 import mlperf_tiny
 from mcunet_v2 import Block
 from mote import frontends
+from mote.base.progress import silent
 from mote.compiler import line
+from mote.compiler.passes import optimize
 from mote.compiler.settings import make_settings
-from mote.passes import optimize
-from mote.progress import silent
 from random_net import start
 from reference_quantizer import to_int8
 

@@ -9,17 +9,17 @@ import argparse
 
 import numpy as np
 
-from mote import targets
-from mote.compiler.firmware import bench
+from mote.base.files import temporary_folder
+from mote.bench.measure.runner import bench
 from mote.compiler.line import compile_graph
 from mote.compiler.settings import Settings
-from mote.features.postprocess.answer import Answer
-from mote.features.postprocess.pipeline import with_postprocessing
-from mote.files import temporary_folder
-from mote.graph import Graph, Tensor
-from mote.graph.tensor import Quantization, Shape
-from mote.graph.types import DType
-from mote.toolchain import Mode
+from mote.frontends.features.postprocess.answer import Answer
+from mote.frontends.features.postprocess.pipeline import with_postprocessing
+from mote.hardware import targets
+from mote.hardware.toolchain import Mode
+from mote.ir.graph import Graph, Tensor
+from mote.ir.graph.tensor import Quantization, Shape
+from mote.ir.graph.types import DType
 
 SCORES = ((1, 12),)
 VECTORS = ((1, 640), (1, 640))

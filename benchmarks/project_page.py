@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from generated_table import Page
-from mote.cli import parser
-from mote.project.limits import MEASURES, OTHER_KEYS
-from mote.project.project_file import OWN_KEYS, SETTING_KEYS
+from mote.ui.cli import parser
+from mote.ui.project.limits import MEASURES, OTHER_KEYS
+from mote.ui.project.project_file import OWN_KEYS, SETTING_KEYS
 
 PAGE = Page(Path(__file__).parents[1] / "docs" / "deploy" / "project.md", "<!-- keys -->", "<!-- end of keys -->")
 

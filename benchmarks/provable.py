@@ -8,41 +8,41 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tests.features.postprocess import test_steps as test_decisions
+from tests.compiler.kernels import test_even_elements
+from tests.compiler.kernels.even import Layers
+from tests.frontends.features.postprocess import test_steps as test_decisions
 from tests.helpers import idioms
 from tests.helpers.built import side_by_side
 from tests.helpers.flow import Flow
 from tests.helpers.network import FLOAT, Net, Quant
 from tests.helpers.streams import Variable
-from tests.kernels import test_even_elements
-from tests.kernels.even import Layers
-from tests.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
-from tests.ops.classical import test_detection
-from tests.ops.classical import test_distances_svm as test_vectors
-from tests.ops.control import test_control_flow as test_control
-from tests.ops.elementwise import test_quantize
-from tests.ops.elementwise import test_unary_math as test_functions
-from tests.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
-from tests.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
-from tests.ops.matrix import test_batch_matmul, test_blockwise
-from tests.ops.matrix import test_fully_connected_dynamic as test_projection
-from tests.ops.recurrent import test_lstm, test_svdf
-from tests.ops.reductions import test_along_axis as test_along
-from tests.ops.reductions import test_normalize, test_reduce
-from tests.ops.signal import test_audio_stateless as test_signal
-from tests.ops.signal import test_rfft2d as test_spectrum
-from tests.ops.training import test_kernels as test_training
-from tests.ops.training.integer import test_input_gradients as test_integer_gradients
-from tests.ops.training.integer import test_steps as test_integer_steps
-from tests.ops.windows import test_conv3d
+from tests.ir.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ir.ops.classical import test_detection
+from tests.ir.ops.classical import test_distances_svm as test_vectors
+from tests.ir.ops.control import test_control_flow as test_control
+from tests.ir.ops.elementwise import test_quantize
+from tests.ir.ops.elementwise import test_unary_math as test_functions
+from tests.ir.ops.features import test_filters, test_images, test_micro, test_motion, test_spectral
+from tests.ir.ops.learning import test_gaussian, test_linear, test_neighbors, test_one_class, test_prototypes
+from tests.ir.ops.matrix import test_batch_matmul, test_blockwise
+from tests.ir.ops.matrix import test_fully_connected_dynamic as test_projection
+from tests.ir.ops.recurrent import test_lstm, test_svdf
+from tests.ir.ops.reductions import test_along_axis as test_along
+from tests.ir.ops.reductions import test_normalize, test_reduce
+from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import test_rfft2d as test_spectrum
+from tests.ir.ops.training import test_kernels as test_training
+from tests.ir.ops.training.integer import test_input_gradients as test_integer_gradients
+from tests.ir.ops.training.integer import test_steps as test_integer_steps
+from tests.ir.ops.windows import test_conv3d
 
 from mote.frontends.build import Builder
 from mote.frontends.build import norms as normalizations
 from mote.frontends.build import recurrent as sequential
 from mote.frontends.model import Model
 from mote.frontends.tflite.writer import Writer
-from mote.graph import Graph
-from mote.graph.types import DType
+from mote.ir.graph import Graph
+from mote.ir.graph.types import DType
 
 
 def layers(dtype: str) -> bytes:

@@ -29,21 +29,21 @@ from typing import Any
 
 from tests.helpers.built import compile_model
 from tests.helpers.onnx_numbers import numbers
-from tests.ops.indexing import test_scatter
+from tests.ir.ops.indexing import test_scatter
 
 import provable
+from mote.base.errors import MoteError
 from mote.compiler import line as compiler
 from mote.compiler.compiled import Compiled
-from mote.emit.c.model.arenas import places
-from mote.emit.c.model.handle import HANDLE, called, variable
-from mote.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
-from mote.errors import MoteError
+from mote.compiler.emit.c.model.arenas import places
+from mote.compiler.emit.c.model.handle import HANDLE, called, variable
+from mote.compiler.emit.c.model.ports import CPort, caller_arenas, init_call, inputs, outputs
+from mote.compiler.kernels import portable
 from mote.frontends.model import Model
-from mote.graph.rows import row_count
-from mote.graph.types import DType
-from mote.kernels import portable
-from mote.ops.elementwise.cast import Cast
-from mote.ops.elementwise.quantize import Quantize
+from mote.ir.graph.rows import row_count
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.cast import Cast
+from mote.ir.ops.elementwise.quantize import Quantize
 
 BUNDLED = Path(__file__).parents[1] / "models"
 MODES: dict[str, dict[str, Any]] = {

@@ -17,12 +17,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from tests.emit.image.handmade import Handmade, every_form, pushed, training
+from tests.compiler.emit.image.handmade import Handmade, every_form, pushed, training
 
 import prove
-from mote.emit.image import format
-from mote.emit.image.format import Feature
-from mote.kernels import library
+from mote.compiler.emit.image import format
+from mote.compiler.emit.image.format import Feature
+from mote.compiler.kernels import library
 
 RUNTIME = Path(format.__file__).parent / "runtime"
 BY_HAND = Path(__file__).parents[1] / "tests" / "emit" / "image"

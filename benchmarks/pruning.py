@@ -22,19 +22,19 @@ import torch
 
 from compare import included
 from mote import prune
+from mote.bench.evaluation.score import score
+from mote.bench.execute.torch.module import GraphModule
+from mote.compiler.passes.normal_form import normal
 from mote.compiler.settings import Settings, make_settings
-from mote.compress.prune.costs import PrunedCosts, costs_of, obstacle
-from mote.compress.prune.pruner import split
-from mote.compress.quantize.pipeline import Methods, finished, prepared
-from mote.data.dataset import Dataset, dataset
-from mote.evaluation.score import score
-from mote.execute.torch.module import GraphModule
 from mote.frontends import load
+from mote.frontends.data.dataset import Dataset, dataset
 from mote.frontends.tflite.export import export
-from mote.graph import Graph
-from mote.passes.normal_form import normal
-from mote.train.training import chosen, stacked
-from mote.train.tuning import Tuning, taught
+from mote.ir.graph import Graph
+from mote.optimize.compress.prune.costs import PrunedCosts, costs_of, obstacle
+from mote.optimize.compress.prune.pruner import split
+from mote.optimize.compress.quantize.pipeline import Methods, finished, prepared
+from mote.optimize.train.training import chosen, stacked
+from mote.optimize.train.tuning import Tuning, taught
 
 PAGE = Path(__file__).parents[1] / "docs" / "improve" / "pruning.md"
 MODEL = "pretrainedResnet.tflite"

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mote.cli import main as mote
+from mote.ui.cli import main as mote
 
 ROOT = Path(__file__).parents[1]
 COLUMNS = "80"

@@ -27,9 +27,9 @@ from typing import Any
 from tests.helpers.browser import Browser, executable
 
 import mcunet_v2
-from mote.reporter import html, report, subject
-from mote.reporter.section import Section
-from mote.reporter.sections import tryit
+from mote.ui.reporter import html, report, subject
+from mote.ui.reporter.section import Section
+from mote.ui.reporter.sections import tryit
 
 MOBILENET = "MobileNetV2 224"
 STAGES = {

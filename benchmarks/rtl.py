@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 from mote import compile, profile
-from mote.measure.profiler import Profile
-from mote.toolchain.emulators import RTL
+from mote.bench.measure.profiler import Profile
+from mote.hardware.toolchain.emulators import RTL
 
 CORES = ("ibex", "cv32e40p", "picorv32")
 DIGITS = Path(__file__).parents[1] / "models" / "digits.tflite"

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mote
-from mote.nas.member import SearchMember
-from mote.nas.searcher import search
-from mote.nas.spaces.space import SearchSpace
-from mote.nas.spaces.stage import SpaceHead, SpaceStage
+from mote.optimize.nas.member import SearchMember
+from mote.optimize.nas.searcher import search
+from mote.optimize.nas.spaces.space import SearchSpace
+from mote.optimize.nas.spaces.stage import SpaceHead, SpaceStage
 
 Array = NDArray[Any]
 Split = tuple[tuple[Array, Array], tuple[Array, Array]]

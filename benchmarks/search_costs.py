@@ -16,11 +16,11 @@ from random import Random
 from time import process_time
 
 from mote.compiler.settings import make_settings
-from mote.nas.costs.network_costs import CostLimits, NetworkCosts
-from mote.nas.costs.pricer import Pricer
-from mote.nas.spaces.layers import Shape
-from mote.nas.spaces.network import Network
-from mote.nas.spaces.space_file import builtin
+from mote.optimize.nas.costs.network_costs import CostLimits, NetworkCosts
+from mote.optimize.nas.costs.pricer import Pricer
+from mote.optimize.nas.spaces.layers import Shape
+from mote.optimize.nas.spaces.network import Network
+from mote.optimize.nas.spaces.space_file import builtin
 
 TASKS: dict[str, tuple[Shape, int, int]] = {
     "ds-cnn": ((49, 10, 1), 12, 24),

@@ -34,14 +34,14 @@ from mote.compiler.code_size import code_size
 from mote.compiler.line import compile as compile_file
 from mote.compiler.options import parsed
 from mote.compiler.settings import chosen_settings
-from mote.nas.classical.classical_family import ClassicalFamily
-from mote.nas.classical.classical_space import KIND, ClassicalSpace
-from mote.nas.classical.estimators import FEW
-from mote.nas.classical.forest_file import forest_file
-from mote.nas.classical.model_files import FOREST, ModelFile, feature_scale, stored_rows
-from mote.nas.costs.compiled_costs import costs_of
-from mote.nas.costs.network_costs import CostLimits, NetworkCosts
-from mote.nas.tasks import learning_tasks
+from mote.optimize.nas.classical.classical_family import ClassicalFamily
+from mote.optimize.nas.classical.classical_space import KIND, ClassicalSpace
+from mote.optimize.nas.classical.estimators import FEW
+from mote.optimize.nas.classical.forest_file import forest_file
+from mote.optimize.nas.classical.model_files import FOREST, ModelFile, feature_scale, stored_rows
+from mote.optimize.nas.costs.compiled_costs import costs_of
+from mote.optimize.nas.costs.network_costs import CostLimits, NetworkCosts
+from mote.optimize.nas.tasks import learning_tasks
 
 PAGE = Path(__file__).parents[1] / "docs" / "improve" / "architecture-search.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->\n"

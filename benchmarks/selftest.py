@@ -19,9 +19,9 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mote.bench.evaluation.verify import verify
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.evaluation.verify import verify
 
 MODELS = Path(__file__).parents[1] / "models"
 INPUTS = 30

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import mlperf_tiny
 from generated_table import Page
-from mote.compiler.firmware import Firmware, bench, firmware
+from mote.base.files import temporary_folder
+from mote.bench.execute.stimuli import stimuli
+from mote.bench.measure.runner import bench
+from mote.compiler.firmware import Firmware, firmware
 from mote.compiler.several import CompiledModels, Running, check_several_code, compile_several
-from mote.execute.stimuli import stimuli
-from mote.files import temporary_folder
-from mote.toolchain import Mode
+from mote.hardware.toolchain import Mode
 
 ROOT = Path(__file__).parents[1]
 PAGE = Page(ROOT / "docs" / "deploy" / "several-models.md", "<!-- several.py -->", "<!-- end of several.py -->")

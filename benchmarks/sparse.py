@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from compare import included
-from mote.kernels.contract import Call
-from mote.tune.calibration.cost_fit import CostCore, ops_of
-from mote.tune.calibration.cost_layers import CostLayer, graph_of
+from mote.compiler.kernels.contract import Call
+from mote.optimize.tune.calibration.cost_fit import CostCore, ops_of
+from mote.optimize.tune.calibration.cost_layers import CostLayer, graph_of
 
 CORE = CostCore("cortex-m4")
 PAGE = Path(__file__).parents[1] / "docs" / "compile" / "kernels.md"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.ops.features import test_spectral as cases
+from tests.ir.ops.features import test_spectral as cases
 
 FRAMES = {
     "`mfcc`: 480 samples, 512 points, 40 filters, 10 coefficients": (3, 160, cases.MFCC),

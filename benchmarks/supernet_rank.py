@@ -21,13 +21,13 @@ import numpy as np
 
 import mote
 from mote.compiler.settings import make_settings
-from mote.nas.costs.network_costs import CostLimits
-from mote.nas.costs.pricer import Pricer
-from mote.nas.network_family import NetworkFamily
-from mote.nas.spaces.space import SearchSpace
-from mote.nas.spaces.space_file import builtin, builtin_names
-from mote.nas.spaces.stage import SpaceStage
-from mote.nas.tasks import learning_tasks
+from mote.optimize.nas.costs.network_costs import CostLimits
+from mote.optimize.nas.costs.pricer import Pricer
+from mote.optimize.nas.network_family import NetworkFamily
+from mote.optimize.nas.spaces.space import SearchSpace
+from mote.optimize.nas.spaces.space_file import builtin, builtin_names
+from mote.optimize.nas.spaces.stage import SpaceStage
+from mote.optimize.nas.tasks import learning_tasks
 
 MODELS = Path(__file__).parents[1] / "models"
 NARROW = SearchSpace(

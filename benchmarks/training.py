@@ -31,25 +31,25 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
-from tests.passes.training.in_torch import computed
-from tests.passes.training.likeness import cosines
+from tests.compiler.passes.training.in_torch import computed
+from tests.compiler.passes.training.likeness import cosines
 
 import mote
 from mote import frontends
+from mote.bench.evaluation.learning.program import TrainingProgram
+from mote.compiler.passes.training.backward import Loss
+from mote.compiler.passes.training.choice import LAYERS, chosen, on_the_way
+from mote.compiler.passes.training.gradient_ranges import MEASURED, in_floats
+from mote.compiler.passes.training.integer_losses import integer_loss
+from mote.compiler.passes.training.samples import Samples
+from mote.compiler.passes.training.sensitivity import gain, sample_gradients
+from mote.compiler.passes.training.spec import parsed
 from mote.compiler.training.with_training import samples
-from mote.data.dataset_type import Dataset
-from mote.evaluation.learning.program import TrainingProgram
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.common import WEIGHTS
-from mote.ops.elementwise.quantize import dequantized
-from mote.passes.training.backward import Loss
-from mote.passes.training.choice import LAYERS, chosen, on_the_way
-from mote.passes.training.gradient_ranges import MEASURED, in_floats
-from mote.passes.training.integer_losses import integer_loss
-from mote.passes.training.samples import Samples
-from mote.passes.training.sensitivity import gain, sample_gradients
-from mote.passes.training.spec import parsed
+from mote.frontends.data.dataset_type import Dataset
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import WEIGHTS
+from mote.ir.ops.elementwise.quantize import dequantized
 
 RESNET, MCUNET, VWW = "pretrainedResnet_quant.tflite", "mcunet_vww1.tflite", "vww_96_int8.tflite"
 BIASES, BLOCK = "biases", "biases,8,9,10"

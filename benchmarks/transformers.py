@@ -22,8 +22,8 @@ from memory import layer_by_layer
 from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import forget
-from mote.passes import pipeline
-from mote.plan.planner import Planner
+from mote.compiler.passes import pipeline
+from mote.compiler.plan.planner import Planner
 
 assert anchors.__doc__
 HEAD = (

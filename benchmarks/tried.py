@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from hypothesis import settings
 from tests.compiler import test_untrusted
-from tests.data import test_arrays, test_sounds
+from tests.compiler.emit.c import test_compilers, test_misuse, test_selftest
+from tests.compiler.emit.image import test_damaged, test_npu_images
 from tests.deploy.agent import test_agent
-from tests.emit.c import test_compilers, test_misuse, test_selftest
-from tests.emit.image import test_damaged, test_npu_images
+from tests.frontends.data import test_arrays, test_sounds
 from tests.frontends.tflite import test_malformed as bytes_
 from tests.fuzz import test_documents_fuzz, test_fuzz
 from tests.fuzz.corpus import EXPECTED
 from tests.fuzz.mutants import MODES
 from tests.fuzz.trial import EVERY_COMPUTED, EVERY_RUN
-from tests.npu import test_check_c, test_mutants
+from tests.hardware.npu import test_check_c, test_mutants
 
 import prove
-from mote.kernels.library import FOLDERS
+from mote.compiler.kernels.library import FOLDERS
 
 HEAD = "| what is tried | in `make test` and `make soak` | by another command |\n|---|---|---|"
 
@@ -55,7 +55,7 @@ def rows() -> list[tuple[str, str, str]]:
             "images with numbers changed where numbers are, every byte and every length of small ones; with sanitizers:"
             " refused, or run inside of their memory",
             f"{sum(test_damaged.MUTANTS) + test_npu_images.MUTANTS:,} mutants, some with jobs of an Ethos-U",
-            "`make fuzz`: ten minutes; `python -m tests.emit.image.damaged`: 10^6",
+            "`make fuzz`: ten minutes; `python -m tests.compiler.emit.image.damaged`: 10^6",
         ),
         (
             "requests to the agent of a board, damaged both ways, with resets at any byte; with sanitizers: no wrong"

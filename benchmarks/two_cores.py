@@ -20,14 +20,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import mlperf_tiny
-from mote import targets
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.plan.plan import Halved
-from mote.targets import Target
-from mote.targets.flags import optimization
-from mote.toolchain import find_compiler
-from mote.toolchain.emulators import find_emulator
+from mote.compiler.plan.plan import Halved
+from mote.hardware import targets
+from mote.hardware.targets import Target
+from mote.hardware.targets.flags import optimization
+from mote.hardware.toolchain import find_compiler
+from mote.hardware.toolchain.emulators import find_emulator
 
 ROOT = Path(__file__).parents[1]
 BOARD = Path(__file__).parent / "two_cores_board"

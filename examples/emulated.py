@@ -11,10 +11,10 @@ from in_emulator import Ran, run_program
 from numpy.typing import NDArray
 
 import mote
+from mote.compiler.emit.c.project import Project
+from mote.compiler.package.adapters.sources import Recording, recording_files, source_files
+from mote.compiler.plan.plan import Plan
 from mote.compiler.settings import Settings
-from mote.emit.c.project import Project
-from mote.package.adapters.sources import Recording, recording_files, source_files
-from mote.plan.plan import Plan
 
 RATE = 16000
 Sound = NDArray[np.int16]

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mote import toolchain
-from mote.compiler.artifacts import artifacts
+from mote.base.errors import MoteError
+from mote.compiler.emit.c.project import Project
+from mote.compiler.plan.plan import Plan
 from mote.compiler.settings import Settings
-from mote.emit.c.project import Project
-from mote.errors import MoteError
-from mote.plan.plan import Plan
-from mote.toolchain.emulators import command
-from mote.toolchain.firmware.usage import Usage
+from mote.deploy.firmware.artifacts import artifacts
+from mote.deploy.firmware.usage import Usage
+from mote.hardware import toolchain
+from mote.hardware.toolchain.emulators import command
 
 SECONDS = 300
 """How long the emulator may take."""

@@ -15,10 +15,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import mote
-from mote.graph import Graph, Op
-from mote.ops.matrix.fully_connected import FullyConnected
-from mote.ops.windows.conv import Conv2D
-from mote.ops.windows.depthwise import DepthwiseConv2D
+from mote.ir.graph import Graph, Op
+from mote.ir.ops.matrix.fully_connected import FullyConnected
+from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 MODELS = Path(__file__).parent
 OPSET, IR_VERSION = 21, 10

@@ -19,14 +19,14 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
-from mote.cli import GARBAGE
 from mote.compiler.line import forget
-from mote.search import cluster as search_cluster
-from mote.toolchain import host
+from mote.hardware.toolchain import host
+from mote.optimize.search import cluster as search_cluster
+from mote.ui.cli import GARBAGE
 from tests import case_costs
+from tests.compiler.kernels import rooms_seen
 from tests.helpers import kernels_seen, operators_seen
 from tests.helpers.browser import NAMES, Browser, executable
-from tests.kernels import rooms_seen
 
 if folder := os.environ.get(operators_seen.RECORD):
     operators_seen.record(Path(folder))

@@ -15,9 +15,9 @@ import lock
 import quotes
 import summaries
 import tried
-from mote import targets
 from mote.frontends.tflite import control, variables
 from mote.frontends.tflite.ops import CUSTOM_PARSERS, PARSERS
+from mote.hardware import targets
 from tests.helpers.support import emulated
 from tests.test_words import PARAPHRASE
 
@@ -175,7 +175,7 @@ def test_modules_that_are_run_exist() -> None:
     pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))]
     texts = [*pages, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
     named = {name for path in texts for name in MODULE.findall(path.read_text(encoding="utf-8"))}
-    assert {"tests.fuzz", "tests.emit.image.damaged"} <= named
+    assert {"tests.fuzz", "tests.compiler.emit.image.damaged"} <= named
     assert not [name for name in sorted(named) if find_spec(name) is None]
 
 

@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 
 import mlperf_tiny
-from mote.cli import COMMANDS, main, options_of, parser
-from tests.api.test_register import alone, energies
+from mote.ui.cli import COMMANDS, main, options_of, parser
 from tests.frontends.keras.keras_files import dense, dense_weights, given, keras_file, sequential
 from tests.helpers.support import emulated, needs_litert, soaked
+from tests.ui.api.test_register import alone, energies
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

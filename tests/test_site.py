@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import mote
-from mote.cli import COMMANDS
+from mote.ui.cli import COMMANDS
 from tests.helpers.browser import Browser, executable
 from tests.helpers.support import emulated, needs_litert
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mote.cli import main
+from mote.ui.cli import main
 from tests.helpers.support import emulated, needs_litert
 
 ROOT = Path(__file__).parents[1]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import mote
+from tests.test_architecture import room_of
 
 TOP = Path(mote.__file__).parent
 BEGINNINGS = re.compile(r"The same|Those of|That of")
@@ -34,8 +35,8 @@ PARAPHRASE = re.compile(rf"\b(?:{'|'.join(PARAPHRASES)})s?\b")
 LEFT: dict[str, dict[str, int]] = {
     "beginnings": {},
     "paraphrases": {
-        "emit": 1,
-        "execute": 1,
+        "compiler/emit": 1,
+        "bench/execute": 1,
     },
     "returned found": {},
 }
@@ -43,30 +44,37 @@ LEFT: dict[str, dict[str, int]] = {
 SHARED_NAMES = 0
 """How many public classes still have the name of a class of another room."""
 NAMED = (
-    "api",
-    "cli",
-    "compiler",
-    "compress",
-    "cores",
-    "data",
-    "deploy",
-    "emit",
-    "evaluation",
-    "execute",
-    "frontends",
-    "graph",
-    "kernels",
-    "lower",
-    "measure",
-    "metrics",
-    "ops",
-    "passes",
-    "pictures",
-    "plan",
-    "project",
-    "reporter",
-    "search",
-    "targets",
+    "hardware/cores",
+    "hardware/targets",
+    "ir/graph",
+    "ir/ops",
+    "frontends/build",
+    "frontends/data",
+    "frontends/keras",
+    "frontends/onnx",
+    "frontends/sklearn",
+    "frontends/tflite",
+    "frontends/torch",
+    "frontends/trees",
+    "compiler/emit",
+    "compiler/kernels",
+    "compiler/lower",
+    "compiler/passes",
+    "compiler/plan",
+    "deploy/agent",
+    "deploy/update",
+    "deploy/wire",
+    "bench/evaluation",
+    "bench/execute",
+    "bench/measure",
+    "bench/metrics",
+    "bench/pictures",
+    "optimize/compress",
+    "optimize/search",
+    "ui/api",
+    "ui/cli",
+    "ui/project",
+    "ui/reporter",
 )
 """Rooms where no variable, parameter, function or file is called `found`, and no docstring begins with "What"."""
 
@@ -134,7 +142,7 @@ def places() -> dict[str, list[tuple[Path, int, str]]]:
 def test_words(rule: str) -> None:
     rooms = defaultdict(list)
     for path, line, text in places()[rule]:
-        rooms[path.parts[0]].append(f"{path}:{line}: {text}")
+        rooms[room_of(TOP / path)].append(f"{path}:{line}: {text}")
     for room, lines in rooms.items():
         assert len(lines) <= LEFT[rule].get(room, 0), "\n".join(lines)
 
@@ -143,7 +151,7 @@ def test_class_names() -> None:
     rooms = defaultdict(set)
     for path in TOP.rglob("*.py"):
         for name in CLASS.findall(path.read_text(encoding="utf-8")):
-            rooms[name].add(path.relative_to(TOP).parts[0])
+            rooms[name].add(room_of(path))
     shared = {name: sorted(where) for name, where in rooms.items() if len(where) > 1}
     assert len(shared) <= SHARED_NAMES, shared
 

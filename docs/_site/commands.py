@@ -11,7 +11,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from mote.cli import COMMANDS, parser
+from mote.ui.cli import COMMANDS, parser
 
 FOLDER = "reference/commands"
 INDEX = "reference/README.md"

@@ -18,18 +18,18 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 import mote
-from mote import toolchain
-from mote.compiler.artifacts import artifacts
+from mote.base.errors import MoteError
+from mote.base.files import temporary_folder
 from mote.compiler.compiled import Compiled
-from mote.data.dataset import dataset
-from mote.data.readers.pictures import FORMATS, picture
-from mote.errors import MoteError
-from mote.features.images import Camera
-from mote.files import temporary_folder
+from mote.compiler.package.adapters.sources import Recording, recording_files, source_files
+from mote.deploy.firmware.artifacts import artifacts
 from mote.frontends import tflite
-from mote.graph.tensor import Array
-from mote.package.adapters.sources import Recording, recording_files, source_files
-from mote.toolchain.emulators import command, run_process
+from mote.frontends.data.dataset import dataset
+from mote.frontends.data.readers.pictures import FORMATS, picture
+from mote.frontends.features.images import Camera
+from mote.hardware import toolchain
+from mote.hardware.toolchain.emulators import command, run_process
+from mote.ir.graph.tensor import Array
 
 HERE = Path(__file__).parent
 QVGA = Camera("rgb565", 240, 320, limited=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import mote
-from mote.features.signal import Signal
+from mote.frontends.features.signal import Signal
 
 
 def reference(use, samples):

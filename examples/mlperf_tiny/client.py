@@ -21,10 +21,10 @@ from statistics import median
 import numpy as np
 from tasks import HOP, TASKS, THRESHOLD, Task, listening
 
+from mote.base.errors import MoteError
+from mote.bench.metrics.ranking import auc
+from mote.compiler.package.adapters.sources import read_recording
 from mote.deploy.wire.links import Opened, Serial
-from mote.errors import MoteError
-from mote.metrics.ranking import auc
-from mote.package.adapters.sources import read_recording
 
 MODES = ("accuracy", "performance", "stream", "listen")
 LABELS = "y_labels.csv"

@@ -16,17 +16,17 @@ from pathlib import Path
 from tasks import THRESHOLD, Task
 
 import mote
-from mote import targets, toolchain
-from mote.compiler.artifacts import artifacts
-from mote.errors import MoteError
-from mote.files import fill
-from mote.package.adapters.sources import source_files
-from mote.targets import Target
-from mote.targets.firmware import SerialPort, Touch
-from mote.toolchain.builder import COMMON, target_flags
-from mote.toolchain.compilers import compile_or_raise
-from mote.toolchain.emulators import command
-from mote.toolchain.firmware.usage import Usage
+from mote.base.errors import MoteError
+from mote.base.files import fill
+from mote.compiler.package.adapters.sources import source_files
+from mote.deploy.firmware.artifacts import artifacts
+from mote.deploy.firmware.usage import Usage
+from mote.hardware import targets, toolchain
+from mote.hardware.targets import Target
+from mote.hardware.targets.firmware import SerialPort, Touch
+from mote.hardware.toolchain.builder import COMMON, target_flags
+from mote.hardware.toolchain.compilers import compile_or_raise
+from mote.hardware.toolchain.emulators import command
 
 HERE = Path(__file__).parent
 SHIFT = 3

@@ -18,9 +18,9 @@ import client
 from firmware import SHIFT, Built, build, started
 from tasks import TASKS, Task, listening
 
-from mote.errors import MoteError
-from mote.files import temporary_folder
-from mote.package.adapters.sources import read_recording
+from mote.base.errors import MoteError
+from mote.base.files import temporary_folder
+from mote.compiler.package.adapters.sources import read_recording
 
 
 def main() -> int:

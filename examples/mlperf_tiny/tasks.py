@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.errors import MoteError
-from mote.graph import Graph
-from mote.graph.types import DType
+from mote.base.errors import MoteError
+from mote.ir.graph import Graph
+from mote.ir.graph.types import DType
 
 PROFILE = "ULPMark for tinyML Firmware V0.0.1"
 """The name by which runners know firmware that speaks this protocol."""

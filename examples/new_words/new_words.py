@@ -27,12 +27,12 @@ from in_emulator import run_program
 import made_up_words
 import mote
 from mote.compiler.line import compile_graph
-from mote.graph import Graph
-from mote.ops.elementwise.quantize import quantized
-from mote.ops.learning.prototypes import COSINE_FRACTION
-from mote.passes.training.labelled import labelled
-from mote.passes.training.spec import parsed
-from mote.passes.training.trained import trained
+from mote.compiler.passes.training.labelled import labelled
+from mote.compiler.passes.training.spec import parsed
+from mote.compiler.passes.training.trained import trained
+from mote.ir.graph import Graph
+from mote.ir.ops.elementwise.quantize import quantized
+from mote.ir.ops.learning.prototypes import COSINE_FRACTION
 
 MODEL = Path(__file__).parents[2] / "models" / "keywords.tflite"
 TARGET = "cortex-m4"

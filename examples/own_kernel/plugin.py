@@ -6,9 +6,9 @@ mote compile MODEL --plugin examples/own_kernel/plugin.py --kernel LAYER=max_pai
 from pathlib import Path
 
 import mote
-from mote.kernels.contract import INT8, Call, Entry, Kernel, Packed, Price, Refusal
-from mote.ops.common import Axis, int8_range
-from mote.ops.windows.pool import MaxPool
+from mote.compiler.kernels.contract import INT8, Call, Entry, Kernel, Packed, Price, Refusal
+from mote.ir.ops.common import Axis, int8_range
+from mote.ir.ops.windows.pool import MaxPool
 
 INSTRUCTIONS = 14
 """What an output takes, as measured with `mote run`: the planner compares that with its own kernels."""

@@ -28,13 +28,13 @@ from in_emulator import run_program
 
 import mote
 from mote.compiler.line import compile_graph, model_steps
-from mote.graph import Graph
-from mote.graph.types import StateRole
-from mote.ops.features.anomaly import AnomalyScore
-from mote.ops.learning.one_class import SCORE_FRACTION
-from mote.passes.training.labelled import labelled
-from mote.passes.training.spec import parsed
-from mote.passes.training.trained import trained
+from mote.compiler.passes.training.labelled import labelled
+from mote.compiler.passes.training.spec import parsed
+from mote.compiler.passes.training.trained import trained
+from mote.ir.graph import Graph
+from mote.ir.graph.types import StateRole
+from mote.ir.ops.features.anomaly import AnomalyScore
+from mote.ir.ops.learning.one_class import SCORE_FRACTION
 
 MODEL = Path(__file__).parents[1] / "vibration" / "vibration.tflite"
 TARGET = "cortex-m4"

@@ -25,8 +25,8 @@ from emulated import BANDS, RATE, Sound, reference_stream, run_firmware, tones
 
 import mote
 from made_up_words import WORDS
-from mote.errors import MoteError
-from mote.package.adapters.sources import read_recording
+from mote.base.errors import MoteError
+from mote.compiler.package.adapters.sources import read_recording
 
 BUNDLED = Path(__file__).parents[2] / "models" / "keywords.tflite"
 MLPERF = (

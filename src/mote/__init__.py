@@ -18,54 +18,54 @@ from typing import TYPE_CHECKING, Any
 from mote.version import __version__
 
 if TYPE_CHECKING:
-    from mote.api.agents import AgentProject, agent
-    from mote.api.boards import BoardFlashed, BoardInfo, BoardList, board
-    from mote.api.deploying import Delta, FlashResult, ImageVerdict, Signing, delta, flash, ota, sign, verify_image
-    from mote.api.doors import QuantizeModule, SearchModule, TargetsModule
-    from mote.api.generators.checks import GeneratorReport, check_generator
-    from mote.api.generators.listing import Backend, backends
-    from mote.api.image_dump import ImageDump, dump
-    from mote.api.inspection import Inspection, inspect
-    from mote.api.listings import CMakeFiles, cmake, ops
-    from mote.api.measuring import profile, run, verify
-    from mote.api.memory_plan import MemoryPlan, plan
-    from mote.api.npu.disassembly import Disassembly, disassemble
-    from mote.api.register import register, register_generator, register_kernel, register_step
-    from mote.api.tuning import tune
+    from mote.base.errors import InternalError, MoteError
+    from mote.bench.doctor import Diagnosis, Finding, doctor
+    from mote.bench.evaluation.converter import Converted, convert
+    from mote.bench.evaluation.evaluator import Evaluation, evaluate, score
+    from mote.bench.evaluation.images import LoadedImage, load_image
+    from mote.bench.evaluation.threshold import ThresholdFit, fit_threshold
+    from mote.bench.evaluation.verify import VerifyResult
+    from mote.bench.execute.interpreter import Interpreter
+    from mote.bench.generators.checks import GeneratorReport, check_generator
+    from mote.bench.measure.energy.fit import EnergyFit, fit_energy
+    from mote.bench.measure.energy.meters import read_capture
+    from mote.bench.measure.profiler import Profile, profile_elf
+    from mote.bench.measure.run import RunResult
+    from mote.bench.measuring import profile, run, verify
+    from mote.bench.memory_plan import MemoryPlan, plan
     from mote.compiler.compiled import Compiled
     from mote.compiler.line import compile
+    from mote.compiler.offload.ethos_u.disassemble import Disassembly, disassemble
     from mote.compiler.packer import Image, pack
-    from mote.compiler.runtime import Runtime, runtime
     from mote.compiler.settings import Settings
     from mote.compiler.several import CompiledModels, compile_several, compile_shared
-    from mote.compress.mixed_precision.result import Mixed
-    from mote.compress.prune.pruner import Pruned, prune
-    from mote.compress.quantize.post_training import Quantized
-    from mote.compress.shrink import ShrinkResult, shrink
-    from mote.data.dataset import Dataset, dataset
+    from mote.deploy.agents import AgentProject, agent
+    from mote.deploy.board import BoardFlashed, BoardInfo, BoardList, board
+    from mote.deploy.delivery import Delta, FlashResult, ImageVerdict, Signing, delta, flash, ota, sign, verify_image
+    from mote.deploy.image_dump import ImageDump, dump
+    from mote.deploy.runtime import Runtime, runtime
     from mote.deploy.update.session import Device, UpdateOutcome
-    from mote.errors import InternalError, MoteError
-    from mote.evaluation.converter import Converted, convert
-    from mote.evaluation.evaluator import Evaluation, evaluate, score
-    from mote.evaluation.images import LoadedImage, load_image
-    from mote.evaluation.threshold import ThresholdFit, fit_threshold
-    from mote.evaluation.verify import VerifyResult
-    from mote.execute.interpreter import Interpreter
     from mote.frontends import load
-    from mote.measure.energy.fit import EnergyFit, fit_energy
-    from mote.measure.energy.meters import read_capture
-    from mote.measure.profiler import Profile, profile_elf
-    from mote.measure.run import RunResult
-    from mote.nas.member import SearchMember
-    from mote.nas.result import SearchResult
-    from mote.project.builder import BuildResult, build
-    from mote.project.checker import check
-    from mote.project.result import CheckResult
-    from mote.reporter.report import Report, report
-    from mote.search.explorer import Front, Point, explore
-    from mote.toolchain.doctor import Diagnosis, Finding, doctor
-    from mote.tune.calibration.calibrate import Calibration, calibrate_target
-    from mote.tune.result import Tuned
+    from mote.frontends.data.dataset import Dataset, dataset
+    from mote.frontends.inspection import Inspection, inspect
+    from mote.optimize.compress.mixed_precision.result import Mixed
+    from mote.optimize.compress.prune.pruner import Pruned, prune
+    from mote.optimize.compress.quantize.post_training import Quantized
+    from mote.optimize.compress.shrink import ShrinkResult, shrink
+    from mote.optimize.nas.member import SearchMember
+    from mote.optimize.nas.result import SearchResult
+    from mote.optimize.search.explorer import Front, Point, explore
+    from mote.optimize.tune.calibration.calibrate import Calibration, calibrate_target
+    from mote.optimize.tune.result import Tuned
+    from mote.optimize.tune.tune import tune
+    from mote.ui.api.backends import Backend, backends
+    from mote.ui.api.doors import QuantizeModule, SearchModule, TargetsModule
+    from mote.ui.api.listings import CMakeFiles, cmake, ops
+    from mote.ui.api.register import register, register_generator, register_kernel, register_step
+    from mote.ui.project.builder import BuildResult, build
+    from mote.ui.project.checker import check
+    from mote.ui.project.result import CheckResult
+    from mote.ui.reporter.report import Report, report
 
     quantize = QuantizeModule()
     search = SearchModule()
@@ -174,108 +174,108 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AgentProject": "api.agents",
-    "Backend": "api.generators.listing",
-    "BoardFlashed": "api.boards",
-    "BoardInfo": "api.boards",
-    "BoardList": "api.boards",
-    "BuildResult": "project.builder",
-    "Calibration": "tune.calibration.calibrate",
-    "CheckResult": "project.result",
-    "CMakeFiles": "api.listings",
+    "AgentProject": "deploy.agents",
+    "Backend": "ui.api.backends",
+    "BoardFlashed": "deploy.board",
+    "BoardInfo": "deploy.board",
+    "BoardList": "deploy.board",
+    "BuildResult": "ui.project.builder",
+    "Calibration": "optimize.tune.calibration.calibrate",
+    "CheckResult": "ui.project.result",
+    "CMakeFiles": "ui.api.listings",
     "Compiled": "compiler.compiled",
     "CompiledModels": "compiler.several",
-    "Converted": "evaluation.converter",
-    "Dataset": "data.dataset",
-    "Delta": "api.deploying",
+    "Converted": "bench.evaluation.converter",
+    "Dataset": "frontends.data.dataset",
+    "Delta": "deploy.delivery",
     "Device": "deploy.update.session",
-    "Diagnosis": "toolchain.doctor",
-    "Disassembly": "api.npu.disassembly",
-    "EnergyFit": "measure.energy.fit",
-    "Evaluation": "evaluation.evaluator",
-    "Finding": "toolchain.doctor",
-    "FlashResult": "api.deploying",
-    "Front": "search.explorer",
-    "GeneratorReport": "api.generators.checks",
+    "Diagnosis": "bench.doctor",
+    "Disassembly": "compiler.offload.ethos_u.disassemble",
+    "EnergyFit": "bench.measure.energy.fit",
+    "Evaluation": "bench.evaluation.evaluator",
+    "Finding": "bench.doctor",
+    "FlashResult": "deploy.delivery",
+    "Front": "optimize.search.explorer",
+    "GeneratorReport": "bench.generators.checks",
     "Image": "compiler.packer",
-    "ImageDump": "api.image_dump",
-    "ImageVerdict": "api.deploying",
-    "Inspection": "api.inspection",
-    "InternalError": "errors",
-    "Interpreter": "execute.interpreter",
-    "LoadedImage": "evaluation.images",
-    "MemoryPlan": "api.memory_plan",
-    "Mixed": "compress.mixed_precision.result",
-    "MoteError": "errors",
-    "Point": "search.explorer",
-    "Profile": "measure.profiler",
-    "Pruned": "compress.prune.pruner",
-    "Quantized": "compress.quantize.post_training",
-    "Report": "reporter.report",
-    "RunResult": "measure.run",
-    "Runtime": "compiler.runtime",
-    "SearchMember": "nas.member",
-    "SearchResult": "nas.result",
+    "ImageDump": "deploy.image_dump",
+    "ImageVerdict": "deploy.delivery",
+    "Inspection": "frontends.inspection",
+    "InternalError": "base.errors",
+    "Interpreter": "bench.execute.interpreter",
+    "LoadedImage": "bench.evaluation.images",
+    "MemoryPlan": "bench.memory_plan",
+    "Mixed": "optimize.compress.mixed_precision.result",
+    "MoteError": "base.errors",
+    "Point": "optimize.search.explorer",
+    "Profile": "bench.measure.profiler",
+    "Pruned": "optimize.compress.prune.pruner",
+    "Quantized": "optimize.compress.quantize.post_training",
+    "Report": "ui.reporter.report",
+    "RunResult": "bench.measure.run",
+    "Runtime": "deploy.runtime",
+    "SearchMember": "optimize.nas.member",
+    "SearchResult": "optimize.nas.result",
     "Settings": "compiler.settings",
-    "ShrinkResult": "compress.shrink",
-    "Signing": "api.deploying",
-    "ThresholdFit": "evaluation.threshold",
-    "Tuned": "tune.result",
+    "ShrinkResult": "optimize.compress.shrink",
+    "Signing": "deploy.delivery",
+    "ThresholdFit": "bench.evaluation.threshold",
+    "Tuned": "optimize.tune.result",
     "UpdateOutcome": "deploy.update.session",
-    "VerifyResult": "evaluation.verify",
-    "agent": "api.agents",
-    "backends": "api.generators.listing",
-    "board": "api.boards",
-    "build": "project.builder",
-    "calibrate_target": "tune.calibration.calibrate",
-    "check": "project.checker",
-    "check_generator": "api.generators.checks",
-    "cmake": "api.listings",
+    "VerifyResult": "bench.evaluation.verify",
+    "agent": "deploy.agents",
+    "backends": "ui.api.backends",
+    "board": "deploy.board",
+    "build": "ui.project.builder",
+    "calibrate_target": "optimize.tune.calibration.calibrate",
+    "check": "ui.project.checker",
+    "check_generator": "bench.generators.checks",
+    "cmake": "ui.api.listings",
     "compile": "compiler.line",
     "compile_several": "compiler.several",
     "compile_shared": "compiler.several",
-    "convert": "evaluation.converter",
-    "dataset": "data.dataset",
-    "delta": "api.deploying",
-    "disassemble": "api.npu.disassembly",
-    "doctor": "toolchain.doctor",
-    "dump": "api.image_dump",
-    "evaluate": "evaluation.evaluator",
-    "explore": "search.explorer",
-    "fit_energy": "measure.energy.fit",
-    "fit_threshold": "evaluation.threshold",
-    "flash": "api.deploying",
-    "inspect": "api.inspection",
+    "convert": "bench.evaluation.converter",
+    "dataset": "frontends.data.dataset",
+    "delta": "deploy.delivery",
+    "disassemble": "compiler.offload.ethos_u.disassemble",
+    "doctor": "bench.doctor",
+    "dump": "deploy.image_dump",
+    "evaluate": "bench.evaluation.evaluator",
+    "explore": "optimize.search.explorer",
+    "fit_energy": "bench.measure.energy.fit",
+    "fit_threshold": "bench.evaluation.threshold",
+    "flash": "deploy.delivery",
+    "inspect": "frontends.inspection",
     "load": "frontends",
-    "load_image": "evaluation.images",
-    "ota": "api.deploying",
+    "load_image": "bench.evaluation.images",
+    "ops": "ui.api.listings",
+    "ota": "deploy.delivery",
     "pack": "compiler.packer",
-    "profile": "api.measuring",
-    "profile_elf": "measure.profiler",
-    "prune": "compress.prune.pruner",
-    "read_capture": "measure.energy.meters",
-    "register": "api.register",
-    "register_generator": "api.register",
-    "register_kernel": "api.register",
-    "register_step": "api.register",
-    "report": "reporter.report",
-    "run": "api.measuring",
-    "runtime": "compiler.runtime",
-    "score": "evaluation.evaluator",
-    "shrink": "compress.shrink",
-    "sign": "api.deploying",
-    "verify": "api.measuring",
-    "verify_image": "api.deploying",
+    "plan": "bench.memory_plan",
+    "profile": "bench.measuring",
+    "profile_elf": "bench.measure.profiler",
+    "prune": "optimize.compress.prune.pruner",
+    "read_capture": "bench.measure.energy.meters",
+    "register": "ui.api.register",
+    "register_generator": "ui.api.register",
+    "register_kernel": "ui.api.register",
+    "register_step": "ui.api.register",
+    "report": "ui.reporter.report",
+    "run": "bench.measuring",
+    "runtime": "deploy.runtime",
+    "score": "bench.evaluation.evaluator",
+    "shrink": "optimize.compress.shrink",
+    "sign": "deploy.delivery",
+    "tune": "optimize.tune.tune",
+    "verify": "bench.measuring",
+    "verify_image": "deploy.delivery",
 }
 _CALLED = {
-    "ops": "api.listings:ops",
-    "plan": "api.memory_plan:plan",
-    "quantize": "compress.quantize.post_training:post_training",
-    "search": "nas.searcher:search",
-    "targets": "api.listings:targets",
-    "tune": "api.tuning:tune",
+    "quantize": "optimize.compress.quantize.post_training:post_training",
+    "search": "optimize.nas.searcher:search",
+    "targets": "ui.api.listings:targets",
 }
-"""Functions that have the name of a module: `mote.plan(model)` calls one, `mote.plan.planner` is in the other."""
+"""Modules whose call is a function: `mote.quantize(model, data)` beside `mote.quantize.mix`."""
 
 
 class _Callable(ModuleType):

@@ -2,6 +2,6 @@
 
 import sys
 
-from mote.cli import main
+from mote.ui.cli import main
 
 sys.exit(main())

@@ -14,16 +14,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from mote.extras import require
+from mote.base.extras import require
 
-_TRAINED = "mote.compress.quantize_aware.fine_tuner"
+_TRAINED = "mote.optimize.compress.quantize_aware.fine_tuner"
 """What needs PyTorch."""
 _HOMES = {
-    "Mixed": "mote.compress.mixed_precision.result",
-    "Quantized": "mote.compress.quantize.post_training",
+    "Mixed": "mote.optimize.compress.mixed_precision.result",
+    "Quantized": "mote.optimize.compress.quantize.post_training",
     "convert": _TRAINED,
-    "mix": "mote.compress.mixed_precision.search",
-    "post_training": "mote.compress.quantize.post_training",
+    "mix": "mote.optimize.compress.mixed_precision.search",
+    "post_training": "mote.optimize.compress.quantize.post_training",
     "prepare": _TRAINED,
     "train": _TRAINED,
 }

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mote.cli import main
+from mote.bench.measure.run import run
+from mote.bench.measure.runner import Bench, bench
 from mote.compiler.code_size import checked_code, with_built
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import Bench, bench
 from mote.compiler.line import compile
-from mote.graph import Tensor
-from mote.measure.run import run
-from mote.toolchain import Mode, worst_stack
+from mote.hardware.toolchain import Mode, worst_stack
+from mote.ir.graph import Tensor
+from mote.ui.cli import main
 from tests.helpers.support import emulated
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"

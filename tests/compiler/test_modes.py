@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import mcunet_v2
+from mote.bench.evaluation.verify import verify
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.evaluation.verify import verify
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, needs_litert, soaked
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mote import compile
+from mote.base.errors import MoteError
 from mote.compiler.pins_file import PinsFile, read_pins
-from mote.errors import MoteError
-from tests.plan.test_plan import MODELS
+from tests.compiler.plan.test_plan import MODELS
 
 DIGITS = MODELS / "digits.tflite"
 DIGEST = sha256(DIGITS.read_bytes()).hexdigest()

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.cli import main
 from mote.compiler.line import compile
 from mote.frontends.tflite.writer import Writer
-from mote.graph.tensor import Array
-from tests.emit.c.test_project import DIGITS, KEYWORDS
-from tests.features.postprocess.scored import streamed
+from mote.ir.graph.tensor import Array
+from mote.ui.cli import main
+from tests.compiler.emit.c.test_project import DIGITS, KEYWORDS
+from tests.frontends.features.postprocess.scored import streamed
 from tests.helpers.network import Net
 from tests.helpers.part_emulators import qemu_lines
 from tests.helpers.support import emulated, needs

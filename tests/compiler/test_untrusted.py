@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.cli import main
+from mote.base.errors import MoteError
+from mote.base.text import did_you_mean, printable
+from mote.compiler.emit.c.c import Case, Comment, Define, Noted, Switch, printed
+from mote.compiler.emit.c.names import LONGEST, TAKEN, c_prefix
+from mote.compiler.kernels import cost
 from mote.compiler.line import compile
-from mote.emit.c.c import Case, Comment, Define, Noted, Switch, printed
-from mote.emit.c.names import LONGEST, TAKEN, c_prefix
-from mote.errors import MoteError
 from mote.frontends.tflite.writer import Writer
-from mote.kernels import cost
-from mote.text import did_you_mean, printable
+from mote.ui.cli import main
 from tests.helpers.support import needs
 
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"

@@ -17,23 +17,23 @@ from onnx import numpy_helper
 from PIL import Image
 
 import mote
-from mote import targets
-from mote.cli import main
+from mote.compiler.kernels import catalogue, cost, library, structs
+from mote.compiler.kernels.contract import Kernel, Packed
+from mote.compiler.offload.backends import GENERATORS, offload
+from mote.compiler.offload.cmsis_nn.files import PATH
+from mote.compiler.offload.contract import Artifact, Generator, Invocation, Pointer
+from mote.compiler.offload.ethos_u import EthosU
+from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.settings import make_settings
-from mote.data.dataset import dataset
-from mote.graph.types import DType
-from mote.kernels import catalogue, cost, library, structs
-from mote.kernels.contract import Kernel, Packed
-from mote.nas.costs.shape_offers import ShapeOffers
-from mote.offload.backends import GENERATORS, offload
-from mote.offload.cmsis_nn.files import PATH
-from mote.offload.contract import Artifact, Generator, Invocation, Pointer
-from mote.offload.ethos_u import EthosU
-from mote.ops.matrix.fully_connected import FullyConnected
-from mote.plan.selection.request import Lowering, Policy
-from mote.reporter.command import compile_command
-from mote.toolchain import compilers
-from mote.tune.trials import _code, _external
+from mote.frontends.data.dataset import dataset
+from mote.hardware import targets
+from mote.hardware.toolchain import compilers
+from mote.ir.graph.types import DType
+from mote.ir.ops.matrix.fully_connected import FullyConnected
+from mote.optimize.nas.costs.shape_offers import ShapeOffers
+from mote.optimize.tune.trials import _code, _external
+from mote.ui.cli import main
+from mote.ui.reporter.command import compile_command
 from tests.helpers.network import Net
 
 ROOT = Path(__file__).parents[2]

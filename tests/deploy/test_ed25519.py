@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mote import targets, toolchain
-from mote.files import temporary_folder
-from mote.toolchain import Execution, Mode
+from mote.base.files import temporary_folder
+from mote.hardware import targets, toolchain
+from mote.hardware.toolchain import Execution, Mode
 from tests.deploy import ed25519_reference as reference
 from tests.deploy.ed25519_reference import L, P
 from tests.helpers.support import emulated, examples, needs, soaked
@@ -24,7 +24,7 @@ invalid = pytest.importorskip("cryptography.exceptions").InvalidSignature
 HERE = Path(__file__).parent
 UPDATE = HERE.parents[1] / "src" / "mote" / "deploy" / "update"
 SOURCES = [UPDATE / "mote_sha512.c", UPDATE / "mote_ed25519.c"]
-GLUE = HERE.parent / "kernels" / "program.c"
+GLUE = HERE.parent / "compiler" / "kernels" / "program.c"
 FLAGS = ["-std=c99", "-Wconversion", "-pedantic", "-Werror"]
 SAID = {0x3CA5965A: "VALID", 1: "WRONG", 2: "KEY", 3: "UNREAD", 4: "UNABLE"}
 CODE_BYTES = 4200

@@ -12,11 +12,11 @@ from zlib import crc32
 
 import pytest
 
-from mote.cli import main
-from mote.cli.commands.sign import PASSPHRASE
+from mote.base.errors import MoteError
+from mote.base.extras import installing
 from mote.deploy.signature import split
-from mote.errors import MoteError
-from mote.extras import installing
+from mote.ui.cli import main
+from mote.ui.cli.commands.sign import PASSPHRASE
 from tests.helpers.support import needs
 
 pem = pytest.importorskip("cryptography.hazmat.primitives.serialization")
@@ -163,7 +163,7 @@ def test_encrypted_keys(here: Path, capsys: pytest.CaptureFixture[str], monkeypa
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert "nobody to ask" in refused(capsys, "sign", "m.mote", "--key", "hidden.pem")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("mote.api.deploying.getpass", lambda prompt: "swordfish" if "hidden.pem" in prompt else "")
+    monkeypatch.setattr("mote.deploy.delivery.getpass", lambda prompt: "swordfish" if "hidden.pem" in prompt else "")
     assert main(["sign", "m.mote", "--key", "hidden.pem"]) == 0
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mote.boards.boards_file import boards_file
-from mote.toolchain.firmware.flash import FLASH_TOOLS
+from mote.deploy.boards.boards_file import boards_file
+from mote.deploy.firmware.flash import FLASH_TOOLS
 from tests.helpers.support import emulated
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "board"

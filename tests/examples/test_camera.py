@@ -11,7 +11,7 @@ from runpy import run_path
 import numpy as np
 import pytest
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from tests.helpers.support import PUBLIC_MODELS, emulated, needs_litert
 
 ROOT = Path(__file__).parents[2]

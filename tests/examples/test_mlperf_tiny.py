@@ -20,15 +20,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlperf_tiny
-from mote import targets
+from mote.base.errors import MoteError
+from mote.base.files import fill
+from mote.bench.execute import reference
 from mote.compiler.line import compile
-from mote.data.dataset import dataset
+from mote.compiler.package.adapters.sources import Recording, recording_files, source_files
 from mote.deploy.wire.links import Opened, Serial
-from mote.errors import MoteError
-from mote.execute import reference
-from mote.files import fill
 from mote.frontends import tflite
-from mote.package.adapters.sources import Recording, recording_files, source_files
+from mote.frontends.data.dataset import dataset
+from mote.hardware import targets
 from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS, emulated, examples, needs, needs_litert, soaked
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mlperf_tiny"

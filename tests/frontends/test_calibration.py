@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mote import compile
-from mote.errors import MoteError, UnsupportedError
+from mote.base.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from tests.helpers.network import Net, Quant
 from tests.helpers.support import check, needs_litert

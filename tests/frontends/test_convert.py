@@ -12,8 +12,8 @@ pytest.importorskip("onnxruntime", reason="ONNX Runtime is the judge")
 pytest.importorskip("sklearn", reason="some models come from scikit-learn")
 
 import mote
-from mote.cli import main
 from mote.frontends import tflite
+from mote.ui.cli import main
 from tests.frontends.sklearn.estimators import CASES, fitted
 from tests.helpers.support import needs_litert
 

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 import mote
 from mote import frontends
-from mote.cli import main
-from mote.errors import MoteError
-from mote.extras import require
+from mote.base.errors import MoteError
+from mote.base.extras import require
 from mote.frontends import Format, Source, source_of
 from mote.frontends.detection import detect
 from mote.frontends.objects import from_object
+from mote.ui.cli import main
 
 MODELS = Path(__file__).parents[2] / "models"
 DIGITS = MODELS / "digits.tflite"
@@ -217,7 +217,9 @@ def test_a_package_that_is_missing_is_named() -> None:
 
 def test_no_heavy_package_is_loaded_for_nothing() -> None:
     """Neither by the package, nor for models that do not need it."""
-    does = f"import mote; mote.compile({str(DIGITS)!r}); from mote.cli import main; main(['inspect', {str(DIGITS)!r}])"
+    does = (
+        f"import mote; mote.compile({str(DIGITS)!r}); from mote.ui.cli import main; main(['inspect', {str(DIGITS)!r}])"
+    )
     ask = f"{does}\nimport sys; print('loaded:', [m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "loaded: []", done.stdout

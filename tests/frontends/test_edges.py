@@ -13,16 +13,16 @@ import pytest
 
 import mote
 from mote import frontends
-from mote.errors import MoteError
-from mote.execute import format_references
+from mote.base.errors import MoteError
+from mote.bench.execute import format_references
 from mote.frontends import Format, Source
 from mote.frontends.build.builder import Builder
 from mote.frontends.build.windows import conv, window
 from mote.frontends.model import Model
-from mote.graph.io_order import channels_moved, code_axis, model_shape, to_code, to_model
-from mote.graph.rows import row_count
-from mote.graph.tensor import Array, Tensor
-from mote.graph.types import DType
+from mote.ir.graph.io_order import channels_moved, code_axis, model_shape, to_code, to_model
+from mote.ir.graph.rows import row_count
+from mote.ir.graph.tensor import Array, Tensor
+from mote.ir.graph.types import DType
 
 SHAPE = (1, 3, 4, 5)
 SOURCE = Source("turned", Format.ONNX, b"a model with channels first")

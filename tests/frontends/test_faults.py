@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote import toolchain
-from mote.cli import BUG, main
+from mote.base.errors import InternalError, MoteError, TooLargeError
+from mote.bench.evaluation.verify import verify
+from mote.bench.measure.run import run
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.errors import InternalError, MoteError, TooLargeError
-from mote.evaluation.verify import verify
+from mote.compiler.passes import pipeline
 from mote.frontends import tflite
 from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.writer import Writer
-from mote.graph import Graph
-from mote.measure.run import run
-from mote.ops.reductions.softmax import Softmax
-from mote.passes import pipeline
+from mote.hardware import toolchain
+from mote.ir.graph import Graph
+from mote.ir.ops.reductions.softmax import Softmax
+from mote.ui.cli import BUG, main
 from mote.version import __version__
 from tests.helpers.network import Net
 from tests.helpers.support import needs_litert

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import mote
-from mote.cli import main
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends import Format, source_of
+from mote.ui.cli import main
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4)).astype(np.float32)

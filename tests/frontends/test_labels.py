@@ -15,9 +15,9 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from mote import frontends
+from mote.base.errors import MoteError
 from mote.compiler.line import compile
 from mote.compiler.several import compile_shared
-from mote.errors import MoteError
 from mote.frontends.labels import read_labels
 from mote.frontends.model import Model
 from mote.frontends.tflite.file import metadata

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from mote.base.errors import MoteError
 from mote.compiler.line import compile
-from mote.errors import MoteError
 from tests.helpers.network import Net
 
 MOST_CALLS = 2_000_000

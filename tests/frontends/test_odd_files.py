@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mote.cli import main
+from mote.base.errors import MoteError
 from mote.compiler.line import compile
-from mote.errors import MoteError
 from mote.frontends import Format, Source, tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
+from mote.ui.cli import main
 from tests.helpers.support import check, check_numpy, needs_litert
 
 pytestmark = needs_litert

@@ -15,11 +15,11 @@ from torch import nn
 from torch._higher_order_ops.map import map as map_rows
 
 import mote
+from mote.base.errors import MoteError
+from mote.base.files import temporary_folder
 from mote.compiler.line import compile
-from mote.errors import MoteError
-from mote.files import temporary_folder
 from mote.frontends import remedies
-from mote.ops.control.custom import DEFINITIONS
+from mote.ir.ops.control.custom import DEFINITIONS
 from tests.frontends.onnx.onnx_support import model_of
 from tests.frontends.torch.test_torch_files import edited
 from tests.frontends.torch.torch_support import file_of

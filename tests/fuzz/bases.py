@@ -14,22 +14,22 @@ from tests.frontends.tflite import test_storage
 from tests.helpers import idioms
 from tests.helpers.network import Net
 from tests.helpers.streams import sliding
-from tests.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
-from tests.ops.classical import test_detection
-from tests.ops.control import test_control_flow as test_control
-from tests.ops.elementwise import test_quantize
-from tests.ops.elementwise import test_unary_math as test_functions
-from tests.ops.indexing import test_gather as test_lookup
-from tests.ops.indexing import test_scatter
-from tests.ops.matrix import test_batch_matmul, test_blockwise
-from tests.ops.matrix import test_fully_connected_dynamic as test_projection
-from tests.ops.moves import test_strided as test_walk
-from tests.ops.recurrent import test_gru, test_lstm, test_svdf
-from tests.ops.reductions import test_along_axis as test_along
-from tests.ops.reductions import test_normalize, test_reduce
-from tests.ops.signal import test_audio_stateless as test_signal
-from tests.ops.signal import test_rfft2d as test_spectrum
-from tests.ops.windows import test_conv3d
+from tests.ir.ops import test_hybrid, test_pairs, test_sequences, test_unsigned
+from tests.ir.ops.classical import test_detection
+from tests.ir.ops.control import test_control_flow as test_control
+from tests.ir.ops.elementwise import test_quantize
+from tests.ir.ops.elementwise import test_unary_math as test_functions
+from tests.ir.ops.indexing import test_gather as test_lookup
+from tests.ir.ops.indexing import test_scatter
+from tests.ir.ops.matrix import test_batch_matmul, test_blockwise
+from tests.ir.ops.matrix import test_fully_connected_dynamic as test_projection
+from tests.ir.ops.moves import test_strided as test_walk
+from tests.ir.ops.recurrent import test_gru, test_lstm, test_svdf
+from tests.ir.ops.reductions import test_along_axis as test_along
+from tests.ir.ops.reductions import test_normalize, test_reduce
+from tests.ir.ops.signal import test_audio_stateless as test_signal
+from tests.ir.ops.signal import test_rfft2d as test_spectrum
+from tests.ir.ops.windows import test_conv3d
 
 MODELS = Path(__file__).parents[2] / "models"
 KINDS = {

@@ -12,20 +12,20 @@ from typing import Any
 from unittest.mock import patch
 
 import mote
-from mote import toolchain
-from mote.boards.address import parse_address
-from mote.boards.boards_file import BoardEntry
-from mote.boards.placing import BoardModel
-from mote.boards.protocol import MOST_MESSAGE, AgentRegion, Request, Status
-from mote.boards.session import BoardPatience, BoardSession
-from mote.cli import main
+from mote.base.errors import MoteError
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import board_model, firmware
+from mote.compiler.firmware import firmware
+from mote.deploy.boards.address import parse_address
+from mote.deploy.boards.boards_file import BoardEntry
+from mote.deploy.boards.placing import BoardModel, board_model
+from mote.deploy.boards.protocol import MOST_MESSAGE, AgentRegion, Request, Status
+from mote.deploy.boards.session import BoardPatience, BoardSession
 from mote.deploy.update.header import read_header
 from mote.deploy.update.session import Patience, Session, UpdatePlan, update
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
 from mote.deploy.wire.links import ConnectionLostError
-from mote.errors import MoteError
+from mote.hardware import toolchain
+from mote.ui.cli import main
 
 DIGITS = str(Path(__file__).parents[2] / "models" / "digits.tflite")
 TARGET = "cortex-m4"
@@ -159,13 +159,15 @@ def lying(rng: Random) -> Iterator[LyingBoard]:
         raise MoteError("there is no compiler")
 
     with ExitStack() as patches:
-        patches.enter_context(patch("mote.boards.placing.line_of", lambda entry: board))
+        patches.enter_context(patch("mote.deploy.boards.placing.line_of", lambda entry: board))
         session = partial(BoardSession, clock=board.clock)
         patches.enter_context(
-            patch("mote.boards.placing.BoardSession", lambda line, **how: session(line, **how | {"patience": FAST}))
+            patch(
+                "mote.deploy.boards.placing.BoardSession", lambda line, **how: session(line, **how | {"patience": FAST})
+            )
         )
         patches.enter_context(patch.object(toolchain, "find_compiler", none))
-        patches.enter_context(patch("mote.boards.placing.find_compiler", none))
+        patches.enter_context(patch("mote.deploy.boards.placing.find_compiler", none))
         yield board
 
 

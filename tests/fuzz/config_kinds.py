@@ -16,23 +16,23 @@ from typing import Any
 from zlib import crc32
 
 import mote
-import mote.targets as targets
-from mote import reporter
-from mote.cli import main
+import mote.hardware.targets as targets
+from mote.base.documents import parse_toml
+from mote.bench.measure.energy.meters import read_capture
+from mote.compiler.emit.image.format import HEADER
+from mote.compiler.emit.image.reader import read
+from mote.compiler.emit.image.stock_kernels import MINIMAL, stock
 from mote.compiler.pins_file import FORMAT, HEAD, model_digest
 from mote.compiler.settings import make_settings
-from mote.data.readers.events import read_events
-from mote.documents import parse_toml
-from mote.emit.image.format import HEADER
-from mote.emit.image.reader import read
-from mote.emit.image.stock_kernels import MINIMAL, stock
 from mote.frontends import source_of
-from mote.measure.energy.meters import read_capture
-from mote.nas.spaces.space_file import BUILTIN, read_space
-from mote.reporter.report import read_report
-from mote.search.explorer import Planned
-from mote.search.journal import HEAD as JOURNAL_HEAD
-from mote.search.journal import Journal
+from mote.frontends.data.readers.events import read_events
+from mote.optimize.nas.spaces.space_file import BUILTIN, read_space
+from mote.optimize.search.explorer import Planned
+from mote.optimize.search.journal import HEAD as JOURNAL_HEAD
+from mote.optimize.search.journal import Journal
+from mote.ui import reporter
+from mote.ui.cli import main
+from mote.ui.reporter.report import read_report
 from tests.frontends.keras.keras_files import dense, dense_weights, given, keras_file, sequential
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -97,7 +97,9 @@ def _npu_target() -> dict[str, Any]:
 
 
 def _costs() -> dict[str, Any]:
-    table = json.loads((resources.files("mote.kernels") / "costs" / "cortex-m4.json").read_text(encoding="utf-8"))
+    table = json.loads(
+        (resources.files("mote.compiler.kernels") / "costs" / "cortex-m4.json").read_text(encoding="utf-8")
+    )
     return dict(table)
 
 

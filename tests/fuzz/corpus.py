@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.fuzz.document import Table, decode, encode
 from tests.helpers.network import Net
-from tests.ops.recurrent import test_svdf
+from tests.ir.ops.recurrent import test_svdf
 
 FOLDER = Path(__file__).parents[1] / "corpus"
 EXACT = ""

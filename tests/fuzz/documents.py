@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import mote
-from mote.errors import MoteError
-from mote.stopping import StoppedError
+from mote.base.errors import MoteError
+from mote.base.stopping import StoppedError
 from tests.fuzz.board_answers import EndlessSessionError, on_lying_board, to_lying_device
 from tests.fuzz.child import TooSlowError, within
 from tests.fuzz.config_kinds import KINDS, Kind
@@ -121,7 +121,7 @@ def _used(m: DocumentMutant, folder: Path) -> int:
     if m.kind == "model":
         path = folder / f"m{m.number}.tflite"
         path.write_bytes(m.data)
-        from mote.cli import main
+        from mote.ui.cli import main
 
         return main(["inspect", str(path)])
     kind: Kind = KINDS[m.kind]

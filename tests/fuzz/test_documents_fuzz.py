@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mote.documents import DocumentError, parse_json, parse_toml
+from mote.base.documents import DocumentError, parse_json, parse_toml
 from tests.fuzz.campaign import DOCUMENTS, Campaign
 from tests.fuzz.config_kinds import KINDS
 from tests.fuzz.documents import OTHERS, DocumentMutant, attempt, mutant

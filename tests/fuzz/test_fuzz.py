@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from mote.base.errors import MoteError
 from mote.compiler import line
-from mote.errors import MoteError
 from tests.fuzz import corpus, onnx_mutants
 from tests.fuzz.bases import base
 from tests.fuzz.campaign import Campaign

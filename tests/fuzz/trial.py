@@ -13,19 +13,19 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import mote
+from mote.base.errors import MoteError
+from mote.bench.evaluation.verify import verify
+from mote.bench.execute import reference
+from mote.bench.execute.format_references import runtime
+from mote.bench.execute.stimuli import stimuli
+from mote.bench.measure.runner import bench
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import bench
 from mote.compiler.line import compile
-from mote.errors import MoteError
-from mote.evaluation.verify import verify
-from mote.execute import reference
-from mote.execute.format_references import runtime
-from mote.execute.stimuli import stimuli
 from mote.frontends import Format
-from mote.graph import Graph
-from mote.graph.tolerance import compare
-from mote.ops.control.control_flow import EndlessError
-from mote.toolchain import Mode
+from mote.hardware.toolchain import Mode
+from mote.ir.graph import Graph
+from mote.ir.graph.tolerance import compare
+from mote.ir.ops.control.control_flow import EndlessError
 from tests.fuzz.child import DiedError, TooSlowError, apart, within
 from tests.fuzz.mutants import Mutant
 

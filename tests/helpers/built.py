@@ -11,17 +11,17 @@ from unittest.mock import patch
 import numpy as np
 
 from mote import frontends
+from mote.bench.measure.runner import bench
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import bench
 from mote.compiler.line import compile
 from mote.frontends import Format, Source
 from mote.frontends.build import Builder, Value
 from mote.frontends.model import Model, SourceLayer
-from mote.graph import Graph, State, Tensor
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.toolchain import Mode
+from mote.hardware.toolchain import Mode
+from mote.ir.graph import Graph, State, Tensor
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
 
 NUMBERS = count()
 Make = Callable[..., Value | Sequence[Value]]

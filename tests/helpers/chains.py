@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from mote import targets
+from mote.bench.execute.interpreter import Interpreter
+from mote.compiler.emit.image.flatten import flattened
+from mote.compiler.emit.image.kernels import record
+from mote.compiler.emit.image.writer import Details, write
 from mote.compiler.line import compile_graph
+from mote.compiler.lower.program import program
+from mote.compiler.plan.plan import Plan
 from mote.compiler.settings import Settings
-from mote.emit.image.flatten import flattened
-from mote.emit.image.kernels import record
-from mote.emit.image.writer import Details, write
-from mote.execute.interpreter import Interpreter
-from mote.graph import Graph, Op, Tensor
-from mote.graph.graph import State
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.lower.program import program
-from mote.plan.plan import Plan
+from mote.hardware import targets
+from mote.ir.graph import Graph, Op, Tensor
+from mote.ir.graph.graph import State
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from sklearn.datasets import load_digits
 
-from mote.execute.torch.module import Trainable
-from mote.graph import Graph
-from mote.graph.tensor import Array
+from mote.bench.execute.torch.module import Trainable
+from mote.ir.graph import Graph
+from mote.ir.graph.tensor import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.compress.quantize.encode import in_steps
-from mote.execute import reference
-from mote.execute.batch import evaluate
+from mote.bench.execute import reference
+from mote.bench.execute.batch import evaluate
+from mote.compiler.passes.normal_form import normal
 from mote.frontends import tflite
 from mote.frontends.tflite.export import export
-from mote.graph import Graph
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.passes.normal_form import normal
+from mote.ir.graph import Graph
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.optimize.compress.quantize.encode import in_steps
 from tests.helpers.network import Net
 
 Case = dict[int, Array]

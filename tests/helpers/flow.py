@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mote.graph.tensor import Shape
+from mote.ir.graph.tensor import Shape
 from tests.helpers.network import FLOAT, Net, Quant
 
 Body = Callable[["Flow", Sequence[int]], Sequence[int]]

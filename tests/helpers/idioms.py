@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from mote.compiler.passes import optimize
 from mote.frontends import tflite
-from mote.graph import Graph
-from mote.passes import optimize
+from mote.ir.graph import Graph
 from tests.helpers.network import FLOAT, SCALE, Net
 
 HALVES = (1 / 256, -128)

@@ -8,18 +8,19 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from mote import frontends, targets
-from mote.emit.image.entries import has_checks
-from mote.emit.image.kernels import KernelRecord, merged, record
+from mote import frontends
+from mote.compiler.emit.image.entries import has_checks
+from mote.compiler.emit.image.kernels import KernelRecord, merged, record
+from mote.compiler.kernels import catalogue
+from mote.compiler.kernels.contract import NHWC, Call, Kernel, Layout, Packed, Refusal, View
+from mote.compiler.passes import optimize
+from mote.compiler.plan.selection.request import Lowering
+from mote.compiler.plan.selection.select import Offers
 from mote.frontends import Source
 from mote.frontends.model import Model
-from mote.graph import Graph
-from mote.graph.region import Numbers
-from mote.kernels import catalogue
-from mote.kernels.contract import NHWC, Call, Kernel, Layout, Packed, Refusal, View
-from mote.passes import optimize
-from mote.plan.selection.request import Lowering
-from mote.plan.selection.select import Offers
+from mote.hardware import targets
+from mote.ir.graph import Graph
+from mote.ir.graph.region import Numbers
 from tests.helpers import support
 
 RECORD = "MOTE_RECORD_KERNELS"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from mote.execute.stimuli import stimuli
-from mote.execute.torch.float32.common import Value
-from mote.execute.torch.module import Trainable
-from mote.graph import Graph
-from mote.graph.tensor import Array
+from mote.bench.execute.stimuli import stimuli
+from mote.bench.execute.torch.float32.common import Value
+from mote.bench.execute.torch.module import Trainable
+from mote.ir.graph import Graph
+from mote.ir.graph.tensor import Array
 
 torch.set_num_threads(1)
 

@@ -14,7 +14,7 @@ import mote
 
 COMMAND = ("clang", "-target", "msp430", "-std=c99", "-ffreestanding", "-fsyntax-only", "-ferror-limit=0")
 """For a core whose `int` and pointers have 16 bits."""
-HEADERS = Path(mote.__file__).parent / "toolchain" / "harness" / "freestanding" / "include"
+HEADERS = Path(mote.__file__).parent / "hardware" / "toolchain" / "harness" / "freestanding" / "include"
 """The part of the C library that kernels use."""
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wno-unused", "-Wno-unknown-pragmas", "-Werror")
 BITS = {

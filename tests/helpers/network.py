@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mote.frontends.tflite.writer import Writer
-from mote.graph.tensor import Array, Shape
+from mote.ir.graph.tensor import Array, Shape
 
 Pair = int | tuple[int, int]
 Quant = tuple[float | None, int]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.frontends.tflite.writer import Writer
-from mote.npu.stream import made
+from mote.hardware.npu.stream import made
 
 BYTES = 64
 """Bytes of each tensor."""

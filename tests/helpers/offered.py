@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mote.graph import Graph, Op
-from mote.kernels import catalogue
-from mote.kernels.contract import Call, Packed, View
+from mote.compiler.kernels import catalogue
+from mote.compiler.kernels.contract import Call, Packed, View
+from mote.ir.graph import Graph, Op
 
 PORTABLE: frozenset[str] = frozenset()
 DSP = frozenset({"dsp"})

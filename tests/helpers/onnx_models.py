@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mote.frontends.onnx.saturation import saturating
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")

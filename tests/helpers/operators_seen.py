@@ -1,4 +1,4 @@
-"""What tests compile, as a record of the operators that Mote has: see `mote.api.operators`."""
+"""What tests compile, as a record of the operators that Mote has: see `mote.ui.api.operators`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mote import frontends, targets
+from mote import frontends
+from mote.compiler.kernels import catalogue
+from mote.compiler.kernels.contract import View
 from mote.frontends import Source
 from mote.frontends.model import Model, SourceLayer
 from mote.frontends.tflite import variables
-from mote.graph import Graph, Op
-from mote.kernels import catalogue
-from mote.kernels.contract import View
-from mote.ops.moves.constant import ConstantOutput
+from mote.hardware import targets
+from mote.ir.graph import Graph, Op
+from mote.ir.ops.moves.constant import ConstantOutput
 from tests.helpers import support
 
 RECORD = "MOTE_RECORD_OPERATORS"

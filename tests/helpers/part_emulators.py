@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mote.targets import Target
+from mote.hardware.targets import Target
 
 PAGE = 0x1000
 SYS_WRITE0, SYS_EXIT = 0x04, 0x20

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.tensor import Shape
+from mote.ir.graph.tensor import Shape
 from tests.helpers.network import FLOAT, SCALE, Net
 
 ZEROS = (-128, -7, 20)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mote.frontends.tflite.writer import Writer
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 from tests.helpers.network import FLOAT, Net, Quant
 
 

@@ -15,23 +15,23 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from mote import targets, toolchain
+from mote.base.errors import MoteError
+from mote.base.extras import version_of
+from mote.base.files import temporary_folder
+from mote.bench.evaluation.verify import verify
+from mote.bench.execute import reference
+from mote.bench.execute.stimuli import stimuli
+from mote.bench.measure.runner import bench
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import bench
 from mote.compiler.line import compile, compile_graph
+from mote.compiler.passes import optimize
 from mote.compiler.settings import make_settings
-from mote.errors import MoteError
-from mote.evaluation.verify import verify
-from mote.execute import reference
-from mote.execute.stimuli import stimuli
-from mote.extras import version_of
-from mote.files import temporary_folder
 from mote.frontends import tflite
-from mote.graph import Graph
-from mote.graph.tensor import Array
-from mote.graph.tolerance import compare
-from mote.passes import optimize
-from mote.toolchain import Mode
+from mote.hardware import targets, toolchain
+from mote.hardware.toolchain import Mode
+from mote.ir.graph import Graph
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.tolerance import compare
 
 T = TypeVar("T")
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -167,7 +167,7 @@ def check_numpy(graph: Graph, model: bytes, inputs: int = 3, seed: int = 0) -> N
 
 def micro_agrees(model: bytes, inputs: int = 6, *, numerics: str = "litert") -> None:
     """The outputs of the NumPy reference against those of TFLite Micro: integers bit for bit, floats within what
-    `mote.graph.tolerance` allows."""
+    `mote.ir.graph.tolerance` allows."""
     graph = tflite.parse(model, "model")
     ours = optimize(graph, numerics=numerics)[0] if numerics == "tflm" else graph
     values, magnitudes = reference.numpy(ours), reference.magnitudes(ours)

@@ -15,11 +15,11 @@ pytest.importorskip("ai_edge_litert", reason="the checks need ai-edge-litert")
 import mcunet_v2
 import reference_quantizer as quantize
 from mcunet_v2 import LARGE, SMALL, Shape
-from mote.execute import reference
-from mote.execute.stimuli import stimuli
+from mote.bench.execute import reference
+from mote.bench.execute.stimuli import stimuli
+from mote.compiler.passes.pipeline import optimize
 from mote.frontends import tflite
-from mote.graph import Graph, Op, Tensor
-from mote.passes.pipeline import optimize
+from mote.ir.graph import Graph, Op, Tensor
 from tests.helpers.support import check, check_numpy
 
 ALL_SHAPES = pytest.mark.parametrize("shape", [LARGE, SMALL], ids=lambda shape: shape.name)

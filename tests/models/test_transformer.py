@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mote.base.errors import MoteError
+from mote.bench.evaluation.verify import verify
+from mote.bench.execute import reference
+from mote.bench.execute.stimuli import stimuli
 from mote.compiler.line import compile
-from mote.errors import MoteError
-from mote.evaluation.verify import verify
-from mote.execute import reference
-from mote.execute.stimuli import stimuli
 from mote.frontends import tflite
 from tests.helpers.support import check, emulated, exact_on, needs_litert
 from transformer import Shape, alive, decoder, encoder, listener, step

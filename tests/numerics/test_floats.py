@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mlperf_tiny
-from mote.compiler.firmware import bench
+from mote.base.files import temporary_folder
+from mote.bench.execute.stimuli import stimuli
+from mote.bench.measure.runner import bench
 from mote.compiler.line import compile
-from mote.execute.stimuli import stimuli
-from mote.files import temporary_folder
-from mote.toolchain import Mode
+from mote.hardware.toolchain import Mode
 from tests.helpers.support import needs_litert
 
 pytestmark = needs_litert

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import math_errors
+from mote.bench.evaluation.verify import verify
 from mote.compiler.line import compile
-from mote.evaluation.verify import verify
 from tests.helpers.network import Net
 from tests.helpers.support import emulated, needs, needs_litert
 

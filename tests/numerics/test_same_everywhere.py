@@ -66,7 +66,7 @@ def _calls() -> list[tuple[str, str, ast.Call]]:
 
 
 def test_integers_have_a_type_wherever_they_are_made() -> None:
-    """NumPy's own is that of the platform, and `bincount` and `repeat` take no other (`mote.integers`)."""
+    """NumPy's own is that of the platform, and `bincount` and `repeat` take no other (`mote.base.integers`)."""
     untyped = []
     for where, name, call in _calls():
         typed = any(option.arg == "dtype" for option in call.keywords)

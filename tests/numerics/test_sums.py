@@ -9,15 +9,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from mote.base.errors import UnsupportedError
+from mote.bench.evaluation.verify import verify
+from mote.compiler.kernels.contract import View
+from mote.compiler.kernels.portable.matrix.fully_connected import KERNELS
 from mote.compiler.line import compile
-from mote.errors import UnsupportedError
-from mote.evaluation.verify import verify
 from mote.frontends import tflite
-from mote.graph.numeric.fixedpoint import INT32_MAX, Ints, rescale_once
-from mote.graph.tensor import Array
-from mote.kernels.contract import View
-from mote.kernels.portable.matrix.fully_connected import KERNELS
-from mote.ops.matrix.round_once import once_multiplier, once_results, once_steps, same_once
+from mote.ir.graph.numeric.fixedpoint import INT32_MAX, Ints, rescale_once
+from mote.ir.graph.tensor import Array
+from mote.ir.ops.matrix.round_once import once_multiplier, once_results, once_steps, same_once
 from tests.helpers.network import Net, Quant
 from tests.helpers.support import FUZZ, HOST_DSP, check, exact_on, examples, needs_litert, varied
 

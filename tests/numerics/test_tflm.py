@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mote.bench.evaluation.verify import verify
 from mote.compiler.line import compile
-from mote.evaluation.verify import verify
 from tests.helpers import support
 from tests.helpers.network import Net
 from tests.helpers.support import PUBLIC_MODELS, micro_agrees, tflite_micro
-from tests.ops import test_int16
-from tests.ops.matrix import test_fully_connected_dynamic as test_projection
+from tests.ir.ops import test_int16
+from tests.ir.ops.matrix import test_fully_connected_dynamic as test_projection
 
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.tflite")) + sorted(PUBLIC_MODELS.glob("*int8*.tflite"))
 

@@ -1,1 +1,1 @@
-"""The compiler from a model to C: settings, and one function per stage."""
+"""The compiler: from a graph to a plan, from a plan to C, images and packages."""

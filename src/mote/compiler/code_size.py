@@ -7,19 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mote import toolchain
+from mote.base.errors import BudgetError, MoteError
+from mote.base.files import temporary_folder
 from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import Bench, Firmware, bench, firmware, several_firmware, stack_of
+from mote.compiler.emit.c.options import Built
+from mote.compiler.emit.c.project import Project
+from mote.compiler.emit.c.ramcode import hot_files
+from mote.compiler.firmware import Firmware, firmware, linked, several_firmware, stack_of
 from mote.compiler.settings import Settings
-from mote.emit.c.options import Built
-from mote.emit.c.project import Project
-from mote.emit.c.ramcode import hot_files
-from mote.errors import BudgetError, MoteError
-from mote.files import temporary_folder
-from mote.toolchain import Compiler, Emulator, Mode
-from mote.toolchain.builder import board_of
-from mote.toolchain.elf import FlashPart, flash_parts
+from mote.hardware import toolchain
+from mote.hardware.toolchain import Compiler
+from mote.hardware.toolchain.builder import board_of
 
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
@@ -85,19 +84,12 @@ def several_code_size(models: Sequence[Compiled], *projects: Project) -> CodeSiz
 
 def _linked(what: Firmware, compiler: Compiler) -> CodeSize:
     with temporary_folder() as folder:
-        elf = Bench(what, compiler, Emulator("none", (), ""), folder).elf(Mode.MEASURE)
+        elf = linked(what, compiler, folder)
         sizes = toolchain.sizes(elf, what.target)
         stack = _stack(elf, what.learning)
     assert sizes is not None
     built = Built(f"{compiler.kind} {compiler.version}".strip(), sizes.code, stack)
     return CodeSize(sizes.code, ram=sizes.ram_code, built=built)
-
-
-def linked_flash(compiled: Compiled) -> list[FlashPart]:
-    """The flash of the linked firmware by symbol, without the harness."""
-    with temporary_folder() as folder:
-        on = bench(compiled, folder)
-        return flash_parts(on.elf(Mode.MEASURE), on.target)
 
 
 def _stack(elf: Path, learning: Sequence[str]) -> int | None:

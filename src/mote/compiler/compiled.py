@@ -8,23 +8,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mote.base.errors import MoteError
+from mote.base.notebook import card, sizes, table
+from mote.compiler.emit.c.model import header
+from mote.compiler.emit.c.options import Built, ProjectOptions
+from mote.compiler.emit.c.project import Job, Project, generate
+from mote.compiler.kernels.catalogue import label
+from mote.compiler.package.description import Package, model_package
+from mote.compiler.package.packagers import chosen_packagers, packaged, write_packages
+from mote.compiler.passes import Saving
+from mote.compiler.plan.memory.traffic import traffic
+from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.selection.cores import alone
+from mote.compiler.plan.selection.estimate import estimate, training_cost
 from mote.compiler.settings import Settings
-from mote.emit.c.model import header
-from mote.emit.c.options import Built, ProjectOptions
-from mote.emit.c.project import Job, Project, generate
-from mote.errors import MoteError
 from mote.frontends import Source
-from mote.graph import Graph
-from mote.kernels.catalogue import label
-from mote.notebook import card, sizes, table
-from mote.ops.control.control_flow import unbounded
-from mote.package.description import Package, model_package
-from mote.package.packagers import chosen_packagers, packaged, write_packages
-from mote.passes import Saving
-from mote.plan.memory.traffic import traffic
-from mote.plan.plan import Plan
-from mote.plan.selection.cores import alone
-from mote.plan.selection.estimate import estimate, training_cost
+from mote.ir.graph import Graph
+from mote.ir.ops.control.control_flow import unbounded
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,44 @@
-"""A model in the harness: its C, the glue, and the tools that build and run it."""
+"""The C of a model with what a program around it needs, and the linked program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from mote import toolchain
-from mote.boards.boards_file import BoardEntry
-from mote.boards.execution import board_execution
-from mote.boards.facts import INSTRUCTIONS, BoardFacts, facts_of
-from mote.boards.placing import BoardModel, OpenBoard, opened
-from mote.boards.protocol import ModelExtent
+from mote.base.files import fill
 from mote.compiler.compiled import Compiled
-from mote.emit.c.programs import glue
-from mote.emit.c.project import Project
-from mote.errors import MoteError
-from mote.files import fill
-from mote.offload.backends import named
-from mote.offload.contract import Generator, Judgement, Offloaded
-from mote.plan.plan import Plan
-from mote.targets import Target
-from mote.toolchain import Compiler, Emulator, Execution, Mode
-from mote.toolchain.builder import board_of, has_board
-from mote.toolchain.devices import SimulatedDevice, Simulation
-from mote.toolchain.emulators import check_devices
+from mote.compiler.emit.c.programs import glue
+from mote.compiler.emit.c.project import Project
+from mote.compiler.offload.backends import named
+from mote.compiler.offload.contract import Generator, Judgement, Offloaded
+from mote.compiler.plan.plan import Plan
+from mote.hardware import toolchain
+from mote.hardware.targets import Target
+from mote.hardware.toolchain import Compiler, Mode
+from mote.hardware.toolchain.devices import SimulatedDevice, Simulation
+
+MOST_TRACED = 64 << 20
+"""Bytes of the tensors of one inference, where the model does not say: loops run as often as their data say."""
+MOST_PARTS = 1 << 20
+"""Stops in one inference, where the model does not say."""
+
+
+@dataclass(frozen=True)
+class ModelExtent:
+    """Counts and bytes of what a model gives and shows. A board that states something else does not run it."""
+
+    outputs: tuple[int, ...] | None = None
+    """Bytes of each output."""
+    steps: int | None = None
+    """Steps that traces distinguish."""
+    traced_bytes: int = MOST_TRACED
+    """Bytes of the tensors of all steps together, at most."""
+    traced_parts: int = MOST_PARTS
+    """Calls of the hook between steps in one inference, at most."""
 
 
 @dataclass(frozen=True)
@@ -149,199 +159,32 @@ def _simulated(generator: Generator, memory: Sequence[bytearray]) -> int:
     return generator.simulate([np.frombuffer(area, np.uint8) for area in memory])
 
 
-@dataclass(frozen=True)
-class Bench:
-    """A model in a build folder, with the tools that build and run it."""
-
-    firmware: Firmware
-    compiler: Compiler | None
-    """None where a board runs a model for whose target there is no compiler here."""
-    emulator: Emulator
-    folder: Path
-    sanitize: bool = False
-    board: OpenBoard | None = None
-    """The board that runs it in place of the emulator."""
-    _leaving: ExitStack = field(default_factory=ExitStack, compare=False, repr=False)
-    _built: dict[Mode, Path] = field(default_factory=dict, compare=False, repr=False)
-
-    def __enter__(self) -> Bench:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """Leaves the board to others."""
-        self._leaving.close()
-
-    @property
-    def target(self) -> Target:
-        return self.firmware.target
-
-    @property
-    def tools(self) -> tuple[str, str]:
-        """The emulator or the board, and the compiler, with versions."""
-        emulator, compiler = (
-            "" if tool is None else f"{tool.kind} {tool.version}".strip() for tool in (self.emulator, self.compiler)
-        )
-        return emulator, compiler
-
-    @property
-    def facts(self) -> BoardFacts | None:
-        """The board and its counter; None where an emulator runs it."""
-        return None if self.board is None else facts_of(self.board)
-
-    @property
-    def counts(self) -> str:
-        """The unit of what is counted."""
-        if self.facts is not None:
-            return self.facts.unit
-        return INSTRUCTIONS if self.target.is_host else board_of(self.target).counts
-
-    @property
-    def links(self) -> bool:
-        """Whether the harness can be built: a board may run a model for whose core nothing here compiles, or that no
-        emulator has."""
-        return self.compiler is not None and (self.target.is_host or has_board(self.target))
-
-    def elf(self, mode: Mode) -> Path:
-        """The linked file of the harness."""
-        if mode not in self._built:
-            self._built[mode] = self._build(mode)
-        return self._built[mode]
-
-    def _build(self, mode: Mode) -> Path:
-        compiler = self.compiler or toolchain.find_compiler(self.target)
-        project = self.folder / "project"
-        fill(project, self.firmware.files)
-        drivers, simulation = self.folder / "drivers", self.firmware.simulation
-        fill(drivers, simulation.files)
-        joint = self.folder / "glue.c"
-        joint.write_text(self.firmware.glue(mode), encoding="utf-8")
-        secret = self.folder / "secret.c"
-        if self.firmware.secret:
-            secret.write_text(self.firmware.secret, encoding="utf-8")
-        workdir = self.folder / mode
-        workdir.mkdir(exist_ok=True)
-        return toolchain.build(
-            project,
-            [project / s for s in self.firmware.sources if s not in simulation.replaced],
-            joint,
-            self.target,
-            compiler,
-            mode=mode,
-            optimize=self.firmware.optimize,
-            workdir=workdir,
-            sanitize=self.sanitize,
-            extra_flags=self.firmware.flags(mode),
-            secret=secret if self.firmware.secret else None,
-            drivers=drivers if simulation.files else None,
-        )
-
-    def execute(
-        self, mode: Mode, inputs: list[list[bytes]], done: Callable[[int], None] = lambda count: None
-    ) -> Execution:
-        """Runs inferences, one after the other from the initial states on. A board calls `done` after each."""
-        if self.board is not None:
-            return board_execution(self.board.session, mode, inputs, stateful=self.firmware.stateful, done=done)
-        elf = self.elf(mode)
-        return toolchain.execute(
-            elf,
-            self.target,
-            self.emulator,
-            inputs,
-            workdir=self.folder / mode,
-            mode=mode,
-            devices=self.firmware.simulation.devices,
-        )
-
-
-def bench(
-    model: Compiled | Firmware,
-    folder: Path,
-    *,
-    compiler: str | None = None,
-    emulator: str | None = None,
-    board: str | BoardEntry | None = None,
-    sanitize: bool = False,
-) -> Bench:
-    """Find the tools (`compiler`: gcc, zig; `emulator`: qemu, unicorn) for a model, or put it onto a board, which is
-    left at the end of a `with`."""
-    subject = firmware(model) if isinstance(model, Compiled) else model
-    if subject.not_run:
-        raise MoteError(
-            f"layer {', '.join(subject.not_run)} is not run here: only its generator says what it computes",
-            remedy="`mote verify` compares that; omit --backend to run all layers on the core",
-        )
-    target = subject.target
-    if board is not None:
-        return _on_board(subject, folder, compiler, emulator, board)
-    tool = toolchain.find_emulator(target, emulator)
-    check_devices(subject.simulation.devices, tool)
-    on_board = replace(subject, target=toolchain.as_run(target, tool))
-    return Bench(on_board, toolchain.find_compiler(target, compiler), tool, folder, sanitize)
-
-
-def check_tools(target: Target, compiler: str | None, emulator: str | None, board: object = None) -> None:
-    """Refuses tools that are not here, before a model is compiled for them."""
-    if board is None:
-        toolchain.find_emulator(target, emulator)
-        toolchain.find_compiler(target, compiler)
-
-
-def _on_board(
-    subject: Firmware, folder: Path, compiler: str | None, emulator: str | None, board: str | BoardEntry
-) -> Bench:
-    if emulator is not None:
-        raise MoteError(
-            "a board runs the model itself", where=f"option emulator {emulator}", remedy="give --board or --emulator"
-        )
-    tool = _found_compiler(subject.target, compiler)
-    leaving = ExitStack()
-    there = leaving.enter_context(opened(board, board_model(subject), folder=folder / "board", compiler=tool))
-    return Bench(subject, tool, Emulator("board", (), there.label), folder, board=there, _leaving=leaving)
-
-
-def _found_compiler(target: Target, prefer: str | None) -> Compiler | None:
-    """The compiler for a board's model; None where there is none and none is asked for: a board that has the model
-    already needs none."""
-    try:
-        return toolchain.find_compiler(target, prefer)
-    except MoteError:
-        if prefer is not None:
-            raise
-        return None
-
-
-def board_model(subject: Firmware) -> BoardModel:
-    """A model for boards, which have the accelerators themselves: their drivers must be among its files."""
-    simulation = subject.simulation
-    if simulation.files and not simulation.replaced:
-        raise MoteError(
-            "its accelerator is simulated here, and no driver for a board is known",
-            where=f"generator {', '.join(map(repr, simulation.devices))}",
-            remedy="use an emulator: omit --board",
-        )
-    return BoardModel(
-        subject.files,
-        subject.sources,
+def linked(
+    subject: Firmware, compiler: Compiler, folder: Path, mode: Mode = Mode.MEASURE, *, sanitize: bool = False
+) -> Path:
+    """The linked file of the harness with a model, built in `folder`."""
+    project = folder / "project"
+    fill(project, subject.files)
+    drivers, simulated = folder / "drivers", subject.simulation
+    fill(drivers, simulated.files)
+    joint = folder / "glue.c"
+    joint.write_text(subject.glue(mode), encoding="utf-8")
+    secret = folder / "secret.c"
+    if subject.secret:
+        secret.write_text(subject.secret, encoding="utf-8")
+    workdir = folder / mode
+    workdir.mkdir(exist_ok=True)
+    return toolchain.build(
+        project,
+        [project / s for s in subject.sources if s not in simulated.replaced],
+        joint,
         subject.target,
-        subject.optimize,
-        subject.works,
-        subject.glue(Mode.DUMP),
-        subject.flags(Mode.DUMP),
-        subject.secret,
-        subject.image,
-        subject.extent,
+        compiler,
+        mode=mode,
+        optimize=subject.optimize,
+        workdir=workdir,
+        sanitize=sanitize,
+        extra_flags=subject.flags(mode),
+        secret=secret if subject.secret else None,
+        drivers=drivers if simulated.files else None,
     )
-
-
-def missing_tools(
-    target: Target, compiler: str | None = None, emulator: str | None = None, what: str = "instructions"
-) -> MoteError | None:
-    """The reason why nothing can be measured, if any."""
-    if target.is_host:
-        return MoteError(f"{what} are not counted on the host", remedy="name a core with --target")
-    try:
-        toolchain.find_compiler(target, compiler)
-        toolchain.find_emulator(target, emulator)
-    except MoteError as error:
-        return error
-    return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
-from mote.targets import Target
+from mote.hardware.targets import Target
 
 
 class CommonOptions(TypedDict, total=False):

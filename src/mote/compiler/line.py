@@ -12,12 +12,46 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from mote import frontends
+from mote.base.errors import (
+    BudgetError,
+    LayerProblem,
+    MoteError,
+    RamError,
+    Unsupported,
+    UnsupportedError,
+    explaining,
+    naming,
+)
+from mote.base.progress import Say, silent
+from mote.base.text import printable
 from mote.compiler.checks.advice import advice
 from mote.compiler.checks.budgets import check_apart, check_budgets, too_slow
 from mote.compiler.code_size import beside_code, within_flash
 from mote.compiler.compiled import Compiled
+from mote.compiler.emit.c.encryption import read_key
+from mote.compiler.emit.c.names import c_prefix
+from mote.compiler.emit.c.options import CONSTANTS, ProjectOptions
+from mote.compiler.emit.c.programs.golden import GoldenRun, runs
+from mote.compiler.emit.c.project import Job, generate
 from mote.compiler.given import CompileOptions
+from mote.compiler.kernels.catalogue import instruction_sets
+from mote.compiler.kernels.memo import SHARED
+from mote.compiler.offload.backends import offload
+from mote.compiler.offload.contract import Offload
+from mote.compiler.offload.streams import stream_backends
+from mote.compiler.package.packagers import packaged
+from mote.compiler.passes import Saving, optimize
+from mote.compiler.passes.rewriting import split_layers
+from mote.compiler.passes.streaming import stream
 from mote.compiler.pins_file import check_model
+from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
+from mote.compiler.plan.memory.several_memories import TooSmallError
+from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.planner import plan
+from mote.compiler.plan.selection.code_size_model import traded
+from mote.compiler.plan.selection.estimate import estimate, training_cost
+from mote.compiler.plan.selection.request import Lowering, Policy
+from mote.compiler.plan.selection.select import offers
 from mote.compiler.settings import (
     NO_STEPS,
     EmitOptions,
@@ -31,49 +65,15 @@ from mote.compiler.training.checkpointing import BY_HAND, chosen_layers, within_
 from mote.compiler.training.sparse_update import settled
 from mote.compiler.training.with_training import forget as forget_training
 from mote.compiler.training.with_training import with_training
-from mote.emit.c.encryption import read_key
-from mote.emit.c.names import c_prefix
-from mote.emit.c.options import CONSTANTS, ProjectOptions
-from mote.emit.c.programs.golden import GoldenRun, runs
-from mote.emit.c.project import Job, generate
-from mote.errors import (
-    BudgetError,
-    LayerProblem,
-    MoteError,
-    RamError,
-    Unsupported,
-    UnsupportedError,
-    explaining,
-    naming,
-)
-from mote.features.attaching import FrontEnd, attached
-from mote.features.postprocess.attaching import BackEnd, followed
 from mote.frontends import Format, Source
+from mote.frontends.features.attaching import FrontEnd, attached
+from mote.frontends.features.postprocess.attaching import BackEnd, followed
 from mote.frontends.labels import classes
 from mote.frontends.remedies import remedy_of
-from mote.graph import Graph
-from mote.graph.io_order import code_axis
-from mote.graph.rows import row_count
-from mote.kernels.catalogue import instruction_sets
-from mote.kernels.memo import SHARED
-from mote.offload.backends import offload
-from mote.offload.contract import Offload
-from mote.offload.streams import stream_backends
-from mote.package.packagers import packaged
-from mote.passes import Saving, optimize
-from mote.passes.rewriting import split_layers
-from mote.passes.streaming import stream
-from mote.plan.goal import DoesNotFitError, Goal, TooSlowError
-from mote.plan.memory.several_memories import TooSmallError
-from mote.plan.plan import Plan
-from mote.plan.planner import plan
-from mote.plan.selection.code_size_model import traded
-from mote.plan.selection.estimate import estimate, training_cost
-from mote.plan.selection.request import Lowering, Policy
-from mote.plan.selection.select import offers
-from mote.progress import Say, silent
-from mote.targets import Memory
-from mote.text import printable
+from mote.hardware.targets import Memory
+from mote.ir.graph import Graph
+from mote.ir.graph.io_order import code_axis
+from mote.ir.graph.rows import row_count
 
 STACK = 4096
 """Bytes of a part's RAM that constants leave to the stack."""

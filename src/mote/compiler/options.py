@@ -10,15 +10,15 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from mote.compiler.reading import parsed_constants, parsed_shapes, wrong_value
-from mote.data.dataset import dataset
-from mote.data.dataset_type import Dataset
-from mote.errors import MoteError
+from mote.base.errors import MoteError
+from mote.base.text import did_you_mean
+from mote.compiler.kernels.contract import Fixed
+from mote.compiler.plan.selection.pins import Pin
+from mote.frontends.data.dataset import dataset
+from mote.frontends.data.dataset_type import Dataset
 from mote.frontends.labels import read_labels
-from mote.kernels.contract import Fixed
-from mote.plan.selection.pins import Pin
-from mote.targets import Target, parse_size
-from mote.text import did_you_mean
+from mote.frontends.reading import parsed_constants, parsed_shapes, wrong_value
+from mote.hardware.targets import Target, parse_size
 
 MINIMUM = "min"
 """`ram="min"`, `flash="min"`: the least RAM or flash, at any cost in speed."""

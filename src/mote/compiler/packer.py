@@ -9,35 +9,35 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
+from mote.base.errors import MoteError, explaining, naming
+from mote.base.files import write_file
+from mote.base.notebook import card, folded, sizes, table
+from mote.base.progress import Say, silent
 from mote.compiler.checks.advice import advice
 from mote.compiler.checks.budgets import over_budget
+from mote.compiler.emit.image import format
+from mote.compiler.emit.image.c_array import c_array
+from mote.compiler.emit.image.flatten import flattened, with_image_calls
+from mote.compiler.emit.image.kernels import KernelRecord, image_alignment, merged, record
+from mote.compiler.emit.image.manifest import Manifest, read_manifest
+from mote.compiler.emit.image.metadata import about
+from mote.compiler.emit.image.reader import read
+from mote.compiler.emit.image.stock_kernels import stock
+from mote.compiler.emit.image.writer import Details, write
 from mote.compiler.given import PackOptions
 from mote.compiler.line import c_name, given_model, plan_for, prepared
+from mote.compiler.lower.program import Program, program
+from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options import check_at_least
+from mote.compiler.passes import Saving
+from mote.compiler.plan.plan import Plan
 from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
-from mote.emit.image import format
-from mote.emit.image.c_array import c_array
-from mote.emit.image.flatten import flattened, with_image_calls
-from mote.emit.image.kernels import KernelRecord, image_alignment, merged, record
-from mote.emit.image.manifest import Manifest, read_manifest
-from mote.emit.image.metadata import about
-from mote.emit.image.reader import read
-from mote.emit.image.stock_kernels import stock
-from mote.emit.image.writer import Details, write
-from mote.errors import MoteError, explaining, naming
-from mote.files import write_file
 from mote.frontends import Source
-from mote.graph import Graph
-from mote.graph.tolerance import computes_floats
-from mote.lower.program import Program, program
-from mote.notebook import card, folded, sizes, table
-from mote.npu.sources import check_files
-from mote.offload.contract import Offloaded
-from mote.ops.features.scores import Decision
-from mote.passes import Saving
-from mote.plan.plan import Plan
-from mote.progress import Say, silent
-from mote.targets import ALIGNED, Target
+from mote.hardware.npu.sources import check_files
+from mote.hardware.targets import ALIGNED, Target
+from mote.ir.graph import Graph
+from mote.ir.graph.tolerance import computes_floats
+from mote.ir.ops.features.scores import Decision
 
 ONLY_C = {
     "single_file": "an image is one file anyway",

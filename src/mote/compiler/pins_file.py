@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mote.documents import read_toml
-from mote.errors import MoteError
-from mote.files import write_file
+from mote.base.documents import read_toml
+from mote.base.errors import MoteError
+from mote.base.files import write_file
+from mote.base.text import did_you_mean, printable
+from mote.compiler.offload.backends import external
 from mote.frontends import Source
-from mote.offload.backends import external
-from mote.text import did_you_mean, printable
 
 FORMAT = 1
 HEAD = b"# Pins of a model"

@@ -7,25 +7,23 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import mote.targets as targets
-from mote.boards.boards_file import boards_file
-from mote.boards.placing import target_of
+import mote.hardware.targets as targets
+from mote.base.errors import MoteError
+from mote.base.text import printable
+from mote.compiler.emit.c.encryption import read_key
+from mote.compiler.emit.c.names import c_prefix
+from mote.compiler.kernels import cost
+from mote.compiler.kernels.contract import Fixed
+from mote.compiler.kernels.cost import Costs
+from mote.compiler.offload.backends import external
 from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
+from mote.compiler.passes.training.spec import parsed as training
 from mote.compiler.pins_file import with_pins
-from mote.data.dataset_type import Dataset
-from mote.emit.c.encryption import read_key
-from mote.emit.c.names import c_prefix
-from mote.errors import MoteError
+from mote.compiler.plan.selection.request import Policy
 from mote.frontends import EDGES, FEATURES
-from mote.kernels import cost
-from mote.kernels.contract import Fixed
-from mote.kernels.cost import Costs
-from mote.offload.backends import external
-from mote.passes.training.spec import parsed as training
-from mote.plan.selection.request import Policy
-from mote.targets import Reads, Target
-from mote.targets.flags import SETS
-from mote.text import printable
+from mote.frontends.data.dataset_type import Dataset
+from mote.hardware.targets import Reads, Target
+from mote.hardware.targets.flags import SETS
 
 OPTIMIZE = tuple(Policy)
 ROUNDINGS = ("litert", "tflm")
@@ -95,8 +93,8 @@ class PassOptions(TargetOptions):
     causal: bool = False
     """Allow causal padding: zeros at the window's edges become earlier elements of the stream."""
     train: str = ""
-    """Training on the device (`mote.passes.training.spec`): of layers, of biases, of what budgets choose, or of a
-    learner. Empty: nothing."""
+    """Training on the device (`mote.compiler.passes.training.spec`): of layers, of biases, of what budgets choose, or
+    of a learner. Empty: nothing."""
     train_data: Dataset | None = None
     """Samples with labels: for the ranges of int8 gradients and for what budgets choose. Options may name the file or
     folder that has them, which is read once: settings hold what was in it."""
@@ -151,7 +149,8 @@ class PlanOptions(TargetOptions):
     all_in_ram: bool = True
     """Whether all constants fit there. Internal: determined by planning so."""
     flags: str = ""
-    """A set of compiler flags of the model's C (`mote.targets.flags.SETS`), in the place of those of `optimize`."""
+    """A set of compiler flags of the model's C (`mote.hardware.targets.flags.SETS`), in the place of those of
+    `optimize`."""
     pinned_model: str = ""
     """The SHA-256 of the only model that the kernels are for. Internal: a file of pins says it."""
     low: float = 1.0
@@ -453,12 +452,10 @@ def make_settings(target: str | Path | Target = "host", *, trust_target: bool = 
 _USUAL = {f.name: f.default for f in fields(Settings)}
 
 
-def chosen_settings(settings: Settings | None, options: Mapping[str, Any], board: str | None = None) -> Settings:
-    """The settings argument of an API function, or Settings made from its options: for the target of the board, if one
-    is named and no target is."""
+def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
+    """The settings argument of an API function, or Settings made from its options."""
     if settings is None:
-        given: dict[str, Any] = {} if board is None or "target" in options else {"target": board_target(board)}
-        return make_settings(**given, **options)
+        return make_settings(**options)
     if not isinstance(settings, Settings):
         shown = repr(settings) if isinstance(settings, str) else f"a {type(settings).__name__}"
         raise MoteError(f"{shown} is not Settings", remedy='name the option: compile(model, target="cortex-m4")')
@@ -468,18 +465,6 @@ def chosen_settings(settings: Settings | None, options: Mapping[str, Any], board
             remedy="change the settings instead: dataclasses.replace(settings, ...)",
         )
     return settings
-
-
-def board_target(board: str) -> Target:
-    """The target of a board, or of all boards that a name means."""
-    stated = {target.name: target for target in map(target_of, boards_file().resolve(board))}
-    if len(stated) > 1:
-        raise MoteError(
-            f"has boards of several targets: {', '.join(stated)}",
-            where=f"board {board}",
-            remedy="name one with --target, and boards that are of it",
-        )
-    return next(iter(stated.values()))
 
 
 def settings_and_examples(second: Any, example_inputs: Any) -> tuple[Any, Any]:

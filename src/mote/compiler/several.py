@@ -8,23 +8,23 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Unpack
 
+from mote.base.errors import MoteError
+from mote.base.notebook import card, sizes, table
 from mote.compiler.checks.budgets import check_flashes, over_budget
 from mote.compiler.code_size import CodeSize, code_size, several_code_size
 from mote.compiler.compiled import Compiled
+from mote.compiler.emit.c.model.arenas import shared
+from mote.compiler.emit.c.model.together import frame_bytes
+from mote.compiler.emit.c.model.variables import result_bytes
+from mote.compiler.emit.c.options import ProjectOptions
+from mote.compiler.emit.c.project import Job, Project, generate_several
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import USUAL_CODE, emitted, given_model, golden, reading
+from mote.compiler.package.description import Package, model_package
+from mote.compiler.package.packagers import packaged, write_packages
 from mote.compiler.settings import Settings, chosen_settings
-from mote.emit.c.model.arenas import shared
-from mote.emit.c.model.together import frame_bytes
-from mote.emit.c.model.variables import result_bytes
-from mote.emit.c.options import ProjectOptions
-from mote.emit.c.project import Job, Project, generate_several
-from mote.errors import MoteError
-from mote.graph import Tensor
-from mote.graph.io_order import model_shape
-from mote.notebook import card, sizes, table
-from mote.package.description import Package, model_package
-from mote.package.packagers import packaged, write_packages
+from mote.ir.graph import Tensor
+from mote.ir.graph.io_order import model_shape
 
 FOLDER = "mote_models"
 """The name of the library and of its C file; no model can have it."""

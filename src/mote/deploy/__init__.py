@@ -1,1 +1,1 @@
-"""Deployment of images: signing, and over-the-air updates."""
+"""Boards and fleets: firmware, agents, signatures, updates over the air."""

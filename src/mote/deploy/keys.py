@@ -7,9 +7,9 @@ from enum import StrEnum
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from mote.base.errors import MoteError
+from mote.base.extras import installing
 from mote.deploy.signature import ImageSignature, SignedImage, key_id
-from mote.errors import MoteError
-from mote.extras import installing
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

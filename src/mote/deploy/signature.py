@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha512
 
-from mote.emit.image import format
-from mote.emit.image.reader import NEWER, ImageError, read_header, read_signature
-from mote.errors import naming
+from mote.base.errors import naming
+from mote.compiler.emit.image import format
+from mote.compiler.emit.image.reader import NEWER, ImageError, read_header, read_signature
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mote import files
-from mote.errors import MoteError, TooLargeError, naming
+from mote.base import files
+from mote.base.errors import MoteError, TooLargeError, naming
 from mote.frontends.detection import MOST_BYTES, detect, files_beside, refuse_folder
 from mote.frontends.model import Model
 from mote.frontends.objects import from_object
 from mote.frontends.source import EDGES, FEATURES, SUFFIXES, Format, Source, fixed_inputs
-from mote.graph import Graph
+from mote.ir.graph import Graph
 
 __all__ = ["EDGES", "FEATURES", "SUFFIXES", "Format", "Source", "load", "parse", "read", "source_of"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mote.graph import Tensor
-from mote.graph.types import DType
+from mote.ir.graph import Tensor
+from mote.ir.graph.types import DType
 
 RANDOM = "calibrated with random numbers, for its size only: its accuracy means nothing"
 """Metadata of a file that was quantized without calibration data."""

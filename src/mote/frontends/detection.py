@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends.source import SUFFIXES, Format
 
 ONNX_FIELDS = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mote.documents import DocumentError, parse_json
-from mote.errors import MoteError
-from mote.files import read_file
+from mote.base.documents import DocumentError, parse_json
+from mote.base.errors import MoteError
+from mote.base.files import read_file
 from mote.frontends.model import Model
-from mote.graph import Tensor
+from mote.ir.graph import Tensor
 
 MOST_LABELS = 1 << 14
 """Most labels of an output."""

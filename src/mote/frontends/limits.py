@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mote.errors import TooLargeError
-from mote.graph import Graph, Op, Tensor
-from mote.graph.rows import row_count
-from mote.ops.common import WindowOp
+from mote.base.errors import TooLargeError
+from mote.ir.graph import Graph, Op, Tensor
+from mote.ir.graph.rows import row_count
+from mote.ir.ops.common import WindowOp
 
 MOST_LAYERS = 1_500
 MOST_AXES = 32

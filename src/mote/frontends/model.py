@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mote.errors import LayerProblem, MoteError, Unsupported, UnsupportedError, naming, working_on
+from mote.base.errors import LayerProblem, MoteError, Unsupported, UnsupportedError, naming, working_on
+from mote.base.text import printable
 from mote.frontends import limits
 from mote.frontends.calibration import doubtful, meaningless
 from mote.frontends.remedies import remedy_of
-from mote.graph import Graph, InvalidGraphError, ModelLayer, Op, State, Tensor
-from mote.text import printable
+from mote.ir.graph import Graph, InvalidGraphError, ModelLayer, Op, State, Tensor
 
 
 @dataclass(frozen=True)

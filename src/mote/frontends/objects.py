@@ -6,9 +6,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from mote.errors import MoteError
-from mote.extras import quiet
-from mote.files import temporary_folder
+from mote.base.errors import MoteError
+from mote.base.extras import quiet
+from mote.base.files import temporary_folder
 from mote.frontends.source import Format, Source
 from mote.frontends.torch.export import exported, refuse_weights, saved
 from mote.frontends.trees import boosters

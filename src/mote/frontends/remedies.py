@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mote.errors import CALIBRATE, LayerProblem
+from mote.base.errors import CALIBRATE, LayerProblem
+from mote.base.text import printable
 from mote.frontends.calibration import doubtful
-from mote.graph import Tensor
-from mote.graph.tensor import Shape
-from mote.text import printable
+from mote.ir.graph import Tensor
+from mote.ir.graph.tensor import Shape
 
 REPLACE = "replace or remove them before conversion (docs/models/operators.md lists what is supported)"
 CONVERT = f"{REPLACE}, or convert the model to int8 or float32"

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import MoteError
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
+from mote.base.errors import MoteError
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
 
 EDGES = ("channels-last", "model")
 """Layouts of images in the inputs and outputs of the generated code: channels last, as kernels take them, or as in the

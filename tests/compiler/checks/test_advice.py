@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mote import cli
 from mote.compiler.line import compile
+from mote.ui import cli
 from tests.helpers.network import Net
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import mote
-from mote import toolchain
-from mote.cli import main
+from mote.base.errors import BudgetError, MoteError
 from mote.compiler.code_size import CodeSize, code_size
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.errors import BudgetError, MoteError
+from mote.hardware import toolchain
+from mote.ui.cli import main
 from tests.helpers.support import emulated
 
 MODELS = Path(__file__).parents[3] / "models"

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from mote import frontends
+from mote.base.errors import RamError
 from mote.compiler.code_size import CodeSize
 from mote.compiler.line import compile_graph, planned
 from mote.compiler.packer import pack
+from mote.compiler.plan.plan import Plan
 from mote.compiler.settings import make_settings
-from mote.errors import RamError
-from mote.plan.plan import Plan
 
 FILE = Path(__file__).parents[3] / "models" / "digits_float.tflite"
 TRAIN, MODEL = "0:rate=0.02", frontends.load(FILE)

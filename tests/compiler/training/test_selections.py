@@ -10,9 +10,9 @@ import pytest
 
 import mote
 from mote import frontends
-from mote.errors import InternalError, MoteError
-from mote.graph import Graph
-from mote.passes.training.choice import on_the_way
+from mote.base.errors import InternalError, MoteError
+from mote.compiler.passes.training.choice import on_the_way
+from mote.ir.graph import Graph
 from tests.fuzz.bases import base
 from tests.helpers import float_nets
 from tests.helpers.support import soaked

@@ -8,22 +8,22 @@ from functools import partial
 import numpy as np
 import pytest
 
+from mote.base.errors import BudgetError, MoteError
 from mote.compiler import line
+from mote.compiler.passes.training.gradient_ranges import float_gradients
+from mote.compiler.passes.training.integer_losses import integer_loss
+from mote.compiler.passes.training.samples import Samples
+from mote.compiler.passes.training.sensitivity import gain, reached, sample_gradients
+from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings, make_settings
 from mote.compiler.training.sparse_update import settled
-from mote.data.dataset_type import Dataset
-from mote.errors import BudgetError, MoteError
 from mote.frontends import tflite
-from mote.graph import Graph
-from mote.graph.types import StateRole
-from mote.passes.training.gradient_ranges import float_gradients
-from mote.passes.training.integer_losses import integer_loss
-from mote.passes.training.samples import Samples
-from mote.passes.training.sensitivity import gain, reached, sample_gradients
-from mote.plan.plan import Plan
-from mote.plan.selection.estimate import estimate
+from mote.frontends.data.dataset_type import Dataset
+from mote.ir.graph import Graph
+from mote.ir.graph.types import StateRole
+from tests.compiler.passes.training.test_integer_backward import CLASSES, constants, samples
 from tests.helpers.network import FLOAT, Net
-from tests.passes.training.test_integer_backward import CLASSES, constants, samples
 
 CROSS_ENTROPY = "softmax_cross_entropy"
 

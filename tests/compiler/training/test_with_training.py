@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mote import frontends
+from mote.base.errors import MoteError
+from mote.compiler.passes.training.spec import parsed
 from mote.compiler.training.with_training import samples
-from mote.data.dataset import dataset
-from mote.errors import MoteError
-from mote.graph import Graph
-from mote.passes.training.spec import parsed
+from mote.frontends.data.dataset import dataset
+from mote.ir.graph import Graph
 from tests.helpers.onnx_models import Net
 
 SCALE, ZERO_POINT = 0.5, 5

@@ -11,12 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
-from mote import targets, toolchain
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
+from mote.hardware import targets, toolchain
 
 HERE = Path(__file__).parent
 DEPLOY = HERE.parents[2] / "src" / "mote" / "deploy"
-KERNELS = DEPLOY.parent / "kernels"
+KERNELS = DEPLOY.parent / "compiler" / "kernels"
 FOLDERS = (DEPLOY / "agent", DEPLOY / "wire", KERNELS / "portable" / "common", KERNELS / "primitives")
 INCLUDE = tuple(f"-I{folder}" for folder in (*FOLDERS, KERNELS / "avre" / "primitives"))
 AGENT = (DEPLOY / "agent" / "mote_agent.c", DEPLOY / "wire" / "mote_frame.c")

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agent_tables
-from mote import targets
 from mote.deploy.update.messages import Type
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
-from mote.toolchain.compilers import find_compiler
+from mote.hardware import targets
+from mote.hardware.toolchain.compilers import find_compiler
 from tests.deploy.agent.agent_bench import (
     AGENT,
     CONTINUE,

@@ -15,23 +15,24 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from mote import targets, toolchain
+from mote.bench.measure.runner import bench
 from mote.compiler.compiled import Compiled
-from mote.compiler.firmware import bench, firmware
+from mote.compiler.firmware import firmware
 from mote.compiler.line import compile
 from mote.compiler.packer import pack
-from mote.compiler.runtime import runtime
 from mote.compiler.settings import make_settings
 from mote.deploy import keys
+from mote.deploy.agent.firmware import AgentOptions, runtime_settings
 from mote.deploy.agent.sources import image_id
+from mote.deploy.firmware.agent import AgentModel, linked_agent, linked_runtime_agent
+from mote.deploy.runtime import runtime
 from mote.deploy.signature import split
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
 from mote.deploy.wire.links import Opened, Serial
-from mote.package.firmware.agent import AgentOptions, runtime_settings
-from mote.targets import Target
-from mote.toolchain import Mode
-from mote.toolchain.emulators import command, find_emulator
-from mote.toolchain.firmware.agent import AgentModel, linked_agent, linked_runtime_agent
+from mote.hardware import targets, toolchain
+from mote.hardware.targets import Target
+from mote.hardware.toolchain import Mode
+from mote.hardware.toolchain.emulators import command, find_emulator
 from tests.deploy.agent.agent_bench import (
     CALL,
     CONTINUE,

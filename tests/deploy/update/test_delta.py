@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mote.base.errors import MoteError
 from mote.deploy.update import delta
 from mote.deploy.update.delta import CopyRange, Insert
-from mote.errors import MoteError
 from tests.deploy.update.update_bench import image, pair, stand_in_signed
 from tests.helpers.support import examples
 

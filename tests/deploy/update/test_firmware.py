@@ -15,18 +15,18 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from mote import targets, toolchain
-from mote.cli import main
+from mote.base.files import fill
+from mote.compiler.emit.image.format import CHECKED_FROM, HEADER
 from mote.compiler.packer import pack
-from mote.compiler.runtime import runtime
 from mote.deploy import keys
+from mote.deploy.runtime import runtime
 from mote.deploy.signature import split
 from mote.deploy.update.header import load_image
 from mote.deploy.update.session import Patience, Session, UpdatePlan, update
 from mote.deploy.wire.links import ConnectionLostError, Opened, Serial
-from mote.emit.image.format import CHECKED_FROM, HEADER
-from mote.files import fill
 from mote.frontends import tflite
+from mote.hardware import targets, toolchain
+from mote.ui.cli import main
 from tests.helpers.support import emulated, needs
 
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")

@@ -22,14 +22,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.cli import main
+from mote.base.errors import MoteError
 from mote.deploy.update.header import read_header
 from mote.deploy.update.messages import Type
 from mote.deploy.update.session import Patience, Session, UpdatePlan, update
 from mote.deploy.wire import links
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
 from mote.deploy.wire.links import Connecting, ConnectionLostError, Listening, Opened
-from mote.errors import MoteError
+from mote.ui.cli import main
 from tests.deploy.update.update_bench import HERE, MODULE, built, image, pair, sources, stand_in_signed
 from tests.helpers.support import examples
 
@@ -190,7 +190,7 @@ def test_many_devices_call(program: Path, flash: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     arguments = ["ota", files["old"], "--listen", f"127.0.0.1:{port}", "--forever"]
-    command = [sys.executable, "-c", f"from mote.cli import main; raise SystemExit(main({arguments!r}))"]
+    command = [sys.executable, "-c", f"from mote.ui.cli import main; raise SystemExit(main({arguments!r}))"]
     with running(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
         assert server.stdout
         said = []

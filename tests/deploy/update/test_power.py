@@ -13,9 +13,9 @@ import pytest
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from mote import targets
 from mote.deploy.update import delta
-from mote.toolchain import find_compiler
+from mote.hardware import targets
+from mote.hardware.toolchain import find_compiler
 from tests.deploy.update.update_bench import (
     HERE,
     INCLUDE,

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32
 
-from mote import targets, toolchain
+from mote.hardware import targets, toolchain
 
 HERE = Path(__file__).parent
 UPDATE = HERE.parents[2] / "src" / "mote" / "deploy" / "update"
 WIRE = UPDATE.parent / "wire"
-KERNELS = UPDATE.parents[1] / "kernels"
+KERNELS = UPDATE.parents[1] / "compiler" / "kernels"
 FOLDERS = (UPDATE, WIRE, KERNELS / "portable" / "common", KERNELS / "primitives", KERNELS / "avre" / "primitives")
 INCLUDE = tuple(f"-I{folder}" for folder in FOLDERS)
 MODULE = ("update", "examine", "journal", "delta", "ota", "update_text")

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.files import temporary_folder
+from mote.base.files import temporary_folder
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms, reductions, windows
-from mote.graph import Graph
-from mote.graph.element_order import ElementOrder
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph import Graph
+from mote.ir.graph.element_order import ElementOrder
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 from tests.helpers.built import Network, close
 from tests.helpers.support import examples
 

@@ -11,8 +11,8 @@ import pytest
 
 from mote.frontends.build import Builder, Value, elementwise, indexing, matrix, moves, norms, reductions, windows
 from mote.frontends.build import resize as sizes
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 from tests.helpers.built import Network, close
 
 torch = pytest.importorskip("torch")

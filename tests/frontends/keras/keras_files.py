@@ -11,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 Weights = Mapping[str, Array]
 

@@ -20,10 +20,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import mote
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends import Format, Source, load, source_of
 from mote.frontends.keras import archive, read
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 from tests.frontends.keras.keras_files import keras_file
 from tests.frontends.keras.test_keras_files import ODD, places
 from tests.helpers.support import examples

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 import keras_layers
 import mote
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends import Format, Source, load, source_of
 from mote.frontends.keras import archive, read
 from mote.frontends.keras.layers import LAYERS
 from mote.frontends.keras.layers.operations import OPERATIONS
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 from tests.frontends.keras.keras_files import (
     called,
     dense,

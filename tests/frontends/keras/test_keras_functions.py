@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mote
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends.keras.layers.functions import FUNCTIONS
 from tests.frontends.keras.test_keras_layers import Branch, branches, check, keras
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mote
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends.keras.layers import slices
 from tests.frontends.keras.keras_files import given, keras_file, layer, sequential
 from tests.frontends.keras.test_keras_layers import L, branches, check, keras

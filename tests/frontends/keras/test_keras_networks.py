@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mote
-from mote.cli import main
+from mote.ui.cli import main
 from tests.helpers.support import emulated
 
 pytestmark = pytest.mark.frontends

@@ -17,10 +17,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import mote
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends import load
 from mote.frontends.keras.quantizers import described
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 from tests.frontends.keras.keras_files import keras_file
 from tests.frontends.keras.test_keras2_files import Stored, evaluated, functional, h5_file, layer, of, taken
 from tests.frontends.keras.test_keras_files import ODD, places

@@ -11,8 +11,8 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, helper, nump
 from mote.frontends.onnx import read
 from mote.frontends.onnx.node import MICROSOFT
 from mote.frontends.source import Format, Source
-from mote.graph import Graph, Tensor
-from mote.graph.tensor import Array, Shape
+from mote.ir.graph import Graph, Tensor
+from mote.ir.graph.tensor import Array, Shape
 
 
 def source_of(data: bytes, **more: object) -> Source:

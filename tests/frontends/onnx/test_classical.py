@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 import mote
 from mote.frontends.onnx import read
 from mote.frontends.onnx.node import ML
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 from tests.frontends.onnx.onnx_support import graph_of, judged, outputs_of, source_of
 from tests.frontends.sklearn.estimators import fitted, inputs
 

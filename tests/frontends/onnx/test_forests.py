@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import mote
-from mote.ops.classical.forest import Forest
+from mote.ir.ops.classical.forest import Forest
 from tests.frontends.onnx.onnx_support import graph_of
 from tests.helpers.support import ON_ARM
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mote
-from mote.execute import reference
+from mote.bench.execute import reference
 from mote.frontends.onnx import read
 from mote.frontends.source import Format, Source
-from mote.graph.tolerance import compare
+from mote.ir.graph.tolerance import compare
 from tests.helpers.onnx_models import Net, onnx, session
 
 

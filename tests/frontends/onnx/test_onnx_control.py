@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from onnx import GraphProto, TensorProto, helper, numpy_helper
 
+from mote.base.errors import TooLargeError, UnsupportedError
+from mote.bench.evaluation.verify import verify
 from mote.compiler.line import compile
-from mote.errors import TooLargeError, UnsupportedError
-from mote.evaluation.verify import verify
 from mote.frontends.onnx import control, reader, reference
 from mote.frontends.onnx.ops import PARSERS
 from tests.frontends.onnx.onnx_support import agrees, graph_of, model_of

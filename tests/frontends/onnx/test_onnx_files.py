@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, StringStringEntryProto, TensorProto, helper, numpy_helper, save_model
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends.onnx import read
 from mote.frontends.onnx.file import container, tensors
 from tests.frontends.onnx.onnx_support import graph_of, judged, model_of, outputs_of, source_of

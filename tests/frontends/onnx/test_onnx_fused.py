@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 from onnx import load
 
-from mote.errors import UnsupportedError
+from mote.base.errors import UnsupportedError
 from mote.frontends.onnx.node import MICROSOFT
 from tests.frontends.onnx.fused_models import ATTENTION, CASES, SEQUENCE, one
 from tests.frontends.onnx.onnx_networks import NETWORKS, exported

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, load_model_from_string
 
+from mote.bench.evaluation.verify import verify
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.evaluation.verify import verify
 from tests.frontends.onnx.onnx_networks import NETWORKS, exported
 from tests.frontends.onnx.onnx_support import graph_of, model_of, moved, worst
 from tests.helpers.support import emulated

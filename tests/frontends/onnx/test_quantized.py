@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from mote.bench.evaluation.verify import verify
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.evaluation.verify import verify
-from mote.graph import Graph
+from mote.ir.graph import Graph
 from tests.helpers.onnx_models import Net, judge_of
 from tests.helpers.support import exact_on_x86
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mote.bench.evaluation.verify import verify
 from mote.compiler.line import compile
-from mote.evaluation.verify import verify
-from mote.graph.types import Rounding
+from mote.ir.graph.types import Rounding
 from tests.helpers.onnx_models import Net, judge_of, onnx, ort
 from tests.helpers.support import emulated, exact_on_x86
 

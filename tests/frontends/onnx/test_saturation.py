@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import mote
-from mote.cli import main
 from mote.frontends.onnx import saturation
+from mote.ui.cli import main
 from tests.helpers.onnx_models import Net, onnx, session
 from tests.helpers.support import exact_on_x86
 

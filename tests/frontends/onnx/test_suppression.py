@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mote import frontends
+from mote.base.errors import MoteError
+from mote.bench.evaluation.verify import verify
+from mote.bench.execute.reference import as_in_file, numpy
 from mote.compiler.line import compile
-from mote.errors import MoteError
-from mote.evaluation.verify import verify
-from mote.execute.reference import as_in_file, numpy
 from mote.frontends import source_of
 from tests.helpers.onnx_models import Net
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from mote import frontends
+from mote.base.errors import MoteError
+from mote.bench.evaluation.verify import verify
+from mote.bench.execute.reference import as_in_file, numpy
 from mote.compiler.line import compile
-from mote.errors import MoteError
-from mote.evaluation.verify import verify
-from mote.execute.reference import as_in_file, numpy
 from mote.frontends import source_of
 from mote.frontends.onnx.reference import reference
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 from tests.frontends.onnx.qonnx_models import GENERAL, SIDES, Quantized
 
 DOMAINS = (GENERAL, "finn.custom_op.general")

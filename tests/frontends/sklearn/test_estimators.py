@@ -14,16 +14,16 @@ from sklearn import ensemble, gaussian_process, linear_model, multioutput, neigh
 
 import classical_page as record
 import mote
-from mote.compiler.firmware import bench
-from mote.emit.c.values import quoted
-from mote.errors import MoteError
-from mote.files import temporary_folder
+from mote.base.errors import MoteError
+from mote.base.files import temporary_folder
+from mote.bench.measure.runner import bench
+from mote.compiler.emit.c.values import quoted
 from mote.frontends import source_of
 from mote.frontends.sklearn import boosters, forests
 from mote.frontends.sklearn.reader import COMPOSITIONS, PREDICTIONS, TRANSFORMS, known, model_of
 from mote.frontends.sklearn.reference import OUTPUTS
-from mote.graph import Graph
-from mote.toolchain import Mode
+from mote.hardware.toolchain import Mode
+from mote.ir.graph import Graph
 from tests.frontends.sklearn.estimators import CASES, Array, data, fitted, inputs
 from tests.helpers.support import emulated
 

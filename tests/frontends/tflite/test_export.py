@@ -15,39 +15,39 @@ import numpy as np
 import pytest
 
 import mote
-from mote import ops
-from mote.cli import main
-from mote.errors import MoteError
-from mote.execute import reference
-from mote.execute.stimuli import stimuli
+from mote.base.errors import MoteError
+from mote.bench.execute import reference
+from mote.bench.execute.stimuli import stimuli
 from mote.frontends import tflite
 from mote.frontends.source import Format, Source
 from mote.frontends.tflite.emit import WRITERS, windows
 from mote.frontends.tflite.export import UnsaidLayersError, export
 from mote.frontends.tflite.file.schema import OPTIONS
-from mote.graph import Graph, Op, Quantization, State, Tensor
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array
-from mote.graph.tolerance import compare
-from mote.graph.types import Activation, DType
-from mote.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
-from mote.ops.common import Axis
-from mote.ops.elementwise.float_math import Acos, Atan, Log1p, Sinh, Tan
-from mote.ops.moves.gather_constant import Pick
-from mote.ops.moves.reshape import Reshape
-from mote.ops.moves.slice import Slice
-from mote.ops.recurrent.gru import Gru
-from mote.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutput, RnnSequence
-from mote.ops.reductions.along_axis import TopK
-from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
-from mote.ops.windows.conv import Conv2D
-from mote.ops.windows.pool import AveragePool, MaxPool
-from mote.ops.windows.transpose_conv import TransposeConv
+from mote.ir import ops
+from mote.ir.graph import Graph, Op, Quantization, State, Tensor
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.tolerance import compare
+from mote.ir.graph.types import Activation, DType
+from mote.ir.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
+from mote.ir.ops.common import Axis
+from mote.ir.ops.elementwise.float_math import Acos, Atan, Log1p, Sinh, Tan
+from mote.ir.ops.moves.gather_constant import Pick
+from mote.ir.ops.moves.reshape import Reshape
+from mote.ir.ops.moves.slice import Slice
+from mote.ir.ops.recurrent.gru import Gru
+from mote.ir.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutput, RnnSequence
+from mote.ir.ops.reductions.along_axis import TopK
+from mote.ir.ops.reductions.layer_norm import RootMeanSquare, Standardize
+from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.pool import AveragePool, MaxPool
+from mote.ir.ops.windows.transpose_conv import TransposeConv
+from mote.ui.cli import main
 from tests.fuzz.bases import base
 from tests.helpers.support import needs_litert, soaked
-from tests.ops.alone import alone
-from tests.ops.classical import test_detection
-from tests.ops.recurrent import test_svdf
+from tests.ir.ops.alone import alone
+from tests.ir.ops.classical import test_detection
+from tests.ir.ops.recurrent import test_svdf
 
 MODELS = Path(__file__).parents[3] / "models"
 

@@ -11,7 +11,7 @@ from flatbuffers import flexbuffers  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.file.flexbuffer import read, read_map
 from mote.frontends.tflite.node import CustomOptions

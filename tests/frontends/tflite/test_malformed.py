@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mote import frontends
+from mote.base.errors import MoteError
 from mote.compiler.line import compile
-from mote.errors import MoteError
 from mote.frontends import Format, Source, tflite
 from tests.helpers.streams import sliding
 from tests.helpers.support import examples

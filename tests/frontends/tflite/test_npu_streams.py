@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import mote
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends import load
-from mote.graph import Graph
-from mote.npu.check import check
-from mote.ops.control.ethos_u import NpuStream
+from mote.hardware.npu.check import check
+from mote.ir.graph import Graph
+from mote.ir.ops.control.ethos_u import NpuStream
+from tests.hardware.npu.compiled import MODELS, compiled_file
+from tests.hardware.npu.mutate import mutant
 from tests.helpers.npu_files import BYTES, SCRATCH, copying, npu_file
 from tests.helpers.support import examples
-from tests.npu.compiled import MODELS, compiled_file
-from tests.npu.mutate import mutant
 
 
 def outputs(graph: Graph, *inputs: np.ndarray) -> np.ndarray:

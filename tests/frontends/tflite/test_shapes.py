@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mote.errors import UnsupportedError
+from mote.base.errors import UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import Writer
-from mote.ops.moves.gather_constant import Pick
+from mote.ir.ops.moves.gather_constant import Pick
 from tests.helpers.support import check, needs_litert
 
 

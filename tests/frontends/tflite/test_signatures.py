@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import mote
-from mote.cli import main
+from mote.base.errors import MoteError
+from mote.bench.evaluation.verify import verify
+from mote.bench.execute import reference
 from mote.compiler.line import compile
-from mote.errors import MoteError
-from mote.evaluation.verify import verify
-from mote.execute import reference
 from mote.frontends import read, source_of
 from mote.frontends.tflite.writer import Writer
+from mote.ui.cli import main
 from tests.helpers.network import Net
 from tests.helpers.support import needs_litert
 

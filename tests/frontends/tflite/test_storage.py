@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.errors import MoteError, UnsupportedError
+from mote.base.errors import MoteError, UnsupportedError
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR, Level, SparsityParameters, Writer
-from mote.graph.tensor import Array, Shape
+from mote.ir.graph.tensor import Array, Shape
 from tests.helpers.support import check, check_numpy, needs_litert
 
 pytestmark = needs_litert

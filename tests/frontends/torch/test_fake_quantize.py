@@ -13,8 +13,8 @@ from torch import nn
 from torch.ao import quantization as ao
 
 import mote
-from mote.errors import MoteError
-from mote.graph.types import DType
+from mote.base.errors import MoteError
+from mote.ir.graph.types import DType
 from tests.frontends.torch.torch_support import check, check_numpy, file_of, graph_of
 
 SCALES = torch.tensor([0.1, 0.02, 0.3, 0.05])

@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import nn
 
 import mote
-from mote.errors import MoteError, UnsupportedError
-from mote.ops.control.control_flow import If, While, nested
+from mote.base.errors import MoteError, UnsupportedError
+from mote.ir.ops.control.control_flow import If, While, nested
 from tests.frontends.torch.torch_support import check, check_numpy, file_of, graph_of, random_inputs
 
 while_loop = torch._higher_order_ops.while_loop

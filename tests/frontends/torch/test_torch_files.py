@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import nn
 
 import mote
-from mote.errors import MoteError, UnsupportedError
+from mote.base.errors import MoteError, UnsupportedError
 from mote.frontends.source import fixed_inputs
 from mote.frontends.torch.export import exported_bytes
 from tests.frontends.torch.torch_support import check_numpy, file_of, graph_of, model_of

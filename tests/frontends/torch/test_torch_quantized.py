@@ -16,12 +16,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import nn
 
 import mote
-from mote.errors import MoteError, UnsupportedError
-from mote.extras import quiet
+from mote.base.errors import MoteError, UnsupportedError
+from mote.base.extras import quiet
 from mote.frontends.torch.export import exported_bytes
 from mote.frontends.torch.reference import Reference, reference
-from mote.graph import Graph
-from mote.graph.types import DType
+from mote.ir.graph import Graph
+from mote.ir.graph.types import DType
 from tests.frontends.torch.torch_networks import NETWORKS
 from tests.frontends.torch.torch_support import check, check_numpy, file_of, graph_of, random_inputs, source_of
 from tests.helpers.support import emulated

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from mote.errors import MoteError, UnsupportedError
+from mote.base.errors import MoteError, UnsupportedError
 from tests.frontends.torch.torch_support import check, file_of, graph_of
 
 Tensor = torch.Tensor

@@ -11,15 +11,15 @@ import torch
 from torch import nn
 
 import mote
+from mote.base.extras import quiet
 from mote.compiler.compiled import Compiled
-from mote.extras import quiet
 from mote.frontends.model import Model
 from mote.frontends.source import Format, Source
 from mote.frontends.torch.reader import read
 from mote.frontends.torch.reference import reference
-from mote.graph import Graph, Tensor
-from mote.graph.io_order import model_shape
-from mote.graph.tensor import Array
+from mote.ir.graph import Graph, Tensor
+from mote.ir.graph.io_order import model_shape
+from mote.ir.graph.tensor import Array
 
 torch.set_num_threads(1)
 

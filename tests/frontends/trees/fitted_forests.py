@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mote import frontends
-from mote.graph import Graph
-from mote.ops.classical.forest import Forest, Trees
+from mote.ir.graph import Graph
+from mote.ir.ops.classical.forest import Forest, Trees
 
 Array = np.ndarray[Any, Any]
 FEATURES = 5

@@ -13,7 +13,7 @@ from mote import frontends
 from mote.frontends.source import Format, Source
 from mote.frontends.trees import lightgbm, ubjson, xgboost
 from mote.frontends.trees.forest import grow
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 from tests.frontends.trees.fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 xgb = pytest.importorskip("xgboost")

@@ -11,7 +11,7 @@ import pytest
 import mote
 from mote.frontends.trees.forest import Leaf, TreeEnsemble, TreeNode, below, check_tree, grow, rounded_down
 from mote.frontends.trees.sklearn import forest_of
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 from tests.frontends.trees.fitted_forests import SETS, data, graph_of, inputs, said, trees_of
 
 ensemble = pytest.importorskip("sklearn.ensemble")

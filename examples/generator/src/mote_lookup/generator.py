@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mote.graph import Graph, Op
-from mote.graph.region import Region, joined
-from mote.kernels.contract import Refusal
-from mote.offload.contract import SCRATCH, Artifact, Blob, Generator, Invocation, Pointer
-from mote.targets import Target
+from mote.compiler.kernels.contract import Refusal
+from mote.compiler.offload.contract import SCRATCH, Artifact, Blob, Generator, Invocation, Pointer
+from mote.hardware.targets import Target
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.region import Region, joined
 
 C = Path(__file__).resolve().parent / "c"
 MOST = 65535

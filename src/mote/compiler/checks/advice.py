@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mote.kernels import cost
-from mote.plan.plan import Plan
-from mote.targets import Target
+from mote.compiler.kernels import cost
+from mote.compiler.plan.plan import Plan
+from mote.hardware.targets import Target
 
 INTEGER = {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "depthwise", "FULLY_CONNECTED": "fully_connected"}
 """By operator, the family of int8 kernels in the cost tables."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from mote.base.errors import BudgetError, MoteError
 from mote.compiler.compiled import Compiled
+from mote.compiler.emit.c.project import Project
 from mote.compiler.settings import PlanOptions
-from mote.emit.c.project import Project
-from mote.errors import BudgetError, MoteError
-from mote.graph import Graph
+from mote.ir.graph import Graph
 
 NEAR_FLASH = 0xFF00
 """Bytes of program memory behind the vectors that `lpm` reaches."""

@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TypeVar
 
+from mote.base.errors import RamError
+from mote.base.progress import Say, silent
+from mote.compiler.passes.training.recompute import recomputable
+from mote.compiler.passes.training.spec import ChosenLayers, parsed
 from mote.compiler.settings import Settings
 from mote.compiler.training.with_training import recomputing, with_training
-from mote.errors import RamError
-from mote.graph import Graph
-from mote.passes.training.recompute import recomputable
-from mote.passes.training.spec import ChosenLayers, parsed
-from mote.progress import Say, silent
+from mote.ir.graph import Graph
 
 BY_HAND = ", or --train ...:recompute=N, which computes N activations again instead of keeping them"
 """The remedy for a step of training that RAM does not hold, where no number of activations was tried."""

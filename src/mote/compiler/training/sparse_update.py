@@ -17,20 +17,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mote.base.errors import BudgetError, MoteError, RamError
+from mote.base.progress import Say, silent
+from mote.compiler.passes.training.choice import LAYERS, constants, on_the_way
+from mote.compiler.passes.training.sensitivity import Products, SampleGradients, gain, reached, sample_gradients
+from mote.compiler.passes.training.spec import WHERE, Auto, parsed, stated
+from mote.compiler.passes.training.trained import default_loss
+from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings
 from mote.compiler.training.with_training import samples
-from mote.errors import BudgetError, MoteError, RamError
-from mote.graph import Graph, Op
-from mote.graph.types import DType, StateRole
-from mote.ops.common import BIAS, WEIGHTS
-from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.passes.training.choice import LAYERS, constants, on_the_way
-from mote.passes.training.sensitivity import Products, SampleGradients, gain, reached, sample_gradients
-from mote.passes.training.spec import WHERE, Auto, parsed, stated
-from mote.passes.training.trained import default_loss
-from mote.plan.plan import Plan
-from mote.plan.selection.estimate import estimate
-from mote.progress import Say, silent
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.types import DType, StateRole
+from mote.ir.ops.common import BIAS, WEIGHTS
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 SHARES = (8, 4, 2)
 """Channels that may learn by themselves are an eighth, a quarter or a half of a layer's."""

@@ -7,19 +7,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from mote.data.dataset_type import Dataset
-from mote.errors import MoteError
-from mote.graph import Graph
-from mote.graph.io_order import model_shape, to_code
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.elementwise.quantize import quantized
-from mote.passes.training.backward import Loss
-from mote.passes.training.integer_losses import quantized_output
-from mote.passes.training.recompute import recomputed
-from mote.passes.training.samples import Samples
-from mote.passes.training.spec import ChosenLayers, Learner, Spec, parsed, stated
-from mote.passes.training.trained import default_loss, trained
+from mote.base.errors import MoteError
+from mote.compiler.passes.training.backward import Loss
+from mote.compiler.passes.training.integer_losses import quantized_output
+from mote.compiler.passes.training.recompute import recomputed
+from mote.compiler.passes.training.samples import Samples
+from mote.compiler.passes.training.spec import ChosenLayers, Learner, Spec, parsed, stated
+from mote.compiler.passes.training.trained import default_loss, trained
+from mote.frontends.data.dataset_type import Dataset
+from mote.ir.graph import Graph
+from mote.ir.graph.io_order import model_shape, to_code
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.quantize import quantized
 
 
 @dataclass(frozen=True)

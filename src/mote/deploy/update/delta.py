@@ -14,8 +14,8 @@ from zlib import crc32
 
 import numpy as np
 
+from mote.base.errors import MoteError
 from mote.deploy.update.header import read_header
-from mote.errors import MoteError
 
 MAGIC = b"MDLT"
 FORMAT = 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mote.emit.image import reader
-from mote.errors import naming
-from mote.files import read_file
+from mote.base.errors import naming
+from mote.base.files import read_file
+from mote.compiler.emit.image import reader
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from zlib import crc32
 
+from mote.base.errors import MoteError
+from mote.base.notebook import card, sizes
 from mote.deploy.update import delta
 from mote.deploy.update.header import ImageHeader
 from mote.deploy.update.messages import PROTOCOL, BeginFlag, Type
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message
 from mote.deploy.wire.links import ConnectionLostError, Line
-from mote.errors import MoteError
-from mote.notebook import card, sizes
 
 STATES = ("idle", "receiving", "trial")
 NO_SLOT = 0xFF

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mote.compiler.kernels import library
+from mote.compiler.kernels.structs import closure
 from mote.deploy.wire.sources import wire_files
-from mote.kernels import library
-from mote.kernels.structs import closure
 
 FOLDER = Path(__file__).parent
 

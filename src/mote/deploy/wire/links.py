@@ -11,8 +11,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
-from mote.errors import MoteError
-from mote.extras import require
+from mote.base.errors import MoteError
+from mote.base.extras import require
 
 CHUNK = 4096
 OPENING_S = 10.0

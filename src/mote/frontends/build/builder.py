@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError, working_on
+from mote.base.errors import UnsupportedNodeError, working_on
 from mote.frontends import limits
 from mote.frontends.model import Model, SourceLayer, checked
 from mote.frontends.source import EDGES, FixedInput
-from mote.graph import Graph, Op, Quantization, State, Tensor
-from mote.graph.element_order import Atom, ElementOrder, permuted_axes
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.control.state import Assign
-from mote.ops.moves.pad_concat_transpose import Transpose
-from mote.ops.moves.reshape import Reshape
+from mote.ir.graph import Graph, Op, Quantization, State, Tensor
+from mote.ir.graph.element_order import Atom, ElementOrder, permuted_axes
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.control.state import Assign
+from mote.ir.ops.moves.pad_concat_transpose import Transpose
+from mote.ir.ops.moves.reshape import Reshape
 
 NARROWED = {DType.FLOAT64: DType.FLOAT32, DType.FLOAT16: DType.FLOAT32, DType.BFLOAT16: DType.FLOAT32}
 """Element types of files that are computed in another type."""

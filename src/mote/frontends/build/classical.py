@@ -8,12 +8,12 @@ from itertools import combinations
 
 import numpy as np
 
+from mote.base.integers import bincount
 from mote.frontends.build import elementwise, matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.integers import bincount
-from mote.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.distances_svm import Distances, KernelFunction, Metric, SupportVectors
 
 
 def affine(b: Builder, x: Value, weights: Array, bias: Array | None) -> Value:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph import Op, Quantization
-from mote.graph.tensor import Array
-from mote.graph.types import Activation, DType, Rounding
-from mote.ops.matrix.affine_layer import FRACTION_BITS, AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected
-from mote.ops.matrix.fully_connected import FullyConnected
-from mote.ops.windows.conv import Conv2D
-from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.ops.windows.grouped_conv import GroupedConv2D
+from mote.ir.graph import Op, Quantization
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import Activation, DType, Rounding
+from mote.ir.ops.matrix.affine_layer import FRACTION_BITS, AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected
+from mote.ir.ops.matrix.fully_connected import FullyConnected
+from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+from mote.ir.ops.windows.grouped_conv import GroupedConv2D
 
 AFFINE: dict[type[Op], type[Op]] = {
     Conv2D: AffineConv2D,

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import integers
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import together
-from mote.graph import Op
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.elementwise import float_math, unary_math
-from mote.ops.elementwise.activations import (
+from mote.ir.graph import Op
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise import float_math, unary_math
+from mote.ir.ops.elementwise.activations import (
     HardSwish,
     LeakyRelu,
     Logistic,
@@ -28,15 +28,15 @@ from mote.ops.elementwise.activations import (
     Tanh,
     Unary,
 )
-from mote.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub
-from mote.ops.elementwise.binary_integer import IntegerFunction as Integer
-from mote.ops.elementwise.binary_unscaled import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow
-from mote.ops.elementwise.cast import Cast
-from mote.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
-from mote.ops.elementwise.division import Div, FloorDiv, FloorMod
-from mote.ops.elementwise.prelu import PRelu
-from mote.ops.elementwise.select import Select
-from mote.ops.elementwise.squared_difference import SquaredDifference
+from mote.ir.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction as Integer
+from mote.ir.ops.elementwise.binary_unscaled import Atan2, BitwiseXor, LogicalAnd, LogicalOr, Maximum, Minimum, Pow
+from mote.ir.ops.elementwise.cast import Cast
+from mote.ir.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from mote.ir.ops.elementwise.division import Div, FloorDiv, FloorMod
+from mote.ir.ops.elementwise.prelu import PRelu
+from mote.ir.ops.elementwise.select import Select
+from mote.ir.ops.elementwise.squared_difference import SquaredDifference
 
 Function = Callable[[Builder, Value], Value]
 Pair = Callable[[Builder, Value, Value], Value]

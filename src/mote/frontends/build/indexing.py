@@ -8,17 +8,17 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import gathered
-from mote.graph.element_order import Atom
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.indexing.gather import Gather, GatherNd
-from mote.ops.indexing.scatter import OneHot, ReverseSequence
-from mote.ops.indexing.scatter_onnx import Combine, Scatter
-from mote.ops.moves.pad_concat_transpose import steps
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.indexing.gather import Gather, GatherNd
+from mote.ir.ops.indexing.scatter import OneHot, ReverseSequence
+from mote.ir.ops.indexing.scatter_onnx import Combine, Scatter
+from mote.ir.ops.moves.pad_concat_transpose import steps
 
 INDICES = (DType.INT32, DType.INT64)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import together
-from mote.graph.types import DType
-from mote.ops.elementwise.activations import Unary
-from mote.ops.elementwise.arithmetic import QUANTIZED, Binary
-from mote.ops.elementwise.binary_integer import IntegerFunction, Whole
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.activations import Unary
+from mote.ir.ops.elementwise.arithmetic import QUANTIZED, Binary
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction, Whole
 
 SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
 

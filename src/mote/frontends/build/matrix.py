@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves, reductions
 from mote.frontends.build.builder import Builder, Value, ordered, places
 from mote.frontends.build.codes import Codes
 from mote.frontends.build.orders import broadcast, with_last
-from mote.graph.element_order import Atom
-from mote.graph.tensor import Array, Shape
-from mote.ops.matrix.batch_matmul import BatchMatmul
-from mote.ops.matrix.fully_connected import FullyConnected
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.ops.matrix.batch_matmul import BatchMatmul
+from mote.ir.ops.matrix.fully_connected import FullyConnected
 
 
 def linear(

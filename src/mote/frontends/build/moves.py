@@ -9,16 +9,16 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value, ordered
 from mote.frontends.build.orders import broadcast, common_order, gathered, sizes_of, stored_axes
-from mote.graph.element_order import Atom, ElementOrder
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.moves.gather_constant import Pick
-from mote.ops.moves.pad_concat_transpose import INPUTS, Concatenation, Pad
-from mote.ops.moves.slice import Slice
-from mote.ops.moves.strided import BroadcastTo
+from mote.ir.graph.element_order import Atom, ElementOrder
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.moves.gather_constant import Pick
+from mote.ir.ops.moves.pad_concat_transpose import INPUTS, Concatenation, Pad
+from mote.ir.ops.moves.slice import Slice
+from mote.ir.ops.moves.strided import BroadcastTo
 
 Pairs = Sequence[tuple[int, int]]
 

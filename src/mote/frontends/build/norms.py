@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves, reductions
 from mote.frontends.build.builder import Builder, Value, places
 from mote.frontends.build.orders import broadcast, with_last
-from mote.graph import Op
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.reductions.layer_norm import RootMeanSquare, Standardize
-from mote.ops.reductions.normalize import LogSoftmax
-from mote.ops.reductions.softmax import Softmax
+from mote.ir.graph import Op
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.reductions.layer_norm import RootMeanSquare, Standardize
+from mote.ir.ops.reductions.normalize import LogSoftmax
+from mote.ir.ops.reductions.softmax import Softmax
 
 TINIEST = 1e-37
 """Lower bound of vector norms, which avoids a division by zero."""

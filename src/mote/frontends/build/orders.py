@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
-from mote.graph.element_order import Atom
-from mote.graph.tensor import Shape
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.tensor import Shape
 
 
 @dataclass(frozen=True)

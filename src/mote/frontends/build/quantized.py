@@ -12,17 +12,17 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves, norms, reductions, windows
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.codes import Codes
-from mote.graph import Quantization
-from mote.graph.tensor import Array
-from mote.graph.types import Activation, DType, Rounding
-from mote.ops.common import Axis
-from mote.ops.elementwise.activations import Flip, LookupTable
-from mote.ops.elementwise.quantize import Dequantize, Quantize
-from mote.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import Activation, DType, Rounding
+from mote.ir.ops.common import Axis
+from mote.ir.ops.elementwise.activations import Flip, LookupTable
+from mote.ir.ops.elementwise.quantize import Dequantize, Quantize
+from mote.ir.ops.onnxruntime_rounding import EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax
 
 OFFSET = 128
 """Difference between uint8 values and the int8 values that represent them."""

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value, ordered
-from mote.graph.element_order import Atom
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.moves.multi_output import Part
-from mote.ops.recurrent.gates import HYPERBOLIC, SIGMOID, Gate, GateActivation
-from mote.ops.recurrent.gru import Gru
-from mote.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutput, RnnSequence
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.moves.multi_output import Part
+from mote.ir.ops.recurrent.gates import HYPERBOLIC, SIGMOID, Gate, GateActivation
+from mote.ir.ops.recurrent.gru import Gru
+from mote.ir.ops.recurrent.sequences import LstmSequence, Recurrent, RecurrentOutput, RnnSequence
 
 GATES = {"RNN": (HYPERBOLIC,), "LSTM": (SIGMOID, HYPERBOLIC, HYPERBOLIC), "GRU": (SIGMOID, HYPERBOLIC)}
 """Recurrent layers and their default activations."""

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.orders import gathered, stored_groups, with_last
-from mote.graph.element_order import Atom
-from mote.graph.types import DType
-from mote.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, TopK
-from mote.ops.reductions.mean import Mean
-from mote.ops.reductions.reduce import (
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.types import DType
+from mote.ir.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, TopK
+from mote.ir.ops.reductions.mean import Mean
+from mote.ir.ops.reductions.reduce import (
     ReduceAll,
     ReduceAny,
     ReduceExtreme,

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves
 from mote.frontends.build.builder import Builder, Value
-from mote.graph import Op
-from mote.graph.element_order import Atom
-from mote.graph.types import DType
-from mote.ops.windows.resize import ResizeBilinear, ResizeNearest, real_positions
+from mote.ir.graph import Op
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.types import DType
+from mote.ir.ops.windows.resize import ResizeBilinear, ResizeNearest, real_positions
 
 Floats = NDArray[np.float64]
 MOST_TAPS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
-from mote.ops.windows.grid_roi_sampling import GridSample, Outside, Sampling
+from mote.ir.ops.windows.grid_roi_sampling import GridSample, Outside, Sampling
 
 
 def grid_sample(b: Builder, x: Value, grid: Value, sampling: Sampling, outside: Outside, corners: bool) -> Value:

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves, reductions
 from mote.frontends.build.builder import Builder, Value, places
 from mote.frontends.build.codes import Codes
-from mote.graph import Op
-from mote.graph.element_order import Atom
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.common import FLOAT_MAX, Axis, WindowOp
-from mote.ops.windows.conv import Conv2D
-from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.ops.windows.grouped_conv import GroupedConv2D
-from mote.ops.windows.pool import AveragePool, MaxPool, Pool
-from mote.ops.windows.transpose_conv import TransposeConv
+from mote.ir.graph import Op
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import FLOAT_MAX, Axis, WindowOp
+from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+from mote.ir.ops.windows.grouped_conv import GroupedConv2D
+from mote.ir.ops.windows.pool import AveragePool, MaxPool, Pool
+from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 Pads = Sequence[tuple[int, int]]
 """Padding before and after, for each axis of the window."""

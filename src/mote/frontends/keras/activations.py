@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, norms
 from mote.frontends.build.builder import Builder, Value

@@ -13,10 +13,10 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from mote.documents import DocumentError, parse_json
-from mote.errors import MoteError, TooLargeError
-from mote.extras import require
-from mote.graph.tensor import Array
+from mote.base.documents import DocumentError, parse_json
+from mote.base.errors import MoteError, TooLargeError
+from mote.base.extras import require
+from mote.ir.graph.tensor import Array
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 HDF5 = b"\x89HDF\r\n\x1a\n"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.config import LayerConfig
-from mote.graph import Quantization
-from mote.graph.tensor import Array, Shape
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array, Shape
 
 Results = Value | Sequence[Value]
 CHANNELS_LAST, CHANNELS_FIRST = "channels_last", "channels_first"

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.keras.archive import DamagedArchiveError
-from mote.graph.tensor import Array, Shape
+from mote.ir.graph.tensor import Array, Shape
 
 MISSING = object()
 NETWORKS = {"Functional", "Model", "Sequential"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends import limits
 from mote.frontends.keras.activations import KERAS2_HARD_SIGMOID
 from mote.frontends.keras.archive import Archive, DamagedArchiveError, Stored
@@ -15,7 +15,7 @@ from mote.frontends.keras.layers import LAYERS, merging, qkeras
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.layers.recurrent import CELLS, RECURRENT
 from mote.frontends.keras.masks import ALL, JOINING
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 TENSOR = "__keras_tensor__"
 CONSTANT = "_CONSTANT_VALUE"

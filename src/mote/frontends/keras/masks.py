@@ -12,7 +12,7 @@ from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.call import LayerCall
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 PASSING = frozenset(
     {

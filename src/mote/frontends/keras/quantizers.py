@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import quantized
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
-from mote.graph import Quantization
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 EPSILON = np.float32(1e-7)
 """Epsilon that Keras adds against divisions by zero."""

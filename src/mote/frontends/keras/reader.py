@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import MoteError, UnsupportedNodeError, naming
+from mote.base.errors import MoteError, UnsupportedNodeError, naming
 from mote.frontends import limits
 from mote.frontends.build import moves
 from mote.frontends.build.builder import Builder, Value
@@ -25,9 +25,9 @@ from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.model import Model, with_numbers
 from mote.frontends.remedies import IN_TORCH, OWN_CLASSES
 from mote.frontends.source import Source
-from mote.graph import Quantization
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
 
 INPUT = "InputLayer"
 REPEATED = "TimeDistributed"

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mote.extras import installed, quiet, refusals, require, version_of
-from mote.files import temporary_folder
+from mote.base.extras import installed, quiet, refusals, require, version_of
+from mote.base.files import temporary_folder
 from mote.frontends.keras.archive import HDF5, opened
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.source import Source
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
 
 BACKEND = "KERAS_BACKEND"
 BACKENDS = ("tensorflow", "torch", "jax")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 NAMES = ("classlabels_strings", "classlabels_string")
 NUMBERS = ("classlabels_int64s", "classlabels_ints")

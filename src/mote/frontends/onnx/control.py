@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Value, elementwise, moves
 from mote.frontends.onnx.node import LOST, Entry, Node, UnavailableError
 from mote.frontends.onnx.ops import classical
 from mote.frontends.remedies import BRANCHES, FIXED_LOOPS
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 MOST_ROUNDS = 1 << 10
 

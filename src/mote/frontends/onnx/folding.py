@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import TooLargeError, UnsupportedNodeError
-from mote.extras import quiet, require
+from mote.base.errors import TooLargeError, UnsupportedNodeError
+from mote.base.extras import quiet, require
 from mote.frontends import limits
 from mote.frontends.onnx.file.tensors import read_sparse, read_tensor
 from mote.frontends.onnx.node import ML, FileNode, words
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 MOST_FOLDED = limits.MOST_ELEMENTS
 """Element limit of a folded constant."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
+from mote.base.text import did_you_mean, printable
 from mote.frontends.onnx.file.tensors import DTYPES, DamagedError, held_type
 from mote.frontends.onnx.node import GraphScope, words
 from mote.frontends.remedies import batch_of_one
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
-from mote.text import did_you_mean, printable
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
 
 _WINDOWS = words(
     "Conv ConvTranspose ConvInteger QLinearConv MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool"

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value
 from mote.frontends.onnx.file.tensors import read_tensor
 from mote.frontends.remedies import RUN_TIME_SIZES
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 T = TypeVar("T")
 Entry = Any

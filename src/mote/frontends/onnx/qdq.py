@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Value, quantized
 from mote.frontends.onnx.node import MICROSOFT, FileNode, Fused, GraphScope, Node, Parser, words
 from mote.frontends.onnx.ops import moves, reductions, resize, windows
 from mote.frontends.onnx.ops import quantized as parsers
-from mote.graph import Quantization
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 NEAR, FACTOR = 1e-6, 1e-2
 """Tolerances of the scale of a bias against the product of the input and weight scales."""

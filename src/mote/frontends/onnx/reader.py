@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
+from mote.base.errors import MoteError, TooLargeError, UnsupportedNodeError, naming
+from mote.base.text import printable
 from mote.frontends import limits
 from mote.frontends.build import Builder, Value, quantized
 from mote.frontends.model import Model, SourceLayer, with_numbers
@@ -46,9 +47,8 @@ from mote.frontends.onnx.qonnx import layers as qonnx_layers
 from mote.frontends.onnx.sizes import proposed
 from mote.frontends.remedies import STRINGS
 from mote.frontends.source import Source
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
-from mote.text import printable
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
 
 MISJUDGED = ("STFT",)
 """Operators whose shape inference in the package deviates from the standard."""

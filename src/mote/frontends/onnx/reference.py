@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mote.extras import installed, quiet, refusals, require, version_of
+from mote.base.extras import installed, quiet, refusals, require, version_of
+from mote.base.text import printable
 from mote.frontends.onnx.classes import Classes, classes_of
 from mote.frontends.onnx.file.container import calls_of, domain_of
 from mote.frontends.onnx.file.order import in_order
@@ -16,8 +17,7 @@ from mote.frontends.onnx.ops.suppression import PADDING
 from mote.frontends.onnx.qonnx import dialect
 from mote.frontends.onnx.saturation import saturating
 from mote.frontends.source import Source
-from mote.graph.tensor import Array
-from mote.text import printable
+from mote.ir.graph.tensor import Array
 
 QUANTIZING = {"QuantizeLinear", "DequantizeLinear"}
 """Nodes that ONNX Runtime fuses with others into integer kernels."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mote.extras import require
+from mote.base.extras import require
 from mote.frontends.onnx.node import MICROSOFT
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 DEPTH, CHANNELS = 64, 16
 """Depth and number of the sums: enough for vector kernels."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
-from mote.graph.tensor import Shape
+from mote.ir.graph.tensor import Shape
 
 MOST = 1 << 20
 """The largest size that is tried."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value
 from mote.frontends.sklearn.estimators import Estimator, EstimatorOutputs, Predict, classes_of
 from mote.frontends.source import Source

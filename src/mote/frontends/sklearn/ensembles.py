@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, indexing, moves, norms, reductions
 from mote.frontends.sklearn.estimators import (
     LABEL,

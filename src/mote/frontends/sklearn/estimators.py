@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 LABEL, PROBABILITIES, SCORES, PREDICTION, DISTANCES, OUTPUT = (
     "label",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms, reductions
 from mote.frontends.sklearn.estimators import (
     LABEL,

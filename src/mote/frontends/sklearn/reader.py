@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from mote.errors import MoteError, UnsupportedNodeError
+from mote.base.errors import MoteError, UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves
 from mote.frontends.model import Model
 from mote.frontends.sklearn import boosters, ensembles, forests, linear, support, transforms, vectors
@@ -24,7 +24,7 @@ from mote.frontends.sklearn.estimators import (
 )
 from mote.frontends.source import Source
 from mote.frontends.trees.sklearn import are_trees, is_forest
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 PREDICTIONS: Mapping[str, Predict] = {
     **linear.PREDICTIONS,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import MoteError
-from mote.extras import installed, quiet, require, version_of
+from mote.base.errors import MoteError
+from mote.base.extras import installed, quiet, require, version_of
 from mote.frontends.sklearn.estimators import DISTANCES, LABEL, OUTPUT, PREDICTION, PROBABILITIES, SCORES
 from mote.frontends.sklearn.reader import INPUT
 from mote.frontends.source import Source
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 

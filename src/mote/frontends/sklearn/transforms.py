@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
+from mote.base.integers import repeat
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, reductions
 from mote.frontends.sklearn.estimators import Estimator, Transform, reals
-from mote.graph.types import DType
-from mote.integers import repeat
+from mote.ir.graph.types import DType
 
 
 def standard_scaler(b: Builder, estimator: Estimator, x: Value) -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms, reductions
 from mote.frontends.sklearn.estimators import (
     DISTANCES,
@@ -21,10 +21,10 @@ from mote.frontends.sklearn.estimators import (
     regression,
     scored,
 )
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.classical.distances_svm import Metric
-from mote.ops.indexing.gather import Gather
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.distances_svm import Metric
+from mote.ir.ops.indexing.gather import Gather
 
 METRICS = {
     "euclidean": Metric.EUCLIDEAN,

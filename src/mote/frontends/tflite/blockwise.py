@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.file.record import TableRecord
-from mote.graph import Tensor
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph import Tensor
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 MULTI_AXIS = 3
 """Number of the quantization details with scales along several axes."""

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mote.errors import UnsupportedError, UnsupportedNodeError
+from mote.base.errors import UnsupportedError, UnsupportedNodeError
+from mote.base.text import printable
 from mote.frontends.model import Model
 from mote.frontends.remedies import FIXED_LOOPS
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.variables import Key, Variables
-from mote.graph import Graph, Op, State, Tensor
-from mote.graph.types import DType
-from mote.ops.control.control_flow import Control, If, While
-from mote.ops.moves.reshape import Reshape
-from mote.text import printable
+from mote.ir.graph import Graph, Op, State, Tensor
+from mote.ir.graph.types import DType
+from mote.ir.ops.control.control_flow import Control, If, While
+from mote.ir.ops.moves.reshape import Reshape
 
 OPERATORS = ("IF", "WHILE", "CALL", "STABLEHLO_COMPOSITE")
 CALLED = {"CALL": "subgraph", "STABLEHLO_COMPOSITE": "decomposition_subgraph_index"}

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mote.errors import MoteError, Unsupported, working_on
+from mote.base.errors import MoteError, Unsupported, working_on
 from mote.frontends.tflite.emit import WRITERS
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.file.metadata import PREPROCESS
 from mote.frontends.tflite.writer import Writer
-from mote.graph import Graph, Op, State
-from mote.graph.types import DType
-from mote.ops.control.state import Assign
-from mote.ops.elementwise.activations import ConcatRescale, Flip
-from mote.ops.moves.pad_concat_transpose import Concatenation
+from mote.ir.graph import Graph, Op, State
+from mote.ir.graph.types import DType
+from mote.ir.ops.control.state import Assign
+from mote.ir.ops.elementwise.activations import ConcatRescale, Flip
+from mote.ir.ops.moves.pad_concat_transpose import Concatenation
 
 SIGNATURE = "serving_default"
 """The name under which TensorFlow's converters write a model that has one signature."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.errors import working_on
+from mote.base.errors import working_on
 from mote.frontends import limits
-from mote.graph import Graph, Op, Tensor
-from mote.graph.graph import ABSENT
-from mote.graph.types import DType
-from mote.ops.moves.constant import ConstantOutput
+from mote.ir.graph import Graph, Op, Tensor
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.types import DType
+from mote.ir.ops.moves.constant import ConstantOutput
 
 MOST_FOLDED = 1 << 12
 """Element limit of a tensor that is folded while a file is read. Larger ones are left to the constant folding pass."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Tensor
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.elementwise.quantize import QUANTIZED, dequantized
+from mote.ir.graph import Tensor
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.quantize import QUANTIZED, dequantized
 
 AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0}
 """Layers that may have int8 weights (input 1) with float32 activations, and the axis of per-channel scales."""

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.remedies import RUN_TIME_SIZES
 from mote.frontends.tflite.blockwise import BlockwiseScales
 from mote.frontends.tflite.file import flexbuffer
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.file.record import TableRecord
-from mote.graph import Quantization, State, Tensor
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType
+from mote.ir.graph import Quantization, State, Tensor
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import Activation, DType
 
 MANY = 1 << 16
 """Limit of the number of inputs of an operator that takes any."""

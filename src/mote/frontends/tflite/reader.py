@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from mote.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, working_on
+from mote.base.errors import CALIBRATE, MoteError, UnsupportedNodeError, naming, working_on
+from mote.base.text import printable
 from mote.frontends import limits
 from mote.frontends.calibration import RANDOM
 from mote.frontends.model import Model, SourceLayer, checked
@@ -32,11 +33,10 @@ from mote.frontends.tflite.restarts import renamed, restarted
 from mote.frontends.tflite.shaped import Shaped
 from mote.frontends.tflite.unsigned import DIFFERENT, Signed, signed
 from mote.frontends.tflite.variables import FileOperator, VariableError, Variables
-from mote.graph import Graph, Op, Quantization, State, Tensor
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.moves.reshape import Reshape
-from mote.text import printable
+from mote.ir.graph import Graph, Op, Quantization, State, Tensor
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.moves.reshape import Reshape
 
 
 def parse(data: bytes, where: str) -> Graph:

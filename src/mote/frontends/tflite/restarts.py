@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from mote.frontends.tflite.variables import FileOperator
-from mote.graph import Tensor
+from mote.ir.graph import Tensor
 
 OPERATORS = frozenset({"UNIDIRECTIONAL_SEQUENCE_LSTM"})
 """The operators whose states may be reset."""

@@ -10,11 +10,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from mote.graph import Graph, Op, Quantization, Tensor
-from mote.graph.types import DType, Rounding
-from mote.ops.elementwise.activations import LookupTable, Relu, Relu6, RequantizeInt8, Unary
-from mote.ops.elementwise.quantize import Dequantize, Quantize
-from mote.ops.onnxruntime_rounding import TWINS, EvenAveragePool, EvenSoftmax
+from mote.ir.graph import Graph, Op, Quantization, Tensor
+from mote.ir.graph.types import DType, Rounding
+from mote.ir.ops.elementwise.activations import LookupTable, Relu, Relu6, RequantizeInt8, Unary
+from mote.ir.ops.elementwise.quantize import Dequantize, Quantize
+from mote.ir.ops.onnxruntime_rounding import TWINS, EvenAveragePool, EvenSoftmax
 
 FUNCTIONS: tuple[type[Unary], ...] = (RequantizeInt8, Relu, Relu6)
 """LiteRT functions that lookup tables are compared with."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
+from mote.base.text import did_you_mean
 from mote.frontends.tflite.variables import FileOperator
-from mote.graph import Tensor
-from mote.graph.tensor import Shape
-from mote.text import did_you_mean
+from mote.ir.graph import Tensor
+from mote.ir.graph.tensor import Shape
 
 UNKNOWN: Shape = (0,)
 """Shape of a tensor that is not inferred yet."""

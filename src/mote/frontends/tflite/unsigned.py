@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mote.frontends.tflite.variables import FileOperator
-from mote.graph import Op, Quantization, State, Tensor
-from mote.graph.types import DType
-from mote.ops.elementwise.activations import Flip
-from mote.ops.moves.pad_concat_transpose import same_steps
+from mote.ir.graph import Op, Quantization, State, Tensor
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.activations import Flip
+from mote.ir.ops.moves.pad_concat_transpose import same_steps
 
 WEIGHTED = {"CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 1}
 """Operators with weights, and the index of that input."""

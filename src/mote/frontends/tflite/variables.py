@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
+from mote.base.text import printable
 from mote.frontends.tflite.file.record import TableRecord
-from mote.graph import Op, State, Tensor
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.control.state import Assign
-from mote.text import printable
+from mote.ir.graph import Op, State, Tensor
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.control.state import Assign
 
 OPERANDS = {"VAR_HANDLE": (0, 1), "CALL_ONCE": (0, 0), "READ_VARIABLE": (1, 1), "ASSIGN_VARIABLE": (2, 0)}
 """The operators on variables, and their numbers of inputs and outputs."""

@@ -14,8 +14,8 @@ from io import BytesIO
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from mote.documents import DocumentError, parse_json
-from mote.errors import MoteError, TooLargeError
+from mote.base.documents import DocumentError, parse_json
+from mote.base.errors import MoteError, TooLargeError
 
 SCHEMA = 8
 """The schema version of the program, which changes where older readers would misinterpret it."""

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any
 
-from mote.errors import LayerProblem, MoteError, Unsupported, UnsupportedError, UnsupportedNodeError
+from mote.base.errors import LayerProblem, MoteError, Unsupported, UnsupportedError, UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.remedies import OTHER_SIZES, ROW_LOOPS, remedy_of
 from mote.frontends.torch.archive import Archive, MalformedArchiveError, Stored, only, record
 from mote.frontends.torch.archive import field as field_of
 from mote.frontends.torch.fake_quantize import FAKE, is_fixed
 from mote.frontends.torch.origin import origin, with_line
-from mote.graph.tensor import Shape
+from mote.ir.graph.tensor import Shape
 
 OPERATORS = re.compile(r"torch\.ops\.(aten|prims|quantized_decomposed)\.(\w+)\.(\w+)")
 """The libraries of supported operators."""

@@ -14,9 +14,9 @@ from mote.frontends.torch.grids import Grid, Grids, Group
 from mote.frontends.torch.node import Node
 from mote.frontends.torch.program import TorchProgram
 from mote.frontends.torch.quantized import bounds_of, codes_of, grouped, quantization, reals
-from mote.graph import Graph
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph import Graph
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 OFFSET = 128
 """Difference between uint8 codes and the int8 codes that represent them."""

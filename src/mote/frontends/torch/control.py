@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedError, UnsupportedNodeError
+from mote.base.errors import UnsupportedError, UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.model import Model
 from mote.frontends.torch.program import TorchProgram
-from mote.graph import Graph
-from mote.ops.control.control_flow import If, While
+from mote.ir.graph import Graph
+from mote.ir.ops.control.control_flow import If, While
 
 ReadBody = Callable[[TorchProgram], Model]
 """Reads the program of a subgraph."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
-from mote.errors import MoteError
-from mote.extras import quiet, require
+from mote.base.errors import MoteError
+from mote.base.extras import quiet, require
 
 GIVE_INPUTS = "give example inputs: mote.compile(module, example_inputs=(torch.zeros(1, 3, 96, 96),))"
 GIVE_MODULE = "give the module itself, with its weights loaded: module.load_state_dict(...)"

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
-from mote.graph.types import DType
+from mote.base.errors import UnsupportedNodeError
+from mote.ir.graph.types import DType
 
 Emit = Callable[..., Any]
 """Adds a call of a function with arguments to the graph, and returns its node."""

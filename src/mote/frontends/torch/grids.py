@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mote.frontends.torch.program import TorchProgram
-from mote.graph.types import Activation, DType
+from mote.ir.graph.types import Activation, DType
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"

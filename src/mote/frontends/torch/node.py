@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.elementwise import cast
 from mote.frontends.build.quantized import uncoded
 from mote.frontends.torch.program import TorchProgram
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
 
 Number = int | float | bool
 

@@ -10,12 +10,12 @@ from functools import cached_property, partial
 from math import prod
 from typing import Any
 
-from mote.errors import MoteError, naming
-from mote.extras import quiet, require
+from mote.base.errors import MoteError, naming
+from mote.base.extras import quiet, require
 from mote.frontends import limits
 from mote.frontends.torch.archive import MalformedArchiveError, opened
 from mote.frontends.torch.signature import Assembled, assembled
-from mote.graph.tensor import Shape
+from mote.ir.graph.tensor import Shape
 
 WHOLE = (
     "linear.default",

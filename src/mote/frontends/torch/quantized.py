@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves, quantized
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.codes import Codes
@@ -15,11 +15,11 @@ from mote.frontends.torch.grids import DEQUANTIZE, FUNCTIONS, PER_CHANNEL, QUANT
 from mote.frontends.torch.node import Node, Parser
 from mote.frontends.torch.ops import PARSERS
 from mote.frontends.torch.ops.windows import conv_window, pool_window
-from mote.graph import Quantization
-from mote.graph.tensor import Array
-from mote.graph.types import Activation, DType, Rounding
-from mote.ops.elementwise.activations import LookupTable
-from mote.ops.elementwise.quantize import Quantize
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import Activation, DType, Rounding
+from mote.ir.ops.elementwise.activations import LookupTable
+from mote.ir.ops.elementwise.quantize import Quantize
 
 CODES = np.arange(-128, 128, dtype=np.int64)
 """Range of int8 codes; those of uint8 are 128 more."""

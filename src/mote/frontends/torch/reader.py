@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from mote.errors import MoteError, UnsupportedNodeError, naming
+from mote.base.errors import MoteError, UnsupportedNodeError, naming
 from mote.frontends.build.builder import MODEL as MODEL_LAYOUT
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.quantized import uncoded
@@ -21,7 +21,7 @@ from mote.frontends.torch.ops.spectra import Complex, of_complex
 from mote.frontends.torch.origin import with_line
 from mote.frontends.torch.program import TorchProgram, loaded
 from mote.frontends.torch.quantized import OWN, grouped, moved, of_bytes
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 THROUGH = frozenset(
     f"aten.{name}"

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import MoteError
-from mote.extras import installed
+from mote.base.errors import MoteError
+from mote.base.extras import installed
 from mote.frontends.source import FixedInput, Source
 from mote.frontends.torch.coded import Coded, codes, numbers
 from mote.frontends.torch.grids import Grids, Group
 from mote.frontends.torch.node import dtype_of
 from mote.frontends.torch.program import TorchProgram, loaded
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 
 def reference(source: Source, names: Collection[str] = ()) -> tuple[str, Reference] | None:

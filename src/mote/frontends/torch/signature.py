@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mote.documents import parse_json
-from mote.errors import MoteError
+from mote.base.documents import parse_json
+from mote.base.errors import MoteError
 from mote.frontends.torch.archive import Archive, field, only, record
 from mote.frontends.torch.assembly import Assembly, check_libraries, has_control, identifier
 from mote.frontends.torch.symbols import Symbols
-from mote.graph.tensor import Shape
+from mote.ir.graph.tensor import Shape
 
 
 @dataclass(frozen=True)

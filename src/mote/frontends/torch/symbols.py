@@ -11,10 +11,10 @@ from math import prod
 from operator import floordiv, mod
 from typing import Any
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends.remedies import batch_of_one
 from mote.frontends.torch.archive import MalformedArchiveError, only, record
-from mote.graph.tensor import Shape
+from mote.ir.graph.tensor import Shape
 
 USUAL_LEAST = 2
 """The least size of a dynamic batch that PyTorch exports: modules are exported for 1 apart."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, classical, elementwise, moves, norms
 from mote.frontends.trees.forest import Grown, Link, TreeEnsemble, grow, rounded_down
-from mote.graph.types import DType
-from mote.ops.classical.forest import Forest
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.forest import Forest
 
 
 @dataclass(frozen=True)

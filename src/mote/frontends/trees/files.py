@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends.build import Builder, moves
 from mote.frontends.model import Model
 from mote.frontends.source import Source
 from mote.frontends.trees.build import ForestOutputs, forest
 from mote.frontends.trees.forest import TreeEnsemble, check_tree
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 INPUT = "input"
 LABEL = "label"

@@ -18,9 +18,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.classical.forest import LARGEST, Trees
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.forest import LARGEST, Trees
 
 EXACT = 1 << 24
 """All integers up to this are exact in float32."""

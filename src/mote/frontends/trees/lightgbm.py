@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
 from mote.frontends.model import Model
 from mote.frontends.source import Source
 from mote.frontends.trees.files import model_of

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mote.extras import installed, quiet, refusals, require, version_of
+from mote.base.extras import installed, quiet, refusals, require, version_of
 from mote.frontends.source import Format, Source
 from mote.frontends.trees import lightgbm, xgboost
 from mote.frontends.trees.files import INPUT
 from mote.frontends.trees.forest import TreeEnsemble
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 Predict = Callable[[Array], Array]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.trees.forest import Leaf, Link, Tree, TreeEnsemble, TreeNode, below, only
 
 TIE = 1e-3

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mote.documents import parse_json
-from mote.errors import MoteError
+from mote.base.documents import parse_json
+from mote.base.errors import MoteError
 from mote.frontends.model import Model
 from mote.frontends.source import Source
 from mote.frontends.trees import ubjson

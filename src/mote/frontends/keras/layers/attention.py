@@ -8,14 +8,14 @@ from math import sqrt
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.call import LayerCall, Parser, Results
 from mote.frontends.keras.config import LayerConfig
 from mote.frontends.keras.masks import as_numbers
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 NEVER = 1e9
 """Penalty that Keras subtracts from the scores of masked positions."""

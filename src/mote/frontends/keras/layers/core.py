@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import indexing, matrix, moves, norms, reductions
 from mote.frontends.build.builder import Value
 from mote.frontends.keras import activations
 from mote.frontends.keras.call import LayerCall, Parser, Results, only
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 
 def activated(call: LayerCall, x: Value, option: str = "activation") -> Value:

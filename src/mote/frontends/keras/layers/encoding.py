@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.archive import DamagedArchiveError
 from mote.frontends.keras.call import LayerCall, Parser
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 
 def discretization(call: LayerCall) -> Value:

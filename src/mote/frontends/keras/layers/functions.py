@@ -9,15 +9,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
+from mote.base.integers import repeat
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import indexing, matrix, moves, reductions
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
 from mote.frontends.keras.call import LayerCall, Parser, Results, flat
 from mote.frontends.keras.layers.operands import along, operands, option, pair, reduced, single
-from mote.graph.types import DType
-from mote.integers import repeat
+from mote.ir.graph.types import DType
 
 
 def _whole(value: object, what: str) -> int:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, norms, reductions
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.archive import DamagedArchiveError
 from mote.frontends.keras.call import LayerCall, Parser
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 UNIT = 1e-12
 """Lower bound of a squared norm."""

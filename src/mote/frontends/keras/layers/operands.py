@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras.call import LayerCall, Parser
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
@@ -15,7 +15,7 @@ from mote.frontends.keras import activations
 from mote.frontends.keras.call import LayerCall, Parser, flat
 from mote.frontends.keras.layers.functions import FUNCTIONS
 from mote.frontends.keras.layers.operands import along, constant_like, option, pair, reduced, single
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 
 def reshape(call: LayerCall) -> Value:

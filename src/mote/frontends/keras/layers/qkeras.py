@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import quantized
 from mote.frontends.build.builder import Value
 from mote.frontends.keras import activations
@@ -17,8 +17,8 @@ from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels
 from mote.frontends.keras.config import LayerConfig
 from mote.frontends.keras.layers import core, normalization, windows
 from mote.frontends.keras.quantizers import FUNCTIONS, Quantizer, described
-from mote.graph import Quantization
-from mote.graph.tensor import Array
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array
 
 Codes = Callable[[Quantization], Value]
 """Builds a product in integers, given the quantization of its result."""

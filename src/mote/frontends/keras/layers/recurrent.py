@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import indexing, moves, recurrent, reductions, windows
 from mote.frontends.build.builder import Builder, Value
@@ -17,11 +17,11 @@ from mote.frontends.keras.archive import DamagedArchiveError
 from mote.frontends.keras.call import LayerCall, Parser, Results, channels_back, channels_second, flat, only
 from mote.frontends.keras.config import LayerConfig
 from mote.frontends.keras.masks import as_numbers
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.common import Axis
-from mote.ops.recurrent.gates import Gate
-from mote.ops.recurrent.sequences import RecurrentOutput
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import Axis
+from mote.ir.ops.recurrent.gates import Gate
+from mote.ir.ops.recurrent.sequences import RecurrentOutput
 
 CELLS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "RNN"}
 """Cells, and the builder's names for layers of them."""

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import moves, resize
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels_second

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.call import LayerCall, Parser
 from mote.frontends.keras.layers.operations import get_item

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import matrix, moves, norms, reductions
 from mote.frontends.build.builder import Builder, Value
@@ -17,7 +17,7 @@ from mote.frontends.keras import activations
 from mote.frontends.keras.archive import DamagedArchiveError
 from mote.frontends.keras.call import LayerCall, Parser, Results, flat
 from mote.frontends.keras.layers.operations import get_item
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 MODULES = {"", "__operators__", "compat.v1", "compat.v1.math", "compat.v1.nn", "linalg", "math", "nn"}
 """TensorFlow modules of the functions in the table."""

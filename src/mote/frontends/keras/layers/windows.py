@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import moves, reductions, windows
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels_second
 from mote.frontends.keras.layers.core import activated
 from mote.frontends.keras.masks import as_numbers
-from mote.graph.tensor import Array
-from mote.ops.common import Axis
+from mote.ir.graph.tensor import Array
+from mote.ir.ops.common import Axis
 
 
 def window_of(call: LayerCall, count: int, sizes: Sequence[int], kernel: str = "kernel_size") -> list[Axis]:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mote.errors import MoteError, TooLargeError
-from mote.extras import require
+from mote.base.errors import MoteError, TooLargeError
+from mote.base.extras import require
+from mote.base.text import printable
 from mote.frontends import limits
 from mote.frontends.onnx.file.tensors import EXPORT, MOST_BYTES, DamagedError
 from mote.frontends.onnx.node import ML, FileNode
 from mote.frontends.onnx.qonnx.dialect import channels_first
-from mote.text import printable
 
 OLDEST = 9
 """The oldest opset that is read; older ones are converted to it first."""

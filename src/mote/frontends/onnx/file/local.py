@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
+from mote.base.text import printable
 from mote.frontends.onnx.file.container import LocalFunction
 from mote.frontends.onnx.node import TYPES, FileNode
-from mote.text import printable
 
 
 def written_out(function: LocalFunction, call: FileNode) -> list[Any]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence, Set
 from heapq import heappop, heappush
 from typing import NoReturn
 
+from mote.base.text import printable
 from mote.frontends.onnx.file.container import named
 from mote.frontends.onnx.file.tensors import DamagedError
 from mote.frontends.onnx.node import FileNode
-from mote.text import printable
 
 
 def in_order(calls: Sequence[FileNode], given: Sequence[str]) -> list[FileNode]:

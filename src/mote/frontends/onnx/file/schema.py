@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
+from mote.base.text import did_you_mean, printable
 from mote.frontends.onnx.file.container import LocalFunction, function_of
 from mote.frontends.onnx.node import TYPES, FileNode
-from mote.text import did_you_mean, printable
 
 _EARLY = "LayerNormalization"
 """An operator that ONNX Runtime's optimizer writes into files of opsets before 17, which lack it."""

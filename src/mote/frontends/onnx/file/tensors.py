@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import MoteError, TooLargeError
+from mote.base.errors import MoteError, TooLargeError
+from mote.base.text import printable
 from mote.frontends import limits
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.text import printable
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
 
 MOST_BYTES = (1 << 31) - 1
 """Size limit of a file, and of all external data files together: that of the format."""

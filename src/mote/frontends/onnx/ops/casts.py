@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, integers
 from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.remedies import STRINGS
-from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import IntegerFunction
-from mote.ops.elementwise.cast import BitCast
-from mote.ops.elementwise.round_to_format import FloatFormat, RoundToFormat
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction
+from mote.ir.ops.elementwise.cast import BitCast
+from mote.ir.ops.elementwise.round_to_format import FloatFormat, RoundToFormat
 
 FORMATS = {
     10: FloatFormat.FLOAT16,

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Value, classical, elementwise, indexing, moves, norms, reductions
 from mote.frontends.onnx.node import MICROSOFT, ML, Key, Node, Parser
 from mote.frontends.remedies import STRINGS
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.classical.distances_svm import Metric
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.distances_svm import Metric
 
 KERNELS = {"LINEAR": "linear", "POLY": "poly", "RBF": "rbf", "SIGMOID": "sigmoid"}
 """Kernels of support vector machines, by ONNX's names."""

@@ -7,10 +7,10 @@ from functools import partial, reduce
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise
 from mote.frontends.onnx.node import MICROSOFT, Key, Node, Parser
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 Function = Callable[[Builder, Value], Value]
 Pair = Callable[[Builder, Value, Value], Value]

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Value, classical, elementwise, moves, norms, reductions
 from mote.frontends.onnx.node import ML, Key, Node, Parser
 from mote.frontends.onnx.ops.classical import labels, real
 from mote.frontends.trees.build import divided, summed
 from mote.frontends.trees.forest import Leaf, Tree, TreeEnsemble, TreeNode, below, check_tree, grow, members, only
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, norms
 from mote.frontends.onnx.node import MICROSOFT, Key, Node, Parser
 from mote.frontends.onnx.ops.matrix import gemm

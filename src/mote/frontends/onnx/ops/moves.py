@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, moves
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.windows import pairs

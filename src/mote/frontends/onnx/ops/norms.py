@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, moves, norms
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 
 def _constant(node: Node, position: int, what: str, size: int) -> Array:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, integers, reductions
 from mote.frontends.build.orders import gathered
 from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.graph.element_order import Atom
-from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import IntegerFunction
-from mote.ops.reductions.cumprod_det import CumProd, Determinant
+from mote.ir.graph.element_order import Atom
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction
+from mote.ir.ops.reductions.cumprod_det import CumProd, Determinant
 
 LARGEST = float(np.finfo(np.float32).max)
 

@@ -9,15 +9,15 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, indexing, integers, moves, reductions
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.remedies import RUN_TIME_SIZES
-from mote.graph.types import DType
-from mote.ops.common import Axis
-from mote.ops.elementwise.binary_integer import IntegerFunction
-from mote.ops.elementwise.cast import BitCast
-from mote.ops.indexing.scatter_onnx import Combine
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import Axis
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction
+from mote.ir.ops.elementwise.cast import BitCast
+from mote.ir.ops.indexing.scatter_onnx import Combine
 
 REDUCTIONS = {
     "none": Combine.PUT,

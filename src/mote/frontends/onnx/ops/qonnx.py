@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, quantized
 from mote.frontends.onnx.node import FileNode, GraphScope, Key, Node, Parser
 from mote.frontends.onnx.qonnx.dialect import GENERAL, QUANTS, Grid, bipolar_grid, quant_grid, rounding
-from mote.graph import Quantization
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
 
 
 @dataclass(frozen=True, eq=False)

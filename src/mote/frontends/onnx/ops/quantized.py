@@ -9,17 +9,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, matrix, moves, quantized, reductions, windows
 from mote.frontends.build.codes import Codes
 from mote.frontends.onnx.file.tensors import DTYPES
 from mote.frontends.onnx.node import MICROSOFT, Key, Node, Parser
 from mote.frontends.onnx.ops.steps import codes_type, dequantize_in_steps, quantize_in_steps, written_out
 from mote.frontends.onnx.ops.windows import axes_of
-from mote.graph import Quantization
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.common import Axis
+from mote.ir.graph import Quantization
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import Axis
 
 Reals = NDArray[np.float32]
 STEPS = 255

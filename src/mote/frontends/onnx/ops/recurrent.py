@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Value, recurrent
 from mote.frontends.build.recurrent import GATES, RecurrentDirection
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.graph.tensor import Array
-from mote.ops.recurrent.gates import Gate
-from mote.ops.recurrent.sequences import RecurrentOutput
+from mote.ir.graph.tensor import Array
+from mote.ir.ops.recurrent.gates import Gate
+from mote.ir.ops.recurrent.sequences import RecurrentOutput
 
 _USUAL = {"RNN": ("Tanh",), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
 _RESULTS = (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN, RecurrentOutput.CELL)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from mote.frontends.build import Value, reductions
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 
 def _reduction(apply: reductions.Reduce) -> Parser:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mote.errors import LayerProblem, UnsupportedNodeError
+from mote.base.errors import LayerProblem, UnsupportedNodeError
 from mote.frontends import remedies
 from mote.frontends.build import Value
 from mote.frontends.onnx.node import ML, Key, Node, Parser

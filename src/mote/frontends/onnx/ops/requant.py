@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, integers, quantized
 from mote.frontends.onnx.node import FileNode, GraphScope, Key, Node, Parser, words
 from mote.frontends.onnx.ops.qonnx import StoredCodes, held
 from mote.frontends.onnx.qonnx.dialect import PULP, Shift, shift_of
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import IntegerFunction
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction
 
 MOST = 1 << 30
 """Multipliers and offsets are smaller: the offset and half of a divisor fit 32 bits."""

@@ -7,12 +7,12 @@ from math import floor
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends import limits
 from mote.frontends.build import Value, elementwise, resize
 from mote.frontends.build.resize import ResizeTaps
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 _MODES = ("nearest", "linear", "cubic")
 

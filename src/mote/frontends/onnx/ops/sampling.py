@@ -8,11 +8,11 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, moves, sampling, windows
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.windows import pairs
-from mote.ops.windows.grid_roi_sampling import MaxRoiPool, Outside, RoiAlign, Sampling
+from mote.ir.ops.windows.grid_roi_sampling import MaxRoiPool, Outside, RoiAlign, Sampling
 
 SAMPLINGS = {
     "nearest": Sampling.NEAREST,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, matrix, moves, windows
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 
 def _matrix(length: int, count: int, parts: int, *, inverse: bool, real: bool = False) -> Array:

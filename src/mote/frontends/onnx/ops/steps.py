@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
+from mote.base.integers import repeat
 from mote.frontends.build import Builder, Value, elementwise, moves, quantized
 from mote.frontends.onnx.file.tensors import held_type
 from mote.frontends.onnx.node import Node
 from mote.frontends.onnx.ops.casts import FEW_BITS, FORMATS, narrowed
-from mote.graph.types import DType
-from mote.integers import repeat
+from mote.ir.graph.types import DType
 
 UINT8 = 2
 UNSIGNED = (21, 25)

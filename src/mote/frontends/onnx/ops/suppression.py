@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, indexing, moves, reductions
 from mote.frontends.onnx.node import Key, Node, Parser
-from mote.graph.types import DType
-from mote.ops.classical.non_max_suppression import GreedySuppression
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.non_max_suppression import GreedySuppression
 
 ROWS = "make its result an output of the model too: rows behind the results are -1, and end them"
 PADDING = -1

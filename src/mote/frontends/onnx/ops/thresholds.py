@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, indexing, moves, quantized
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.qonnx import StoredCodes, held
 from mote.frontends.onnx.qonnx.dialect import GENERAL, Reals, reached
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 
 def multi_threshold(node: Node) -> Value:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from math import prod
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Builder, Value, elementwise, windows
 from mote.frontends.onnx.node import Key, Node, Parser
 from mote.frontends.onnx.ops.places import largest_places
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.common import Axis
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import Axis
 
 
 def axes_of(node: Node, x: Value, kernel: Sequence[int]) -> list[Axis]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.errors import UnsupportedNodeError
-from mote.graph.tensor import Array
+from mote.base.errors import UnsupportedNodeError
+from mote.ir.graph.tensor import Array
 
 Reals = NDArray[np.float32]
 GENERAL = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import Value, elementwise, matrix, moves, quantized, windows
 from mote.frontends.build.codes import AffineCodes, Codes
 from mote.frontends.onnx.node import FileNode, Fused, GraphScope, Node
@@ -24,13 +24,13 @@ from mote.frontends.onnx.ops.qonnx import StoredCodes
 from mote.frontends.onnx.ops.quantized import conv_axes
 from mote.frontends.onnx.ops.windows import axes_of
 from mote.frontends.onnx.qonnx.dialect import GENERAL, QUANTS, Grid, ends_layer, shift_of
-from mote.graph import Quantization
-from mote.graph.numeric.fixedpoint import INT32_MAX, quantize_multiplier
-from mote.graph.tensor import Array
-from mote.graph.types import DType
-from mote.ops.common import Axis
-from mote.ops.elementwise.activations import LookupTable
-from mote.ops.matrix.affine_layer import FRACTION_BITS, snapped
+from mote.ir.graph import Quantization
+from mote.ir.graph.numeric.fixedpoint import INT32_MAX, quantize_multiplier
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import Axis
+from mote.ir.ops.elementwise.activations import LookupTable
+from mote.ir.ops.matrix.affine_layer import FRACTION_BITS, snapped
 
 Reals = NDArray[np.float64]
 MOST_SHIFT = 30

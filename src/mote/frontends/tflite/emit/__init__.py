@@ -7,10 +7,10 @@ from typing import Any
 
 from mote.frontends.tflite.emit import elementwise, flow, moves, recurrent, sequences, windows, written_out
 from mote.frontends.tflite.emit.emitter import Emitter
-from mote.graph import Op
-from mote.ops.classical import distances_svm, non_max_suppression
-from mote.ops.control import control_flow
-from mote.ops.elementwise import (
+from mote.ir.graph import Op
+from mote.ir.ops.classical import distances_svm, non_max_suppression
+from mote.ir.ops.control import control_flow
+from mote.ir.ops.elementwise import (
     activations,
     add_n,
     arithmetic,
@@ -26,15 +26,15 @@ from mote.ops.elementwise import (
     squared_difference,
     unary_math,
 )
-from mote.ops.indexing import gather, scatter
-from mote.ops.matrix import batch_matmul, blockwise, fully_connected, fully_connected_dynamic
-from mote.ops.moves import constant, gather_constant, pad_concat_transpose, reshape, strided
-from mote.ops.moves import slice as slices
-from mote.ops.recurrent import gru, lstm, rnn, svdf
-from mote.ops.recurrent import sequences as unrolled
-from mote.ops.reductions import along_axis, layer_norm, mean, normalize, reduce, softmax
-from mote.ops.signal import rfft2d
-from mote.ops.windows import conv, conv3d, depthwise, grouped_conv, pool, resize, transpose_conv
+from mote.ir.ops.indexing import gather, scatter
+from mote.ir.ops.matrix import batch_matmul, blockwise, fully_connected, fully_connected_dynamic
+from mote.ir.ops.moves import constant, gather_constant, pad_concat_transpose, reshape, strided
+from mote.ir.ops.moves import slice as slices
+from mote.ir.ops.recurrent import gru, lstm, rnn, svdf
+from mote.ir.ops.recurrent import sequences as unrolled
+from mote.ir.ops.reductions import along_axis, layer_norm, mean, normalize, reduce, softmax
+from mote.ir.ops.signal import rfft2d
+from mote.ir.ops.windows import conv, conv3d, depthwise, grouped_conv, pool, resize, transpose_conv
 
 Write = Callable[[Emitter, Any], None]
 

@@ -6,20 +6,20 @@ import numpy as np
 
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.writer import BlockwiseQuantization
-from mote.graph import Op
-from mote.graph.types import DType
-from mote.ops.elementwise.activations import LeakyRelu, LookupTable
-from mote.ops.elementwise.arithmetic import Add, Arithmetic
-from mote.ops.elementwise.cast import Cast
-from mote.ops.elementwise.select import Select
-from mote.ops.elementwise.unary_math import Gelu
-from mote.ops.indexing.gather import Gather
-from mote.ops.matrix.batch_matmul import BatchMatmul
-from mote.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
-from mote.ops.matrix.fully_connected import FullyConnected
-from mote.ops.matrix.fully_connected_dynamic import Projection
-from mote.ops.reductions.normalize import L2Normalization, LocalResponseNormalization
-from mote.ops.reductions.softmax import Softmax
+from mote.ir.graph import Op
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.activations import LeakyRelu, LookupTable
+from mote.ir.ops.elementwise.arithmetic import Add, Arithmetic
+from mote.ir.ops.elementwise.cast import Cast
+from mote.ir.ops.elementwise.select import Select
+from mote.ir.ops.elementwise.unary_math import Gelu
+from mote.ir.ops.indexing.gather import Gather
+from mote.ir.ops.matrix.batch_matmul import BatchMatmul
+from mote.ir.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
+from mote.ir.ops.matrix.fully_connected import FullyConnected
+from mote.ir.ops.matrix.fully_connected_dynamic import Projection
+from mote.ir.ops.reductions.normalize import L2Normalization, LocalResponseNormalization
+from mote.ir.ops.reductions.softmax import Softmax
 
 
 def plain(e: Emitter, op: Op) -> None:

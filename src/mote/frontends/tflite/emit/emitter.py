@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from mote.frontends.tflite.file.schema import ACTIVATIONS
 from mote.frontends.tflite.writer import NO_TENSOR, Writer
-from mote.graph import Graph, Op, Tensor
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import Activation, DType
-from mote.ops.elementwise.quantize import dequantized
+from mote.ir.graph import Graph, Op, Tensor
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import Activation, DType
+from mote.ir.ops.elementwise.quantize import dequantized
 
 
 class UnsaidError(Exception):

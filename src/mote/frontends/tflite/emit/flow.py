@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
-from mote.ops.control.control_flow import If, While
+from mote.ir.ops.control.control_flow import If, While
 
 
 def branch(e: Emitter, op: If) -> None:

@@ -6,26 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mote.base.integers import repeat
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.ops.lookups import MIRRORED, mirrored
-from mote.graph import Op
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
-from mote.integers import repeat
-from mote.ops.classical.non_max_suppression import Suppression
-from mote.ops.indexing.gather import DynamicSlice
-from mote.ops.indexing.scatter import OneHot, ReverseSequence, ScatterNd, SparseToDense
-from mote.ops.moves.constant import ConstantOutput
-from mote.ops.moves.gather_constant import MirrorPad, Pick, Places
-from mote.ops.moves.multi_output import Part
-from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
-from mote.ops.moves.reshape import Reshape
-from mote.ops.moves.slice import Slice
-from mote.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
-from mote.ops.reductions.along_axis import ArgExtreme, CumSum, SegmentSum, TopK
-from mote.ops.reductions.reduce import Reduction
-from mote.ops.signal.rfft2d import Rfft2d
+from mote.ir.graph import Op
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.non_max_suppression import Suppression
+from mote.ir.ops.indexing.gather import DynamicSlice
+from mote.ir.ops.indexing.scatter import OneHot, ReverseSequence, ScatterNd, SparseToDense
+from mote.ir.ops.moves.constant import ConstantOutput
+from mote.ir.ops.moves.gather_constant import MirrorPad, Pick, Places
+from mote.ir.ops.moves.multi_output import Part
+from mote.ir.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose
+from mote.ir.ops.moves.reshape import Reshape
+from mote.ir.ops.moves.slice import Slice
+from mote.ir.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ir.ops.reductions.along_axis import ArgExtreme, CumSum, SegmentSum, TopK
+from mote.ir.ops.reductions.reduce import Reduction
+from mote.ir.ops.signal.rfft2d import Rfft2d
 
 
 def _with(e: Emitter, op: Op, kind: str, *constants: int, **options: object) -> None:

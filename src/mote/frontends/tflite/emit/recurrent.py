@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
-from mote.graph import Op
-from mote.graph.types import DType
-from mote.ops.recurrent.lstm import Lstm, LstmLayer, StatelessLstm
-from mote.ops.recurrent.lstm_operands import HIDDEN, MEMORY
-from mote.ops.recurrent.rnn import Rnn
-from mote.ops.recurrent.svdf import Svdf
+from mote.ir.graph import Op
+from mote.ir.graph.types import DType
+from mote.ir.ops.recurrent.lstm import Lstm, LstmLayer, StatelessLstm
+from mote.ir.ops.recurrent.lstm_operands import HIDDEN, MEMORY
+from mote.ir.ops.recurrent.rnn import Rnn
+from mote.ir.ops.recurrent.svdf import Svdf
 
 STATES = (HIDDEN, MEMORY)
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.emit.steps import Steps
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Array
-from mote.ops.recurrent.gates import Gate, GateActivation
-from mote.ops.recurrent.gru import Gru
-from mote.ops.recurrent.sequences import (
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array
+from mote.ir.ops.recurrent.gates import Gate, GateActivation
+from mote.ir.ops.recurrent.gru import Gru
+from mote.ir.ops.recurrent.sequences import (
     BIAS,
     LENGTHS,
     PEEPHOLES,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mote.frontends.tflite.emit.emitter import Emitter
-from mote.graph import Op
-from mote.graph.tensor import Array, Shape
+from mote.ir.graph import Op
+from mote.ir.graph.tensor import Array, Shape
 
 
 class Steps:

@@ -13,17 +13,17 @@ from mote.frontends.tflite.emit.elementwise import weights
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.file.schema import ACTIVATIONS
 from mote.frontends.tflite.ops.windows import same
-from mote.graph import Op, Tensor
-from mote.graph.rows import OUTSIDE
-from mote.graph.types import DType
-from mote.ops.common import FLOAT_MAX, Axis
-from mote.ops.windows.conv import Conv2D
-from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.ops.windows.grouped_conv import GroupedConv2D
-from mote.ops.windows.pool import MaxPool, Pool
-from mote.ops.windows.resize import Resize
-from mote.ops.windows.transpose_conv import TransposeConv
+from mote.ir.graph import Op, Tensor
+from mote.ir.graph.rows import OUTSIDE
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import FLOAT_MAX, Axis
+from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+from mote.ir.ops.windows.grouped_conv import GroupedConv2D
+from mote.ir.ops.windows.pool import MaxPool, Pool
+from mote.ir.ops.windows.resize import Resize
+from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 NAMES = {2: "hw", 3: "dhw"}
 """The letters of the spatial axes in option names."""

@@ -7,10 +7,10 @@ import numpy as np
 
 from mote.frontends.tflite.emit.emitter import Emitter, UnsaidError
 from mote.frontends.tflite.emit.steps import Steps
-from mote.graph import Op, Tensor
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.classical.distances_svm import (
+from mote.ir.graph import Op, Tensor
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.distances_svm import (
     COEFFICIENTS,
     INTERCEPTS,
     VECTORS,
@@ -20,9 +20,9 @@ from mote.ops.classical.distances_svm import (
     Metric,
     SupportVectors,
 )
-from mote.ops.elementwise.binary_integer import IntegerFunction, Whole
-from mote.ops.elementwise.float_math import DoublePrecision
-from mote.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction, Whole
+from mote.ir.ops.elementwise.float_math import DoublePrecision
+from mote.ir.ops.reductions.layer_norm import BIAS, SCALE, RootMeanSquare, Standardize
 
 WHOLE = {
     IntegerFunction.ADD: "ADD",

@@ -12,14 +12,14 @@ from io import BytesIO
 
 import numpy as np
 
+from mote.base.text import printable
 from mote.frontends.labels import MOST_BYTES, LabelsError, listed
 from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.file.flatbuffer import FlatBuffer, MalformedError
 from mote.frontends.tflite.file.record import TableRecord
 from mote.frontends.tflite.file.schema import FieldKind, Fields, TableField
 from mote.frontends.tflite.file.storage import Storage
-from mote.graph.tensor import Normalization
-from mote.text import printable
+from mote.ir.graph.tensor import Normalization
 
 NAME, PREPROCESS, ARENA = "TFLITE_METADATA", "MOTE_PREPROCESS", "OfflineMemoryAllocation"
 """The metadata that TFLite defines, the steps that make a model's input, as text, and where Vela has placed tensors."""

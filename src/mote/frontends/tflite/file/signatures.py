@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mote.errors import MoteError
+from mote.base.errors import MoteError
+from mote.base.text import did_you_mean, printable
 from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.file.record import TableRecord
-from mote.text import did_you_mean, printable
 
 
 def chosen(root: TableRecord, subgraphs: int, wanted: str) -> int:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mote.base.integers import repeat
 from mote.frontends.tflite.file import schema
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.file.record import TableRecord
-from mote.graph.numeric.fixedpoint import Ints
-from mote.graph.tensor import Array, Shape
-from mote.integers import repeat
+from mote.ir.graph.numeric.fixedpoint import Ints
+from mote.ir.graph.tensor import Array, Shape
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from mote.frontends.tflite.file.flatbuffer import MalformedError, Vector
 from mote.frontends.tflite.file.record import TableRecord
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 OUTSIDE = 1
 """The largest offset that does not refer to data after the FlatBuffer: writers put 1 as a placeholder."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 
 from mote.frontends.tflite.node import MANY, Node
-from mote.graph import Op
+from mote.ir.graph import Op
 
 Parser = Callable[[Node], Op | list[Op]]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.remedies import RUN_TIME_SIZES
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.graph.tensor import Array, Shape
-from mote.graph.types import DType
-from mote.ops.moves.constant import ConstantOutput
+from mote.ir.graph import Op
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.moves.constant import ConstantOutput
 
 MOST_RANGE = 1 << 20
 """Element limit of a range."""

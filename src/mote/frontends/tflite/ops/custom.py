@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.remedies import DEFINE
 from mote.frontends.tflite.file import flexbuffer
 from mote.frontends.tflite.file.flatbuffer import MalformedError
 from mote.frontends.tflite.node import Node
-from mote.graph.types import DType
-from mote.ops.control.custom import DEFINITIONS, Custom
+from mote.ir.graph.types import DType
+from mote.ir.ops.control.custom import DEFINITIONS, Custom
 
 C_NAMES = {DType.FLOAT32: "float", DType.BOOL: "uint8_t"}
 """C types whose names differ from the element types."""

@@ -3,14 +3,14 @@ them."""
 
 from __future__ import annotations
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
-from mote.ops.classical.detection import ANCHORS, BOXES, SCORES, Detection, finite
-from mote.ops.classical.non_max_suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
-from mote.ops.moves.multi_output import Part
+from mote.ir.graph import Op
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.detection import ANCHORS, BOXES, SCORES, Detection, finite
+from mote.ir.ops.classical.non_max_suppression import OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA, Suppression
+from mote.ir.ops.moves.multi_output import Part
 
 MOST = 1 << 16
 """Limit of detections, and of classes for each."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.graph.types import DType
-from mote.ops.elementwise import unary_math
-from mote.ops.elementwise.activations import (
+from mote.ir.graph import Op
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise import unary_math
+from mote.ir.ops.elementwise.activations import (
     HardSwish,
     LeakyRelu,
     Logistic,
@@ -19,8 +19,8 @@ from mote.ops.elementwise.activations import (
     RequantizeInt8,
     Tanh,
 )
-from mote.ops.elementwise.cast import Cast
-from mote.ops.elementwise.quantize import Dequantize, Quantize, Rescale
+from mote.ir.ops.elementwise.cast import Cast
+from mote.ir.ops.elementwise.quantize import Dequantize, Quantize, Rescale
 
 
 def _unary(kind: type[Op]) -> Callable[[Node], Op]:

@@ -6,13 +6,13 @@ Where they and the outputs lie in the working memory is metadata of the file.
 
 from __future__ import annotations
 
-from mote.errors import MoteError, UnsupportedNodeError
+from mote.base.errors import MoteError, UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Tensor
-from mote.graph.types import DType
-from mote.npu.hazards import judge
-from mote.npu.stream import decode
-from mote.ops.control.ethos_u import NpuStream
+from mote.hardware.npu.hazards import judge
+from mote.hardware.npu.stream import decode
+from mote.ir.graph import Tensor
+from mote.ir.graph.types import DType
+from mote.ir.ops.control.ethos_u import NpuStream
 
 STREAM, CONSTANTS, WORKING, FAST, TENSORS = range(5)
 """Positions of inputs, and the first one of a tensor."""

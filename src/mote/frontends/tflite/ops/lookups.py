@@ -6,16 +6,16 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.moves import reshaped
-from mote.graph import Op
-from mote.graph.numeric.fixedpoint import Ints
-from mote.graph.tensor import Array, Shape
-from mote.ops.indexing.gather import EmbeddingLookup, Gather, GatherNd, ScaledLookup
-from mote.ops.matrix.blockwise import BlockwiseLookup
-from mote.ops.moves.gather_constant import MirrorPad, Pick
-from mote.ops.moves.slice import Slice
+from mote.ir.graph import Op
+from mote.ir.graph.numeric.fixedpoint import Ints
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.ops.indexing.gather import EmbeddingLookup, Gather, GatherNd, ScaledLookup
+from mote.ir.ops.matrix.blockwise import BlockwiseLookup
+from mote.ir.ops.moves.gather_constant import MirrorPad, Pick
+from mote.ir.ops.moves.slice import Slice
 
 MIRRORED = {"REFLECT": 1, "SYMMETRIC": 0}
 """Number of edge elements that are not repeated, by mode."""

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Op, Tensor
-from mote.graph.graph import ABSENT
-from mote.graph.types import Activation, DType
-from mote.ops.matrix.batch_matmul import AXES, BatchMatmul
-from mote.ops.matrix.blockwise import BlockwiseFullyConnected
-from mote.ops.matrix.fully_connected import FullyConnected
-from mote.ops.matrix.fully_connected_dynamic import Projection
-from mote.ops.reductions.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
-from mote.ops.reductions.softmax import Softmax
+from mote.ir.graph import Op, Tensor
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.types import Activation, DType
+from mote.ir.ops.matrix.batch_matmul import AXES, BatchMatmul
+from mote.ir.ops.matrix.blockwise import BlockwiseFullyConnected
+from mote.ir.ops.matrix.fully_connected import FullyConnected
+from mote.ir.ops.matrix.fully_connected_dynamic import Projection
+from mote.ir.ops.reductions.normalize import L2Normalization, LocalResponseNormalization, LogSoftmax
+from mote.ir.ops.reductions.softmax import Softmax
 
 
 def fully_connected(node: Node) -> Op:

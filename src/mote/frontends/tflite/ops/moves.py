@@ -8,14 +8,14 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import MANY, Node
-from mote.graph import Op, Tensor
-from mote.graph.tensor import Shape
-from mote.graph.types import Activation, DType
-from mote.ops.elementwise.activations import ConcatRescale
-from mote.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose, same_steps
-from mote.ops.moves.reshape import Reshape
+from mote.ir.graph import Op, Tensor
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import Activation, DType
+from mote.ir.ops.elementwise.activations import ConcatRescale
+from mote.ir.ops.moves.pad_concat_transpose import Concatenation, Pack, Pad, Transpose, same_steps
+from mote.ir.ops.moves.reshape import Reshape
 
 
 def reshape(node: Node) -> Op:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.graph.tensor import Shape
-from mote.ops.elementwise.add_n import AddN
-from mote.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub, power_shifts
-from mote.ops.elementwise.binary_unscaled import (
+from mote.ir.graph import Op
+from mote.ir.graph.tensor import Shape
+from mote.ir.ops.elementwise.add_n import AddN
+from mote.ir.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul, Sub, power_shifts
+from mote.ir.ops.elementwise.binary_unscaled import (
     Atan2,
     BitwiseXor,
     LogicalAnd,
@@ -20,11 +20,11 @@ from mote.ops.elementwise.binary_unscaled import (
     Pow,
     RightShift,
 )
-from mote.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
-from mote.ops.elementwise.division import Div, FloorDiv, FloorMod
-from mote.ops.elementwise.prelu import PRelu
-from mote.ops.elementwise.select import Select
-from mote.ops.elementwise.squared_difference import SquaredDifference
+from mote.ir.ops.elementwise.comparison import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from mote.ir.ops.elementwise.division import Div, FloorDiv, FloorMod
+from mote.ir.ops.elementwise.prelu import PRelu
+from mote.ir.ops.elementwise.select import Select
+from mote.ir.ops.elementwise.squared_difference import SquaredDifference
 
 
 def _binary(kind: type[Binary]) -> Callable[[Node], Op]:

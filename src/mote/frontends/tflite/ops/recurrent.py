@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Op, Tensor
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
-from mote.ops.recurrent.lstm import Lstm, LstmLayer, StatelessLstm
-from mote.ops.recurrent.lstm_operands import (
+from mote.ir.graph import Op, Tensor
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.recurrent.lstm import Lstm, LstmLayer, StatelessLstm
+from mote.ir.ops.recurrent.lstm_operands import (
     FORGET,
     GATES,
     HIDDEN,
@@ -21,7 +21,7 @@ from mote.ops.recurrent.lstm_operands import (
     PROJECTION,
     PROJECTION_BIAS,
 )
-from mote.ops.recurrent.svdf import BIAS, STATE, Svdf
+from mote.ir.ops.recurrent.svdf import BIAS, STATE, Svdf
 
 
 def svdf(node: Node) -> Op:

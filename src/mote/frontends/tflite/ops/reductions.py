@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, SegmentSum, TopK
-from mote.ops.reductions.mean import Mean
-from mote.ops.reductions.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Reduction, Sum
+from mote.ir.graph import Op
+from mote.ir.ops.reductions.along_axis import ArgMax, ArgMin, CumSum, SegmentSum, TopK
+from mote.ir.ops.reductions.mean import Mean
+from mote.ir.ops.reductions.reduce import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProd, Reduction, Sum
 
 
 def reduction(kind: type[Reduction]) -> Callable[[Node], Op]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.ops.indexing.scatter import (
+from mote.ir.graph import Op
+from mote.ir.ops.indexing.scatter import (
     DynamicUpdateSlice,
     MatrixDiag,
     MatrixSetDiag,

@@ -8,14 +8,14 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.recurrent import lstm
-from mote.graph import Op
-from mote.graph.types import Activation, DType
-from mote.ops.moves.pad_concat_transpose import Concatenation
-from mote.ops.recurrent.lstm_operands import FORGET, GATES, INPUT
-from mote.ops.recurrent.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
+from mote.ir.graph import Op
+from mote.ir.graph.types import Activation, DType
+from mote.ir.ops.moves.pad_concat_transpose import Concatenation
+from mote.ir.ops.recurrent.lstm_operands import FORGET, GATES, INPUT
+from mote.ir.ops.recurrent.rnn import BIAS, HIDDEN, INPUTS, RECURRENT, Rnn
 
 STATES_OF_LSTM, AUXILIARY, CELLS = 35, 39, 17
 """Input indices of a bidirectional LSTM: the first state, the auxiliary input, and the number of weights and biases of

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from math import prod
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.file.schema import TENSOR_TYPES
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
-from mote.ops.moves.reshape import Reshape
-from mote.ops.signal.audio_stateful import (
+from mote.ir.graph import Op
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.moves.reshape import Reshape
+from mote.ir.ops.signal.audio_stateful import (
     COUNTERS,
     Delay,
     FrameCount,
@@ -24,7 +24,7 @@ from mote.ops.signal.audio_stateful import (
     StackCount,
     Stacker,
 )
-from mote.ops.signal.audio_stateless import (
+from mote.ir.ops.signal.audio_stateless import (
     PCAN_TABLE,
     ScaleBits,
     Scaled,
@@ -35,7 +35,7 @@ from mote.ops.signal.audio_stateless import (
     SignalPcan,
     SignalWindow,
 )
-from mote.ops.signal.fft import LENGTHS, Irfft, Rfft, factors
+from mote.ir.ops.signal.fft import LENGTHS, Irfft, Rfft, factors
 
 MOST = 1 << 24
 """Limit of elements that an option may ask for: more than any tensor has."""

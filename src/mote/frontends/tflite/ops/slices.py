@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.remedies import RUN_TIME_SIZES
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.graph.graph import ABSENT
-from mote.graph.tensor import Shape
-from mote.ops.indexing.gather import DynamicSlice
-from mote.ops.moves.reshape import Reshape
-from mote.ops.moves.slice import Slice
+from mote.ir.graph import Op
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Shape
+from mote.ir.ops.indexing.gather import DynamicSlice
+from mote.ir.ops.moves.reshape import Reshape
+from mote.ir.ops.moves.slice import Slice
 
 
 @dataclass(frozen=True)

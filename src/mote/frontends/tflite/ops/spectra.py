@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
-from mote.graph import Op
-from mote.ops.signal.fft import LENGTHS
-from mote.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, RealPart, Rfft2d
+from mote.ir.graph import Op
+from mote.ir.ops.signal.fft import LENGTHS
+from mote.ir.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, RealPart, Rfft2d
 
 
 def rfft2d(node: Node) -> Op:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node
 from mote.frontends.tflite.ops.moves import reshaped
-from mote.graph import Op, Tensor
-from mote.graph.tensor import Shape
-from mote.graph.types import DType
-from mote.ops.moves.pad_concat_transpose import Pad
-from mote.ops.moves.slice import Slice
-from mote.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
+from mote.ir.graph import Op, Tensor
+from mote.ir.graph.tensor import Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.moves.pad_concat_transpose import Pad
+from mote.ir.ops.moves.slice import Slice
+from mote.ir.ops.moves.strided import BatchToSpace, BroadcastTo, DepthToSpace, Reverse, SpaceToBatch, SpaceToDepth, Tile
 
 
 def broadcast_to(node: Node) -> Op:

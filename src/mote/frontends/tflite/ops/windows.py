@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.node import Node, Padding
-from mote.graph import Op
-from mote.graph.rows import OUTSIDE
-from mote.graph.types import DType
-from mote.ops.common import Axis, wide_weights
-from mote.ops.moves.pad_concat_transpose import Concatenation
-from mote.ops.windows.conv import Conv2D
-from mote.ops.windows.conv3d import Conv3D, Conv3DTranspose
-from mote.ops.windows.depthwise import DepthwiseConv2D
-from mote.ops.windows.grouped_conv import GroupedConv2D
-from mote.ops.windows.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
-from mote.ops.windows.resize import Resize, ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
-from mote.ops.windows.transpose_conv import TransposeConv
+from mote.ir.graph import Op
+from mote.ir.graph.rows import OUTSIDE
+from mote.ir.graph.types import DType
+from mote.ir.ops.common import Axis, wide_weights
+from mote.ir.ops.moves.pad_concat_transpose import Concatenation
+from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.conv3d import Conv3D, Conv3DTranspose
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+from mote.ir.ops.windows.grouped_conv import GroupedConv2D
+from mote.ir.ops.windows.pool import AveragePool, AveragePoolUpward, L2Pool, MaxPool, Pool
+from mote.ir.ops.windows.resize import Resize, ResizeBilinear, ResizeBilinearUnsigned, ResizeNearest
+from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 MOST_EXTENT = 1 << 23
 """Limit of strides, dilations and kernel sizes, above any axis."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as make
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.elementwise import Function, Pair
 from mote.frontends.build.integers import whole
 from mote.frontends.torch.node import Node, Parser
-from mote.graph.types import DType
-from mote.ops.elementwise.binary_integer import IntegerFunction as Integer
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.binary_integer import IntegerFunction as Integer
 
 
 def _pair(function: Pair) -> Parser:

@@ -7,13 +7,13 @@ from math import prod
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import indexing, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.build.elementwise import add, cast, mul, scalar
 from mote.frontends.torch.node import Node, Parser
-from mote.graph.tensor import Array
-from mote.graph.types import DType
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
 
 
 def _embedding(node: Node) -> Value:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import classical, elementwise, matrix, moves, norms
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 NEVER = -1e30
 """Penalty that is added to the scores of masked pairs."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import norms
 from mote.frontends.build.builder import Value
 from mote.frontends.torch.node import Node, Parser
-from mote.graph.tensor import Array
+from mote.ir.graph.tensor import Array
 
 
 def _weights(node: Node, name: str, count: int, default: float) -> Array:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import moves, recurrent
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
-from mote.ops.recurrent.sequences import RecurrentOutput
+from mote.ir.ops.recurrent.sequences import RecurrentOutput
 
 
 def _recurrent(kind: str, *functions: str) -> Parser:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves, reductions
 from mote.frontends.build.builder import Value
 from mote.frontends.build.reductions import Reduce
 from mote.frontends.torch.node import Node, Parser
-from mote.graph.types import DType
+from mote.ir.graph.types import DType
 
 
 def _axes(node: Node, x: Value) -> Sequence[int] | None:

@@ -12,13 +12,13 @@ from math import sqrt
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, matrix, moves
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
-from mote.graph.types import DType
-from mote.ops.signal.fft import LENGTHS
-from mote.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, RealPart, Rfft2d
+from mote.ir.graph.types import DType
+from mote.ir.ops.signal.fft import LENGTHS
+from mote.ir.ops.signal.rfft2d import ComplexAbs, Imag, OfComplex, RealPart, Rfft2d
 
 TRANSFORM = "aten._fft_r2c.default"
 MOVES = frozenset(

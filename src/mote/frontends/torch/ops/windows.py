@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from mote.errors import UnsupportedNodeError
+from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise, moves, resize, sampling, windows
 from mote.frontends.build.builder import Builder, Value
 from mote.frontends.torch.node import Node, Parser
-from mote.graph.tensor import Array
-from mote.ops.common import Axis
-from mote.ops.windows.grid_roi_sampling import Outside, Sampling
+from mote.ir.graph.tensor import Array
+from mote.ir.ops.common import Axis
+from mote.ir.ops.windows.grid_roi_sampling import Outside, Sampling
 
 
 def _image(node: Node, name: str, axes: int) -> tuple[Value, bool]:

@@ -1,1 +1,0 @@
-"""Functions of `import mote` about accelerators."""

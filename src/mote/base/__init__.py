@@ -1,0 +1,1 @@
+"""What every wing may use: errors for users, atomic files, limited readers, progress, untrusted text."""

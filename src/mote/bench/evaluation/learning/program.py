@@ -1,0 +1,170 @@
+"""A model that learns as a program for the host: one inference after another, with or without a label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+import mote.hardware.targets as targets
+from mote.base.errors import MoteError
+from mote.base.progress import Done, nobody
+from mote.bench.evaluation.score import real
+from mote.bench.execute.host_library import SAME_RESULTS, HostModel, as_in_model
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile_graph
+from mote.compiler.passes.training.labelled import labelled, loss_of, told, untold
+from mote.compiler.passes.training.spec import parsed
+from mote.compiler.settings import Settings
+from mote.compiler.training.with_training import samples, with_training
+from mote.frontends.data.dataset_type import Dataset
+from mote.hardware.targets import NATIVE, Target
+from mote.ir.graph import Graph
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import StateRole
+
+Case = Mapping[int, Array]
+"""The inputs of an inference by the ids of their tensors."""
+
+
+class TrainingRun(Protocol):
+    """A program that runs: what it has learned lasts from one call to the next."""
+
+    def infer(self, cases: Sequence[Case], done: Done = nobody) -> list[Array]:
+        """All outputs of inferences one after another, in the model's layout."""
+        ...
+
+    def states(self) -> dict[int, Array]:
+        """The states before the next inference, by the ids of their tensors."""
+        ...
+
+
+@dataclass
+class NumpyRun:
+    """The run of a graph in the NumPy reference."""
+
+    graph: Graph
+    known: dict[int, Array] = field(default_factory=dict)
+
+    def infer(self, cases: Sequence[Case], done: Done = nobody) -> list[Array]:
+        rows = []
+        for number, case in enumerate(cases, 1):
+            values = self.graph.evaluate({**self.known, **case})
+            self.known = self.graph.carried(values)
+            rows.append([values[t] for t in self.graph.outputs])
+            done(number, len(cases))
+        tensors = [self.graph.tensors[t] for t in self.graph.outputs]
+        return [as_in_model(t, np.stack(row)) for t, row in zip(tensors, zip(*rows, strict=True), strict=True)]
+
+    def states(self) -> dict[int, Array]:
+        return {s.before: s.initial for s in self.graph.states} | self.known
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingProgram:
+    """A graph of training, compiled for the host with labels as inputs: scoring before and after training is the same
+    program with the label that says that nothing is to be learned."""
+
+    source: Graph
+    """The model as it was read."""
+    train: str
+    """The training, as the option states it."""
+    graph: Graph
+    """The model with a step of training behind it."""
+    compiled: Compiled
+
+    @staticmethod
+    def of(model: Compiled, target: Target | None = None) -> TrainingProgram:
+        """The training of a compiled model that learns: for the vectors of this computer unless there is a target."""
+        settings = model.settings
+        graph = with_training(model.source, settings.train, settings.train_data)
+        own = next((s for s in graph.states if s.role is StateRole.NONE), None)
+        if own is not None:
+            raise MoteError(
+                f"'{graph.tensors[own.before].name}' lasts from one inference to the next, so that samples cannot be"
+                " learned one by one",
+                where="option train",
+                remedy="train a model over whole windows, before it is compiled for a stream",
+            )
+        same = {name: getattr(settings, name) for name in SAME_RESULTS if not name.startswith("train")}
+        chosen = Settings(target or targets.load(NATIVE), optimize="speed", **same)
+        return TrainingProgram(model.source, settings.train, graph, compile_graph(labelled(graph), chosen))
+
+    @property
+    def program(self) -> Graph:
+        """The optimized graph, with inputs for labels behind those of the model, and the loss as last output."""
+        return self.compiled.plan.graph
+
+    @cached_property
+    def asked(self) -> Graph:
+        """The optimized graph with the model's inputs and outputs only."""
+        program = self.program
+        counts = len(self.graph.inputs), len(self.graph.outputs)
+        return replace(program, inputs=program.inputs[: counts[0]], outputs=program.outputs[: counts[1]])
+
+    @cached_property
+    def idle(self) -> Case:
+        """The inputs that say that nothing is to be learned."""
+        return untold(self.graph)
+
+    def on_host(self) -> TrainingRun:
+        """A run of the generated C."""
+        return HostModel(self.compiled).started()
+
+    def in_numpy(self) -> TrainingRun:
+        """A run of the NumPy reference."""
+        return NumpyRun(self.program)
+
+    def cases(self, data: Dataset) -> list[dict[int, Array]]:
+        """The inferences that learn these samples."""
+        given = samples(self.source, parsed(self.train), data).labels
+        self._check(data, given)
+        return [{**case, **told(self.graph, right)} for case, right in zip(data.cases(self.asked), given, strict=True)]
+
+    def losses(self, outputs: Sequence[Array]) -> Array:
+        """The losses of inferences, from all their outputs; empty where what learns has none."""
+        if loss_of(self.graph) is None:
+            return np.zeros(0, np.float32)
+        losses: Array = real(self.program.tensors[self.program.outputs[-1]], outputs[-1]).reshape(-1)
+        return losses
+
+    def learned(self, run: TrainingRun) -> dict[int, Array]:
+        """The weights and the like that were learned, by the ids of their tensors."""
+        ids = {s.before for s in self.graph.states if s.role is StateRole.LEARNED}
+        return {i: values for i, values in run.states().items() if i in ids}
+
+    @property
+    def classes(self) -> int:
+        """The scores of a sample; 1 where there is one number only."""
+        return self.asked.tensors[self.asked.outputs[0]].shape[-1]
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether labels are classes that the output has scores of."""
+        return self.classes > 1 and not self.has_target
+
+    @property
+    def has_target(self) -> bool:
+        """Whether it learns the numbers that it should give."""
+        return any(s.role is StateRole.TARGET for s in self.graph.states)
+
+    @property
+    def knows(self) -> bool:
+        """Whether its answers are the model's own, before it has learned anything."""
+        return self.graph.outputs[0] == self.source.outputs[0]
+
+    def _check(self, data: Dataset, labels: Sequence[Array]) -> None:
+        """Refuses labels that are none of the classes."""
+        largest = [int(label.max()) for label in labels] if self.has_classes else []
+        wrong = next((i for i, label in enumerate(largest) if label >= self.classes), None)
+        if wrong is not None:
+            raise MoteError(
+                f"the label of {data.name(wrong)} is {largest[wrong]}; the model tells {self.classes} classes apart, 0"
+                f" to {self.classes - 1}",
+                where=data.where,
+                remedy="number classes from 0, in the order of the model's output; new classes need a learner that has"
+                " room for them: --train prototype:classes=N",
+            )

@@ -1,0 +1,23 @@
+"""`mote profile`: cycles of a model or any other program.
+
+`trace` records the executed basic blocks, `instructions` decodes them, the core's cycle model times them, `waits`
+simulates memory wait states, `traced` adds it up for each function and step, and `costs` makes the `result` of it.
+"""
+
+from mote.bench.measure.profiler.costs import profile, profile_elf, steps
+from mote.bench.measure.profiler.measured import BoardMeasurement, percent
+from mote.bench.measure.profiler.result import FunctionCost, LayerProfile, Profile, Slow
+from mote.bench.measure.profiler.traced import Cost
+
+__all__ = [
+    "BoardMeasurement",
+    "Cost",
+    "FunctionCost",
+    "LayerProfile",
+    "Profile",
+    "Slow",
+    "percent",
+    "profile",
+    "profile_elf",
+    "steps",
+]

@@ -1,0 +1,44 @@
+"""The cost of a step of training, counted where a model runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mote.base.files import temporary_folder
+from mote.bench.measure.runner import bench
+from mote.compiler.compiled import Compiled
+from mote.compiler.emit.c.programs.golden import FULL
+from mote.compiler.line import compile_graph
+from mote.compiler.passes.training.labelled import labelled, told
+from mote.compiler.passes.training.spec import Learner, parsed
+from mote.compiler.training.with_training import with_training
+from mote.deploy.boards.boards_file import BoardEntry
+from mote.hardware.toolchain import Mode
+from mote.ir.graph.types import StateRole
+
+ROOM = 1 << 10
+"""Bytes that the program may take beyond a budget: its labels are inputs, which lie otherwise than states."""
+
+
+def training_step(
+    compiled: Compiled, *, compiler: str | None, emulator: str | None, board: str | BoardEntry | None
+) -> int | None:
+    """The most instructions of an inference with a label, on the self-test's input; None on the host, and where samples
+    are pushed. They are those of a program of the same model in which the label is an input."""
+    settings, spec = compiled.settings, parsed(compiled.settings.train)
+    if compiled.plan.pushed:
+        return None
+    graph = with_training(compiled.source, settings.train, settings.train_data)
+    right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
+    given = told(graph, np.zeros_like(right.initial))
+    room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + ROOM
+    chosen = replace(settings, train="", train_data=None, postprocess="", ram=room, flash=None)
+    program = compile_graph(labelled(graph), chosen)
+    planned = program.plan.graph
+    case = {**FULL.inputs(planned), **given}
+    steps = 1 if isinstance(spec, Learner) else spec.accumulate
+    raw = [[np.ascontiguousarray(case[t]).tobytes() for t in planned.inputs]] * steps
+    with temporary_folder() as folder, bench(program, folder, compiler=compiler, emulator=emulator, board=board) as on:
+        return max(on.execute(Mode.MEASURE, raw).instructions or [], default=None)

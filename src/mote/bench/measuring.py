@@ -1,0 +1,224 @@
+"""`mote.run`, `mote.profile` and `mote.verify`: of a compiled model, of an image, or of a model that they compile."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from mote.base.errors import MoteError, explaining
+from mote.base.files import read_file
+from mote.base.progress import Say, silent
+from mote.bench.evaluation import images
+from mote.bench.evaluation import verify as verifier
+from mote.bench.evaluation.images import LoadedImage, is_image, load_image
+from mote.bench.evaluation.verify import VerifyResult
+from mote.bench.measure import profiler
+from mote.bench.measure import run as runner
+from mote.bench.measure.energy.capture import Capture
+from mote.bench.measure.energy.meters import read_capture
+from mote.bench.measure.energy.profiled import energy_of
+from mote.bench.measure.profiler import Profile
+from mote.bench.measure.run import RunResult
+from mote.bench.measure.runner import check_tools
+from mote.compiler import line
+from mote.compiler.compiled import Compiled
+from mote.compiler.given import CompileOptions
+from mote.compiler.options import check_names
+from mote.compiler.settings import Settings
+from mote.deploy.boards.placing import board_settings
+from mote.frontends.data.inputs import Inputs, inferences
+from mote.frontends.data.readers.arrays import load_arrays
+from mote.hardware.toolchain.emulators import RTL
+
+STILL = ("target", "optimize", "aligned")
+"""Settings that mean something for what is planned already."""
+
+
+def subject(
+    model: Any,
+    settings: Settings | None = None,
+    *,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    board: str | None = None,
+    **options: Unpack[CompileOptions],
+) -> Compiled | LoadedImage:
+    """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
+    options, for the target of the board where nothing else is said. Tools that are to run it are looked for first."""
+    if isinstance(model, Compiled | LoadedImage):
+        check_names(options, Settings)
+        unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
+        if unused:
+            raise MoteError(
+                "was decided when the model was compiled or loaded",
+                where=f"option {unused[0]}",
+                remedy="give it to `mote.compile` or `mote.load_image`, or give the file",
+            )
+        return model
+    chosen = board_settings(settings, options, board)
+    if isinstance(model, str | Path) and is_image(model):
+        _check_planned(chosen)
+        return load_image(model, chosen, runtime=runtime)
+    if runtime:
+        raise MoteError("is for images", where="option runtime", remedy="make one with `mote pack --runtime DIR`")
+    check_tools(chosen.target, compiler, emulator, board)
+    return line.compile(model, chosen, example_inputs=example_inputs)
+
+
+def _check_planned(given: Settings) -> None:
+    """Refuses settings that an image cannot follow any more."""
+    usual = Settings(given.target)
+    for f in fields(Settings):
+        if f.name not in STILL and getattr(given, f.name) != getattr(usual, f.name):
+            raise MoteError(
+                "cannot be chosen any more: an image is planned already",
+                where=f"option {f.name}",
+                remedy="omit it, or give the model file",
+            )
+
+
+class _Data:
+    """The `data` of a call: arrays as they are, or those of a file, which is read before a model is compiled."""
+
+    def __init__(self, data: Inputs | str | Path | None) -> None:
+        self.file = str(data) if isinstance(data, str | Path) else ""
+        self.arrays: Any = load_arrays(self.file) if self.file else data
+
+    def inputs(self, model: Compiled | LoadedImage) -> Inputs | None:
+        """The inputs of each inference."""
+        graph = model.graph if isinstance(model, LoadedImage) else model.plan.graph
+        inputs: Inputs | None = inferences(graph, self.arrays, self.file) if self.file else self.arrays
+        return inputs
+
+
+@explaining()
+def run(
+    model: Any,
+    data: Inputs | str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    board: str | None = None,
+    layers: bool = True,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    **options: Unpack[CompileOptions],
+) -> RunResult:
+    """Build, run and measure inferences on the target: exact instructions, RAM, flash, stack and outputs.
+
+    `model` is what `mote.compile` or `mote.load_image` gave, or a model file, which is compiled with the options of
+    `mote.compile`. `data` are arrays, or a .npy or .npz file, for one inference or for several; without it the
+    self-test's pattern. `layers=False` counts no layers, which takes a build and a run less. `compiler` is gcc or zig,
+    `emulator` qemu, unicorn or rtl. `board` runs it instead of an emulator and counts its own cycles: a name of
+    `boards.toml`, or an address such as serial:/dev/ttyACM0, tcp:HOST:PORT or qemu:cortex-m4, for whose target a model
+    is compiled unless `target` is given. `runtime` is the folder of the runtime that an image was packed for."""
+    arrays = _Data(data)
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
+    inputs = arrays.inputs(given)
+    if isinstance(given, LoadedImage):
+        return images.run_image(given, inputs, **tools, layers=layers)
+    return runner.run(given, inputs, **tools, layers=layers)
+
+
+@explaining()
+def profile(
+    model: Any,
+    data: Inputs | str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    board: str | None = None,
+    layers: bool = True,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    capture: Capture | str | Path | None = None,
+    meter: str | None = None,
+    volts: float | None = None,
+    sample_rate: float | None = None,
+    mark: str | None = None,
+    subtract_idle: bool = False,
+    inferences: int | None = None,
+    **options: Unpack[CompileOptions],
+) -> Profile:
+    """Count the cycles of an inference by the core's timing: of each layer and of each C function, with wait states,
+    time and energy.
+
+    `model`, `data` and the other arguments are those of `mote.run`; of several inputs the first is taken. Cores that
+    come as RTL are simulated, unless `emulator` says otherwise. A `board` measures the same inference: its cycles stand
+    beside those of the core's timing, with the error of the latter by layer.
+
+    `capture` is a file of a meter (docs/measure/energy.md), whose marks give the measured energy of each layer: of a
+    `meter` that is named where its content does not tell, at so many `volts` and samples a second (`sample_rate`) where
+    the file does not say. `mark` is the digital input with the marks, `subtract_idle` takes off the power between
+    inferences, and `inferences` is their number in a capture without marks, which holds nothing else."""
+    arrays = _Data(data)
+    if isinstance(capture, str | Path):
+        read_file(capture, 0)
+    given = subject(
+        *(model, settings),
+        runtime=runtime,
+        example_inputs=example_inputs,
+        compiler=compiler,
+        emulator=emulator,
+        board=board,
+        **options,
+    )
+    inputs = arrays.inputs(given)
+    target = given.target if isinstance(given, LoadedImage) else given.settings.target
+    tool = emulator or (RTL if target.rtl else None)
+    if isinstance(given, LoadedImage):
+        if capture is not None:
+            raise MoteError("needs a plan", where="option capture", remedy="give the model file instead of the image")
+        return images.profile_image(given, inputs, compiler=compiler, emulator=tool, board=board, layers=layers)
+    if isinstance(capture, str | Path):
+        capture = read_capture(capture, meter, volts=volts or target.volts, sample_rate=sample_rate)
+    tools = {"compiler": compiler, "emulator": tool, "board": board}
+    result = profiler.profile(given, inputs, **tools, layers=layers or capture is not None)
+    if capture is None:
+        return result
+    energy = energy_of(result, given.plan, capture, mark=mark, subtract_idle=subtract_idle, inferences=inferences)
+    return replace(result, measured=energy)
+
+
+@explaining()
+def verify(
+    model: Any,
+    inputs: int | None = None,
+    *,
+    settings: Settings | None = None,
+    data: Any = None,
+    source: Any = None,
+    seed: int = 0,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    board: str | None = None,
+    sanitize: bool = False,
+    runtime: str | Path | None = None,
+    example_inputs: Any = None,
+    say: Say = silent,
+    **options: Unpack[CompileOptions],
+) -> VerifyResult:
+    """Compare every tensor that the generated code computes with the reference: integers bit for bit, floats within
+    rounding.
+
+    `model` is what `mote.compile` or `mote.load_image` gave, or a model file, which is compiled with the options of
+    `mote.compile`. Inputs are 8 random, extreme and structured ones (`inputs`, `seed`), or samples of `data`. The
+    reference is LiteRT, or the runtime of the model's format; where that is not installed, Mote's own in NumPy; the
+    result says which. `source` is the model that an image was packed from, if it is not beside it. `sanitize` builds
+    for the host with the sanitizers of addresses and undefined behaviour. From a `board` (see `mote.run`) every tensor
+    is read step by step. `say` is a callback for progress."""
+    tools = {"compiler": compiler, "emulator": emulator, "board": board}
+    given = subject(model, settings, runtime=runtime, example_inputs=example_inputs, **tools, **options)
+    if isinstance(given, LoadedImage):
+        return images.verify_image(
+            given, inputs, data=data, source=source, seed=seed, **tools, sanitize=sanitize, say=say
+        )
+    if source is not None:
+        raise MoteError("is for images", where="option source", remedy="make one with `mote pack`")
+    return verifier.verify(given, inputs, data=data, seed=seed, **tools, sanitize=sanitize, say=say)

@@ -1,0 +1,7 @@
+"""Metrics: pure functions of arrays, which know nothing of models."""
+
+from mote.bench.metrics.events import events
+from mote.bench.metrics.score import METRICS, Score, accuracy, check_metric, measure
+from mote.bench.metrics.signal import decibels, noise
+
+__all__ = ["METRICS", "Score", "accuracy", "check_metric", "decibels", "events", "measure", "noise"]

@@ -1,0 +1,102 @@
+"""Control flow in C: a function for each body, and the statements that choose between bodies or repeat one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mote.compiler.emit.c.c import Compound, Expression, Statement, Template, call, loop, when
+from mote.compiler.emit.c.model.arenas import Given
+from mote.compiler.emit.c.model.handle import HANDLE, instance_type
+from mote.compiler.emit.c.options import ProjectOptions
+from mote.compiler.lower.program import Body, Branches, Instruction, Loop, Place
+from mote.compiler.plan.plan import LENT
+
+Address = Callable[[Place], Expression]
+"""Where a tensor lies."""
+
+
+@dataclass(frozen=True)
+class BodyFunction:
+    """The function of a body: it is given its arena, and pointers to what it is lent."""
+
+    body: Body
+    name: str
+    asks: bool
+    """It returns whether a loop goes on."""
+    instance: str = ""
+    """The type of the instance that it takes a pointer to, if any."""
+
+    @property
+    def memories(self) -> dict[int, Given]:
+        memories = {0: Given(self.body.program.arenas[0], None, "arena")}
+        for k, lent in enumerate(self.body.lent):
+            pointer = f"given_{k}" if lent.output is None else f"output_{lent.output}"
+            memories[LENT - k] = Given(lent.place.nbytes, None, pointer, not lent.written)
+        return memories
+
+    @property
+    def signature(self) -> str:
+        handle = [f"{self.instance} *{HANDLE}"] if self.instance else []
+        taken = ",\n    ".join((*handle, *(given.declaration for given in self.memories.values())))
+        return f"static {'int' if self.asks else 'void'} {self.name}(\n    {taken})"
+
+    @property
+    def unused(self) -> list[Statement]:
+        """The casts to void that avoid compiler warnings about unused pointers."""
+        copied = (place for c in self.body.copies for place in (c.source, c.target, c.by_way))
+        asked = (self.body.program.outputs[0].place,) if self.asks else ()
+        instructions = [part for i in self.body.program.instructions for part in i.memory]
+        used = {part.memory for part in (*instructions, *copied, *asked) if part is not None}
+        pointers = [given.pointer for memory, given in self.memories.items() if memory not in used]
+        return [f"(void){pointer}" for pointer in (*([HANDLE] if self.instance else []), *pointers)]
+
+    @property
+    def end(self) -> list[Statement]:
+        """The C statements after the steps: outputs are copied, those first out of the way that lie where others
+        are copied to; a condition returns its result."""
+        if self.asks:
+            asked = self.body.program.outputs[0].place
+            assert asked is not None
+            return [Template("return *(const uint8_t *){} != 0", (self._address(asked),))]
+        copies = self.body.copies
+        first = [self._copy(self._address(c.by_way), c.source) for c in copies if c.by_way is not None]
+        return [*first, *(self._copy(self.memories[c.target.memory].pointer, c.by_way or c.source) for c in copies)]
+
+    def _address(self, place: Place) -> Expression:
+        return self.memories[place.memory].address(place.at)
+
+    def _copy(self, target: Expression, source: Place) -> Expression:
+        return call("memcpy", target, self._address(source), source.nbytes)
+
+    def call(self, address: Address, scratch: Expression) -> Expression:
+        """The call of its function, between tensors of the program around it."""
+        handle = [HANDLE] if self.instance else []
+        return call(self.name, *handle, scratch, *(address(lent.place) for lent in self.body.lent))
+
+
+def functions(i: Instruction, prefix: str, reporting: ProjectOptions | None) -> list[BodyFunction]:
+    """The functions of an instruction's bodies. `reporting`: options of the model whose variables they write to."""
+    instance = instance_type(reporting) if reporting and reporting.instances else ""
+    names = ("then", "else") if isinstance(i.control, Branches) else ("condition", "body")[-len(i.bodies) :]
+    return [
+        BodyFunction(body, f"{prefix}_{name}", name == "condition", instance)
+        for body, name in zip(i.bodies, names, strict=True)
+    ]
+
+
+def statements(i: Instruction, own: Sequence[BodyFunction], address: Address, scratch: Expression) -> list[Statement]:
+    """The C statements of a control flow instruction: call one of its bodies, or one repeatedly on its loop
+    variables."""
+    calls = [body.call(address, scratch) for body in own]
+    if not isinstance(i.control, Loop):
+        condition = Template("*(const uint8_t *){} != 0", (address(i.operands[0].place),))
+        return [when(condition, calls[0]), Compound("else", [calls[1]])]
+    begin: list[Statement] = [
+        call("memcpy", address(c.target), address(c.source), c.target.nbytes)
+        for c in i.control.begin
+        if not c.source.begins_with(c.target)
+    ]
+    if i.control.trips is None:
+        return [*begin, Compound(Template("while ({})", (calls[0],)), calls[1:])]
+    return [*begin, loop("uint32_t", "turn", i.control.trips, calls[-1])]

@@ -1,0 +1,22 @@
+"""C sources of the runtime, from the package."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from mote.compiler.emit.image.entries import SETTINGS
+from mote.compiler.kernels import library
+from mote.compiler.kernels.structs import INCLUDE, closure
+
+_RUNTIME = files("mote.compiler.emit.image") / "runtime"
+
+
+@cache
+def runtime_files() -> dict[str, str]:
+    """Sources and headers of the runtime, and the kernel files that they include; without settings, which depend on the
+    set of kernels."""
+    files = [f for f in _RUNTIME.iterdir() if f.name.endswith((".c", ".h")) and f.name != SETTINGS]
+    own = {f.name: f.read_text(encoding="utf-8") for f in sorted(files, key=lambda f: f.name)}
+    included = {name for text in own.values() for name in INCLUDE.findall(text)} - own.keys() - {SETTINGS}
+    return own | {name: library.header(name) for name in sorted(closure(sorted(included)))}

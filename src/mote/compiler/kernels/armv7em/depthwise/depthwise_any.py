@@ -1,0 +1,93 @@
+"""Depthwise convolutions over planar rows by code that knows no shape, for runtimes: what `mote_depthwise3_any_s8.h`
+and `mote_depthwise_any_s8.h` need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mote.compiler.kernels.armv7em.depthwise.planar import Planar
+from mote.compiler.kernels.armv7em.depthwise.records import Channels, stream
+from mote.compiler.kernels.contract import Instance, Params, View
+from mote.compiler.kernels.pack.params import pad_to
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+
+BLOCK = 4
+"""Outputs of a block."""
+WHOLE, BEHIND = 4, 8
+"""3x3: bytes behind the columns of all blocks with which a line can be read whole, and those behind the copy of a
+line."""
+COLUMNS = {4: 5, 5: 5, 6: 7, 7: 7}
+"""Columns of wider windows, and those of the code that computes them, with weights of zero."""
+READ = {(5, 1): 8, (5, 2): 12, (7, 1): 12, (7, 2): 16}
+"""Bytes of a line that a block reads, by columns and stride."""
+
+
+def any3_layout(view: View) -> Planar:
+    """Lines for windows of 3x3, with the padding behind their last pixels."""
+    op, outputs = view.the(DepthwiseConv2D), view.output.shape[2]
+    h = op.horizontal
+    least = max((outputs - 1) * h.stride + 3, h.before + view.input.shape[2])
+    return Planar(-(-least // 4) * 4, h.before)
+
+
+def reaches_any3(view: View, line: int) -> bool:
+    """Whether lines have the padding behind their last pixels, and what is read behind a line ends in the next one."""
+    outputs, stride = view.output.shape[2], view.the(DepthwiseConv2D).horizontal.stride
+    over = BLOCK * stride * -(-outputs // BLOCK) + (4 if stride == 1 else 1) - line
+    return line >= (outputs - 1) * stride + 3 and over <= min(line, BEHIND)
+
+
+def any3_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Instance, ...], Params, int]:
+    """The kernel for windows of 3x3 and rows of any length: its name, its instance, its parameters, and its working
+    memory in bytes: the lines of a channel, and a row with the outputs that are too many."""
+    y, stride = view.output, view.the(DepthwiseConv2D).horizontal.stride
+    fours = -(-y.shape[2] // BLOCK)
+    columns = BLOCK * fours * stride
+    params: Params = {
+        "records": stream(channels.biases, channels.words(1, "w16"), channels.constants),
+        "channels": y.shape[3],
+        "wide": BLOCK * fours * y.shape[3],
+        "skip": line - columns,
+        "columns": columns,
+        "outputs": y.shape[2],
+    }
+    form, shift = channels.form, channels.requantization.shift
+    lines = 0 if line - columns >= WHOLE else 3 * (line + BEHIND)
+    instance = Instance("MOTE_DEPTHWISE3_ANY", (f"s{stride}", form, shift))
+    return f"depthwise3_any_s{stride}_{form}_{shift}", (instance,), params, lines + _surplus(view)
+
+
+def any_layout(view: View) -> Planar | None:
+    """Lines that blocks of wider windows do not read behind; None where there is no code for such a window."""
+    h = view.the(DepthwiseConv2D).horizontal
+    if h.kernel not in COLUMNS:
+        return None
+    columns, blocks = COLUMNS[h.kernel], -(-view.output.shape[2] // BLOCK)
+    least = max(BLOCK * h.stride * (blocks - 1) + READ[columns, h.stride], h.before + view.input.shape[2])
+    return Planar(-(-least // 4) * 4, h.before)
+
+
+def any_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Instance, ...], Params, int]:
+    """The kernel for wider windows: its name, its instance, its parameters, and its working memory in bytes: a row with
+    the outputs that are too many."""
+    y, h = view.output, view.the(DepthwiseConv2D).horizontal
+    columns, stride = COLUMNS[h.kernel], f"s{h.stride}"
+    padded = replace(channels, weights=pad_to(channels.weights, 2, columns))
+    words = padded.words(h.stride, "w16")
+    records = stream(padded.biases, padded.constants, words)
+    params: Params = {
+        "records": records,
+        "channels": y.shape[3],
+        "outputs": y.shape[2],
+        "line": line,
+        "record": records.size // y.shape[3],
+    }
+    form, shift = channels.form, channels.requantization.shift
+    instance = Instance("MOTE_DEPTHWISE_ANY", (columns, stride, form, shift))
+    return f"depthwise_any{columns}_{stride}_{form}_{shift}", (instance,), params, _surplus(view)
+
+
+def _surplus(view: View) -> int:
+    """Bytes of a row of outputs in whole blocks, where it is none."""
+    outputs, channels = view.output.shape[2:]
+    return BLOCK * -(-outputs // BLOCK) * channels if outputs % BLOCK else 0

@@ -1,0 +1,177 @@
+"""Depthwise convolutions over time: the records and the code of `mote_depthwise_time_s8.h`.
+
+A line holds a channel's values two to a word, so a block of outputs has the same products as one of a planar line:
+those of `assembly.Block`, with stride 1. Registers: r0 the record, r1 the line, r2 the outputs, r4 and up the sums;
+inputs and weights pass by in the others, each loaded when it is needed and forgotten after its last product. Blocks
+have as many outputs as take the fewest cycles, and stores reach all of them from one pointer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mote.compiler.kernels.armv7em.common import DSP, NO_CONSTANTS
+from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add, scale
+from mote.compiler.kernels.armv7em.depthwise.records import channels_of, stream
+from mote.compiler.kernels.armv7em.ordering.knob import with_order
+from mote.compiler.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+
+MOST_TAPS = 31
+CHANNELS = 4
+"""Widened at once, before their outputs are written: where these are different channels each time, outputs may lie over
+the inputs."""
+SIZES = (6, 4, 2)
+"""Outputs that a block may have. All blocks but the last are even: words hold two inputs."""
+MOST_OFFSET = 4095
+"""Of a store."""
+COLUMNS = ("depthwise_column", *(f"depthwise_column_{form}" for form in ("wide", "unrolled", "unrolled_fpu")))
+"""Kernels for a row at a time."""
+LIMIT, FRAME = 0, 12
+"""Where on the stack the end of a line's blocks lies, and the size of that with the channel's first output, and that of
+the channel behind the last one."""
+
+
+def pack(view: View, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for a window over rows of one pixel; `shift`: only with this one."""
+    op, x, y = view.the(DepthwiseConv2D), view.input, view.output
+    v, h = op.vertical, op.horizontal
+    dense = (v.stride, v.dilation, v.before, v.after, h.kernel) == (1, 1, 0, 0, 1) and v.kernel <= MOST_TAPS
+    if op.multiplier != 1 or not dense or x.shape[2] != 1 or y.shape[2] != 1 or x.shape[3] < CHANNELS:
+        return Refusal("it is for rows of one pixel with four channels and more, without padding or strides")
+    if y.shape[1] == 1:
+        return Refusal("one output does not make up for lines of inputs")
+    channels = channels_of(view, shift=shift)
+    if channels is None:
+        return NO_CONSTANTS
+    channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))
+    records = stream(channels.biases, channels.words(1, "w16"), channels.constants)
+    form, shift, record = channels.form, channels.requantization.shift, records.size // y.shape[3]
+    name = f"depthwise_time_{y.shape[1]}x{y.shape[3]}_{v.kernel}_{form}_{shift}"
+    ways = [n for n in SIZES if (n - 1) * y.shape[3] <= MOST_OFFSET]
+    if not ways:
+        return Refusal("stores do not reach from one output to the next")
+    made = min((code(v.kernel, y.shape[1], y.shape[3], n, form, shift, record) for n in ways), key=lambda m: m.cycles)
+    in_place = (0,) if y.shape[0] == 1 and y.shape[3] % CHANNELS == 0 else ()
+    params: Params = {
+        "records": records,
+        "channels": y.shape[3],
+        "in_rows": x.shape[1],
+        "out_rows": y.shape[1],
+        "images": y.shape[0],
+        "record": record,
+    }
+    return Packed(
+        name,
+        params,
+        Entry(Call.WHOLE),
+        Needs(scratch=16 * ((x.shape[1] + 1) // 2), in_place=in_place, overlays=bool(in_place)),
+        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
+        beats=() if view.small else COLUMNS,
+    )
+
+
+@dataclass(frozen=True)
+class Code:
+    lines: list[str]
+    cycles: int
+    """Of a channel's blocks, about."""
+
+
+def code(taps: int, outputs: int, channels: int, size: int, form: str, shift: int, record: int) -> Code:
+    """A function that computes all outputs of four channels in blocks of `size`, whose records have so many words."""
+    blocks, rest = divmod(outputs, size)
+    line, used = 4 * ((outputs + taps) // 2), 2 * size * blocks
+    block = _block(taps, size, channels, form, shift) if blocks else []
+    last = _block(taps, rest, channels, form, shift) if rest else []
+    again = [
+        f"ldr r12, [sp, #{LIMIT}]",
+        f"add r1, r1, #{2 * size}",
+        *add("r2", "r2", size * channels),
+        f"sub r0, r0, #{4 * record}",
+        "cmp r1, r12",
+        "bne 2b",
+    ]
+    lines = [
+        "push {r4-r11, lr}",
+        f"add r4, r0, #{used}",
+        "mov r5, r2",
+        "add r6, r2, #4",
+        "push {r4-r6}",
+        "mov r3, r0",
+        "mov r0, r1",
+        "mov r1, r3",
+        "1:",
+        *(["2:", *block, *again] if blocks else []),
+        *(last or [f"add r0, r0, #{4 * record}"]),
+        "ldm sp, {r4-r6}",
+        f"add r1, r1, #{line - used}",
+        f"add r4, r4, #{line}",
+        "add r5, r5, #1",
+        "mov r2, r5",
+        "stm sp, {r4, r5}",
+        "cmp r5, r6",
+        "bne 1b",
+        f"add sp, sp, #{FRAME}",
+        "pop {r4-r11, pc}",
+    ]
+    return Code(lines, blocks * (_cycles(block) + _cycles(again) + 2) + _cycles(last))
+
+
+def _cycles(lines: list[str]) -> int:
+    """About what instructions take: a load as many as it has registers, and one more."""
+    loads = {"ldr": 2, "ldrd": 3}
+    return sum(1 + text.count(",") if text.startswith("ldm") else loads.get(text.split()[0], 1) for text in lines)
+
+
+def _block(taps: int, outputs: int, channels: int, form: str, shift: int) -> list[str]:
+    """Outputs side by side; leaves the record's end in r0."""
+    sums = [f"r{4 + j}" for j in range(outputs)]
+    return [
+        *_products(Block(taps, 1, outputs, 0, range(taps + outputs - 1))),
+        f"ldm r0!, {{r10, r11{', r12' if form == 'linear' else ''}}}",
+        *(text for register in sums for text in scale(register, form)),
+        *(f"ssat {register}, #8, {register}, asr #{shift}" for register in sums),
+        *(f"strb {register}, [r2, #{channels * j}]" for j, register in enumerate(sums)),
+    ]
+
+
+def _products(block: Block) -> list[str]:
+    """All products of a block, in the order of its inputs; the bias comes with the first weights, to the register of
+    the sum that is begun last."""
+    products = sorted(block.products, key=lambda p: (p.pair, p.word))
+    begun = list(dict.fromkeys(p.output for p in products))
+    bias, waiting = f"r{4 + begun[-1]}", set(begun)
+    order = ["r3", *(f"r{i}" for i in range(4 + block.outputs, 13)), "lr"]
+    free, pairs, words = list(order), dict[int, str](), dict[int, str]()
+    next_word, lines = 0, list[str]()
+    for at, p in enumerate(products):
+        _forget(products[at:], pairs, words, free)
+        free.sort(key=order.index)
+        if p.pair not in pairs:
+            count = 2 if len(free) > 2 and any(q.pair == p.pair + 1 for q in products) else 1
+            taken = [free.pop(0) for _ in range(count)]
+            pairs |= dict(zip((p.pair, p.pair + 1), taken, strict=False))
+            op, registers = ("ldrd", ", ".join(taken)) if count == 2 else ("ldr", taken[0])
+            lines.append(f"{op} {registers}, [r1, #{4 * p.pair}]")
+        if p.word not in words:
+            room = min(len(free), block.weight_words - next_word)
+            taken = [free.pop(0) for _ in range(room)]
+            loaded = [bias, *taken] if next_word == 0 else taken
+            lines.append(f"ldm r0!, {{{', '.join(loaded)}}}" if len(loaded) > 1 else f"ldr {loaded[0]}, [r0], #4")
+            words |= dict(zip(range(next_word, next_word + room), taken, strict=True))
+            next_word += room
+        to = f"r{4 + p.output}"
+        lines.append(f"{p.op} {to}, {pairs[p.pair]}, {words[p.word]}, {bias if p.output in waiting else to}")
+        waiting.discard(p.output)
+    return lines
+
+
+def _forget(left: list[Product], pairs: dict[int, str], words: dict[int, str], free: list[str]) -> None:
+    """Registers of what has no product left are free."""
+    for held, needed in ((pairs, {p.pair for p in left}), (words, {p.word for p in left})):
+        for key in [key for key in held if key not in needed]:
+            free.append(held.pop(key))
+
+
+KERNELS = (with_order(Kernel("depthwise_time", (DepthwiseConv2D,), INT8, pack, header="depthwise_time_s8", isa=DSP)),)

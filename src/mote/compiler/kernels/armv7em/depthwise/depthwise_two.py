@@ -1,0 +1,72 @@
+"""Depthwise convolutions with 3x3 windows, two rows of outputs at once: what `mote_depthwise_two_s8.h` needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mote.compiler.kernels.armv7em.depthwise.depthwise3 import Blocks, parts3
+from mote.compiler.kernels.armv7em.depthwise.depthwise_two_assembly import (
+    MOST_OFFSET,
+    TWO,
+    Inputs,
+    Outputs,
+    Shape,
+    code,
+)
+from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block
+from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights, form_of
+from mote.compiler.kernels.contract import Instance, Params, View
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+
+ROWS = 2
+"""Of outputs, at once."""
+
+
+@dataclass(frozen=True)
+class Two:
+    """How two rows of outputs are made."""
+
+    shape: Shape
+    line: int
+    channels: int
+    name: str
+    """Names all that the code depends on beside weights and constants."""
+
+
+def two_rows(view: View, blocks: Blocks) -> Two | None:
+    """None where there is no kernel for the shape, where it would take longer than one for a row, where no two rows of
+    outputs are made from rows inside the image, and for several images, whose rows are not a fixed step apart."""
+    op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
+    h, v = op.horizontal, op.vertical
+    inside = [first >= 0 and first + v.stride + 3 <= x[1] for first in (v.stride * i - v.before for i in range(y[1]))]
+    if y[0] != 1 or v.dilation != 1 or v.stride != h.stride or not any(inside) or 4 * y[3] > MOST_OFFSET:
+        return None
+    fours, rest = divmod(y[2], 4)
+    if (fours, rest) == (1, 1):  # a block of five takes less
+        return None
+    end = h.before + x[2] - 4 * h.stride * fours
+    last = Block(3, h.stride, rest, 0, range(end)) if rest else None
+    name = f"s{h.stride}_{y[2]}x{y[3]}_{blocks.line}" + (f"_{end}" if last else "")
+    return Two(Shape(fours, last, h.stride), blocks.line, y[3], name)
+
+
+def two_parts(
+    view: View, two: Two, blocks: Blocks, channels: Channels, weights: Weights
+) -> tuple[str, tuple[Instance, ...], Params]:
+    """The kernel's name, the instances that make it, and its parameters."""
+    one, instances, params = parts3(view, blocks, channels, weights)
+    row, count, stride = two.channels * two.line, two.channels, two.shape.stride
+    outputs = Outputs("strb", count, 4 * count, view.output.shape[2] * count, 1)
+    end = channels.form, channels.requantization.shift
+    how = form_of(view, weights)
+    name = f"depthwise_two_{how}_{two.name}_{end[0]}_{end[1]}"
+    near = code(two.shape, Inputs(TWO[stride], two.line, row), outputs, how, *end)
+    scattered = Outputs(outputs.store, outputs.pixel, outputs.block, None, outputs.channel)
+    far = code(two.shape, Inputs(TWO[stride], two.line, None), scattered, how, *end)
+    functions = (
+        Instance("MOTE_TWO_CODE", (f"{name}_near",), tuple(near)),
+        Instance("MOTE_TWO_CODE", (f"{name}_anywhere",), tuple(far)),
+    )
+    facts = stride, view.output.shape[2], count, two.line
+    macro = "MOTE_TWO_APART" if how == "b8" else "MOTE_TWO"
+    return name, (*instances, *functions, Instance(macro, (name, one), facts=facts)), params

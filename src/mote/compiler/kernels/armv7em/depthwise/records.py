@@ -1,0 +1,109 @@
+"""The records of depthwise kernels: what a channel's sums are made of, and what turns them into bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compiler.kernels.contract import View
+from mote.compiler.kernels.pack.params import pad_to
+from mote.compiler.kernels.pack.requantize.dsp import Narrow, narrow, shifts
+from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
+from mote.ir.ops.common import BIAS, bias_values, int8_range, learned
+from mote.ir.ops.matrix.accumulators import Accumulators
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+
+Weights = Literal["w16", "w8"]
+"""Two bytes a weight, scaled as its channel needs, or one: these are scaled by 256, and unpacked for each row."""
+WEIGHTS: tuple[Weights, ...] = ("w16", "w8")
+Form = Literal["w16", "w8", "b8"]
+"""Of code: b8 is for weights of one byte, with biases apart from their records, where they are learned."""
+
+SHIFTS = (10, 11, 9, 12, 8, 13, 14, 15)
+"""The shifts that are tried first: layers that share one share the code."""
+MOST_SHIFT = 22
+"""Outputs shifted left by more do not fit a register."""
+MOST_STORED = 5
+"""Weights of 8 bits of a longer row of the window are stored once, whatever the stride."""
+W8_SCALE = 8
+"""Weights of 8 bits, times 2^8."""
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Weights [channels, rows, columns], biases and requantization constants of all channels of a layer."""
+
+    weights: Ints
+    bias: Ints
+    sums: Accumulators
+    requantization: Narrow
+
+    @property
+    def form(self) -> str:
+        """Whether negative results vanish in the activation."""
+        return "linear" if self.sums.linear else "relu"
+
+    @property
+    def biases(self) -> Ints:
+        return self.requantization.biases(self.bias)
+
+    @property
+    def constants(self) -> Ints:
+        """[channels, mult, add] and `fix` for linear outputs."""
+        return self.requantization.constants(self.sums.linear)
+
+    def with_zero(self, zero: int) -> Channels:
+        """For inputs as they are, whose zero point is this."""
+        return replace(self, bias=self.bias - zero * self.weights.sum(axis=(1, 2), dtype=np.int64))
+
+    def words(self, stride: int, weights: Weights) -> Ints:
+        """[channels, rows, words]: weights two to a word, (w0, w1), (w1, w2), .. for stride 1, (w0, w1), (w2, w3), ..
+        for stride 2 and where more than five have 8 bits; of 8 bits, two of these words in one, the second in the odd
+        bytes."""
+        values = np.where(self.requantization.constant[:, None, None], 0, self.weights)
+        if stride == 2 or values.shape[2] == 1 or (weights == "w8" and values.shape[2] > MOST_STORED):
+            values = pad_to(values, 2, 2)
+            first, second = values[:, :, 0::2], values[:, :, 1::2]
+        else:
+            first, second = values[:, :, :-1], values[:, :, 1:]
+        if weights == "w16":
+            scale = self.requantization.scale[:, None, None]
+            return (first << scale & 0xFFFF) | second << scale << 16
+        both: Ints = pad_to((first & 0xFF) | (second & 0xFF) << 16, 2, 2)
+        return both[:, :, 0::2] | both[:, :, 1::2] << 8
+
+
+def form_of(view: View, weights: Weights) -> Form:
+    return "b8" if weights == "w8" and BIAS in learned(view.graph, view.op) else weights
+
+
+def channels_of(view: View, weights: Weights = "w16", shift: int | None = None) -> Channels | None:
+    """None where the layer's numbers do not allow it; `shift`: only this one."""
+    op, y = view.the(DepthwiseConv2D), view.output
+    if int8_range(op.activation, y) != (-128, 127):
+        return None
+    values = view.constant(1)[0].astype(np.int64).transpose(2, 0, 1)
+    bias = bias_values(op.tensor(view.graph, 2), y.shape[3])
+    sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
+    requantization = _narrowed(values, sums, weights, shift)
+    return Channels(values, bias, sums, requantization) if requantization else None
+
+
+def stream(*parts: Ints) -> NDArray[np.int32]:
+    """Records of these parts, channels first, one after another."""
+    flat = [part.reshape(len(part), -1) for part in parts]
+    return wrap32(np.concatenate(flat, axis=1)).astype(np.int32).reshape(-1)
+
+
+def _narrowed(values: Ints, sums: Accumulators, weights: Weights, shift: int | None) -> Narrow | None:
+    """Constants for the first shift that has some."""
+    largest = np.maximum(values, -values - 1).max(axis=(1, 2))
+    sixteen = 15 - np.ceil(np.log2(largest + 1)).astype(np.int64)
+    most = sixteen if weights == "w16" else np.full(len(values), W8_SCALE, np.int64)
+    possible = [s for s in shifts(sums, most) if s <= MOST_SHIFT]
+    tried = [*(s for s in SHIFTS if s in possible), *(s for s in possible if s not in SHIFTS)]
+    results = (narrow(sums, s, most, fixed=weights == "w8") for s in (tried if shift is None else [shift]))
+    return next((result for result in results if result is not None), None)

@@ -1,0 +1,315 @@
+"""3x3 convolutions by Winograd's algorithm: the weights and constants of `mote_winograd*_s8.h`.
+
+Every form is exact: sums of products wrap as registers do, but what comes out of the inverse transform is the sum
+itself, times a constant. Whether that fits, and whether it can be requantized exactly, is checked here for the weights
+at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from math import gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compiler.kernels.armv7em.common import CUTS_OFF, DSP
+from mote.compiler.kernels.armv7em.gemm.winograd_assembly import MOST_ORDERED, MOST_PAIRS, faster, products
+from mote.compiler.kernels.armv7em.ordering.knob import order_knob
+from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered
+from mote.compiler.kernels.contract import (
+    INT8,
+    Biases,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    Structs,
+    View,
+)
+from mote.compiler.kernels.pack.learned_bias import learning
+from mote.compiler.kernels.pack.params import pad_to, window_params
+from mote.compiler.kernels.pack.requantize.dsp import narrow
+from mote.compiler.kernels.pack.requantize.search import searched
+from mote.compiler.kernels.portable.windows.conv import sums_of
+from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
+from mote.ir.ops.common import BIAS, bias_values, int8_range, learned
+from mote.ir.ops.matrix.accumulators import Accumulators
+from mote.ir.ops.windows.conv import Conv2D
+
+UNROLLED = "_unrolled"
+"""The end of the names of kernels with code for a number of channels."""
+LANES = 4
+"""Tiles that are computed at once."""
+
+
+@dataclass(frozen=True)
+class WinogradForm:
+    """How a tile of outputs is computed."""
+
+    header: str
+    size: int
+    """Outputs of a tile, in each direction."""
+    matrix: Ints
+    """The weights' transform in one direction: [transforms, 3]."""
+    scale: int
+    """The factor that the inverse transform leaves in accumulators."""
+    stride: int = 1
+    offset: int = 0
+    """Added to inputs before their transform."""
+    shifts: tuple[int, ...] = (11, 12, 10, 13, 14, 9, 15, 16, 17, 8, 18, 7)
+    """The shifts that are tried, the same for all layers: those that share one share the code."""
+
+    order: tuple[int, ...] = ()
+    """In which the weights' positions come, numbered row by row."""
+    positions: int = 0
+    """Of the transformed inputs: more than of the weights where some serve twice."""
+    sums: int = 0
+    """Of a tile, that the matrix product leaves."""
+    control: int = 2
+    """Words between transformed inputs."""
+    columns: int = 0
+    """Words of inputs that are transformed in one direction."""
+    patch: int = 0
+    """Pixels that are gathered at the image's edges."""
+    keep: tuple[int, int] | None = None
+    """Of positions in order: a bit for each that adds to the sums of the one before, and how many there are until they
+    are repeated."""
+
+    def scratch(self, width: int, channels: int) -> int:
+        """Bytes: see the headers."""
+        pairs = channels // 2
+        runs = (pairs % 8 > 0) + (pairs % 16 >= 8) + pairs // 16
+        position = 2 * channels + self.control * runs
+        inputs = self.control + self.positions * position
+        words = 8 * self.sums + 2 + self.columns + 2 * self.size**2 + inputs
+        return 4 * words + (width + self.patch) * channels
+
+
+FORMS = {
+    "2x2": WinogradForm(
+        "winograd2_s8",
+        size=2,
+        matrix=np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]], np.int64),
+        scale=4,
+        order=tuple(4 * row + column for row in (1, 0, 2, 3) for column in (1, 2, 0, 3)),
+        positions=16,
+        sums=16,
+        columns=80,
+        keep=(0b0110, 4),
+    ),
+    "4x4": WinogradForm(
+        "winograd4_s8",
+        size=4,
+        matrix=np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]], np.int64),
+        scale=576,
+        offset=128,
+        shifts=(15, 14, 13, 16, 12, 17, 11, 18, 10, 9, 8),
+        order=tuple(6 * row + column for column in (1, 0, 2, 3, 4, 5) for row in (1, 2, 0, 3, 4, 5)),
+        positions=36,
+        sums=36,
+        columns=216,
+        keep=(0b010110, 6),
+    ),
+    "stride2": WinogradForm(
+        "winograd_stride2_s8",
+        size=2,
+        matrix=np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]], np.int64),
+        scale=1,
+        stride=2,
+        order=tuple(range(16)),
+        positions=25,
+        sums=9,
+        control=3,
+        patch=25,
+    ),
+}
+
+
+def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refusal:
+    """The kernel for a form of tiles; `shift`: only with this one."""
+    if refused := _refused(view, f):
+        return refused
+    apart = BIAS in learned(view.graph, view.op)
+    x, weights, sums = view.input, view.constant(1).astype(np.int64), sums_of(view)
+    zero = x.zero_point + f.offset
+    bias = bias_values(view.op.tensor(view.graph, 2), len(weights)) - zero * weights.sum(axis=(1, 2, 3), dtype=np.int64)
+    every = np.einsum("pi,qj,oijc->opqc", f.matrix, f.matrix, pad_to(weights, 3, 4))
+    transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
+    make = _scaled if f.scale.bit_count() == 1 else _divided
+    tried = f.shifts if shift is None else (shift,)
+    chosen = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
+    if chosen is None:
+        return Refusal("its transformed weights do not fit 16 bits, or no constants requantize its sums exactly")
+    packed = _packed(view, f, "linear" if sums.linear else "relu", chosen)
+    return _apart(packed, f, chosen) if apart else packed
+
+
+def pack_unrolled(view: View, f: WinogradForm, order: Order = "") -> Packed | Refusal:
+    """Packs a layer with code for its number of channels, in an order for some core if one is given."""
+    if learned(view.graph, view.op):
+        return Refusal("it is for biases that do not learn")
+    packed = view.once(KERNELS_OF[f.header].bind)
+    if isinstance(packed, Refusal):
+        return packed
+    channels = -(-view.input.shape[3] // 4) * 4
+    most = 2 * (MOST_ORDERED if order else MOST_PAIRS)
+    if channels > most:
+        return Refusal(f"it is for at most {most} input channels")
+    assert f.keep is not None
+    end = f"_{order}" if order else ""
+    form, name = f.header.removesuffix("_s8"), f"{packed.name}_{channels}{end}"
+    text = ordered(products(channels // 2, f.positions, *f.keep), order)
+    made = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}{end}",), text)
+    calls = Instance("MOTE_WINOGRAD_UNROLLED", (form, packed.name, channels, f.size))
+    if order:
+        calls = Instance("MOTE_WINOGRAD_ORDERED", (form, packed.name, channels, order, f.size))
+    return replace(
+        packed,
+        name=name,
+        family="",
+        entry=replace(packed.entry, row=f"{name}_row", rows=f"{name}_rows" if packed.entry.rows else ""),
+        price=replace(packed.price, density=faster(channels // 2)),
+        instances=(*packed.instances, made, calls),
+    )
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """Weights and constants that a kernel reads."""
+
+    shift: int
+    weights: Ints
+    bias: Ints
+    constants: Ints
+    """[channels, 3]: mult, add, fix."""
+    scale: Ints
+    """The factor that sums come with, 0 of channels with one result."""
+
+
+def _scaled(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
+    """Where sums come times a power of two: what requantization wants beyond it is in the weights, as far as 16 bits
+    hold them."""
+    largest = np.maximum(np.abs(weights).max(axis=(1, 2)), 1)
+    most = np.floor(np.log2(32767 * f.scale / largest)).astype(np.int64)
+    requantization = narrow(sums, shift, most)
+    if requantization is None:
+        return None
+    used = np.where(requantization.constant, 0, 1)
+    more = requantization.scale - (f.scale.bit_length() - 1)
+    scaled = used[:, None, None] * weights << np.where(requantization.constant, 0, more)[:, None, None]
+    biases = used * ((bias << requantization.scale) + requantization.offset)
+    return Transformed(
+        shift,
+        scaled,
+        biases,
+        np.stack([requantization.mult, requantization.add, requantization.fix], axis=1),
+        used << requantization.scale,
+    )
+
+
+def _divided(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
+    """Where sums come times a number that is no power of two: multipliers are divided by it."""
+    constant = sums.constant
+    bits = np.where(constant, 0, shift + 1 + sums.shift)
+    largest = np.maximum(np.abs(sums.low), np.abs(sums.high)) + 2
+    fits = (largest * f.scale < 1 << 31) & (bits >= 0) & (sums.mult << np.maximum(bits, 0) < f.scale << 31)
+    if not np.all(fits | constant) or np.abs(weights).max() > 32767:
+        return None
+    rows = searched(sums, np.full(len(bias), f.scale, np.int64), shift)
+    if rows is None:
+        return None
+    biases = np.where(constant, 0, f.scale * bias + rows[:, 0])
+    used = np.where(constant, 0, 1)
+    return Transformed(shift, used[:, None, None] * weights, biases, rows[:, 1:], used * f.scale)
+
+
+def _refused(view: View, f: WinogradForm) -> Refusal | None:
+    op, x, y = view.the(Conv2D), view.input, view.output
+    axes = ((a.kernel, a.stride, a.dilation) for a in (op.vertical, op.horizontal))
+    if any(axis != (3, f.stride, 1) for axis in axes):
+        return Refusal(f"it is for windows of 3x3 with a stride of {f.stride}")
+    fours = x.shape[3] % 4 == 0 or (x.shape[3] % 4 == 3 and f.stride == 1)
+    if not fours or y.shape[3] % 2:
+        return Refusal("it is for input channels in fours and output channels in pairs")
+    if int8_range(op.activation, y) != (-128, 127):
+        return CUTS_OFF
+    if (y.shape[2] - 1) * f.stride - op.horizontal.before >= x.shape[2]:
+        return Refusal("it is for windows that begin inside of the image")
+    return None
+
+
+def _stream(weights: Ints, bias: Ints) -> NDArray[np.int32]:
+    """[outputs, positions, inputs] in the order of use: two outputs side by side, first their biases, then for each
+    position inputs 0 and 2, then 1 and 3 of each four, two 16-bit numbers in a word."""
+    outputs, positions, inputs = weights.shape
+    fours = weights.reshape(outputs // 2, 2, positions, inputs // 4, 2, 2)
+    pairs = fours.transpose(0, 2, 3, 5, 1, 4).reshape(outputs // 2, -1).astype("<i2").view("<i4")
+    return np.concatenate([wrap32(bias).reshape(outputs // 2, -1), pairs], axis=1).reshape(-1).astype(np.int32)
+
+
+def _packed(view: View, f: WinogradForm, kind: str, packed: Transformed) -> Packed:
+    x, y = view.input, view.output
+    one, tile_rows = y.shape[0] == 1, _tile_rows(y.shape[1], y.shape[2], f.size)
+    channels = -(-x.shape[3] // 4) * 4
+    params: Params = {
+        **window_params(view),
+        "in_channels": channels,
+        "channels": y.shape[3],
+        "in_pixel": x.shape[3],
+        "in_zero": x.zero_point,
+        "tile_rows": tile_rows,
+        "weights": _stream(packed.weights, packed.bias),
+        "channel": Structs("mote_winograd_channel_t", wrap32(packed.constants)),
+    }
+    name = f"{f.header}_{kind}_{packed.shift}"
+    return Packed(
+        name,
+        params,
+        Entry(
+            Call.ROWS,
+            row=f"{name}_row",
+            rows=f"{name}_rows" if one else "",
+            group=1 if not one else f.size * tile_rows if y.shape[2] < f.size * LANES else f.size,
+            taps=3,
+        ),
+        Needs(scratch=f.scratch(x.shape[2], channels)),
+        Price(tile=(f.size, f.size), tile_rows=tile_rows, whole_tiles=True),
+        instances=(Instance(f"MOTE_{f.header.upper()}", (kind, packed.shift)),),
+    )
+
+
+def _apart(packed: Packed, f: WinogradForm, chosen: Transformed) -> Packed:
+    """The kernel with biases that lie apart from its weights."""
+    name, products = f"{packed.name}_apart", f"winograd_products{'_seeking' if f.control == 3 else ''}"
+    made = Instance("MOTE_WINOGRAD_LEARNED", (f.header.removesuffix("_s8"), packed.name, products, f.size))
+    entry = packed.entry
+    return replace(
+        packed,
+        name=name,
+        params={"layer": packed.params, "biases": wrap32(chosen.bias).astype(np.int32)},
+        entry=replace(entry, row=f"{name}_row", rows=f"{name}_rows" if entry.rows else ""),
+        instances=(*packed.instances, made),
+        biases=Biases("biases", 1, chosen.scale),
+    )
+
+
+def _tile_rows(height: int, width: int, size: int) -> int:
+    """How many rows of tiles at once, so that no lane is empty."""
+    return min(LANES // gcd(-(-width // size), LANES), -(-height // size))
+
+
+def _kernel(f: WinogradForm, way: str = "") -> Kernel:
+    name, packer = f.header.removesuffix("_s8"), pack_unrolled if way else pack
+    kernel = Kernel(name + way, (Conv2D,), INT8, partial(packer, f=f), header=f.header, isa=DSP, lanes=2, costs=name)
+    return replace(kernel, knobs=order_knob) if way else learning(kernel)
+
+
+KERNELS_OF = {f.header: _kernel(f) for f in FORMS.values()}
+KERNELS = (*KERNELS_OF.values(), *(_kernel(f, UNROLLED) for f in FORMS.values() if f.keep))

@@ -1,0 +1,296 @@
+"""The operations of a block by the values that they pass to each other, in place of registers.
+
+A pointer that only moves by constants is one value for the whole block: how far behind it each access lies is known
+whenever that happens, and all its moves are one, made by an access that lies there or by an addition.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from mote.compiler.kernels.armv7em.ordering.blocks import Registers, halves
+from mote.compiler.kernels.armv7em.ordering.text import GENERAL, Operation
+
+BASE, INDEX = -1, -2
+"""The places of an access's registers beside its operands."""
+MOST_UPDATE = 255
+"""The furthest that an access can move its pointer."""
+MOST_ADDED = 4095
+"""The most that an instruction adds to one."""
+
+
+@dataclass
+class HeldValue:
+    """The contents of a register: `home` is where it lies before or has to lie behind the block; `kept`: needed there;
+    `held`: it is there from the start."""
+
+    uses: int = 0
+    home: str = ""
+    kept: bool = False
+    held: bool = False
+
+
+@dataclass
+class FlowNode:
+    """An operation: `reads` by their places among the operands. `tied`: values in the register of one that is read for
+    the last time. `moves`: the pointer and by how much it moves; `reach`: how far from where its pointer is at first an
+    access lies."""
+
+    operation: Operation
+    reads: list[tuple[int, int]] = field(default_factory=list)
+    writes: int | None = None
+    tied: list[tuple[int, int]] = field(default_factory=list)
+    pointer: str = ""
+    reach: int = 0
+    moves: int = 0
+    before: set[int] = field(default_factory=set)
+    """Nodes that have to come before it."""
+
+
+@dataclass
+class Dataflow:
+    values: list[HeldValue]
+    nodes: list[FlowNode]
+    moved: dict[str, int]
+    """The node that moves each pointer that is moved, and by how much it does."""
+    amount: dict[str, int]
+    busy: Registers
+    """Registers that are not to be touched."""
+
+
+def dataflow(operations: Sequence[Operation], needed: Registers, frame: Registers) -> Dataflow | None:
+    """The operations of a block; `needed`: the registers that are read behind it; `frame`: registers that may point to
+    the stack. None where that is not known to be right."""
+    pointers = _pointers(operations, needed)
+    made = _Builder(pointers, needed)
+    for operation in operations:
+        made.add(operation)
+    if not made.close():
+        return None
+    _memory_order(made.nodes, operations_frame(made.nodes, frame))
+    _fixed_order(made.nodes)
+    touched = {x for o in operations for x in (*o.reads_of(), *o.writes_of())}
+    busy = frozenset(r for r in GENERAL if r in needed and r not in touched)
+    return Dataflow(made.values, made.nodes, made.moved, made.amount, busy)
+
+
+def _pointers(operations: Sequence[Operation], needed: Registers) -> dict[str, int]:
+    """Registers that only move by constants, with how far they do in all, where each of their other readers sees them
+    before or behind all moves."""
+    far: dict[str, int] = {}
+    seen: dict[str, set[int]] = defaultdict(set)
+    other: set[str] = set()
+    bases: set[str] = set()
+    for o in operations:
+        step = _step(o)
+        if step is not None:
+            far[o.operands[0]] = far.get(o.operands[0], 0) + step
+            continue
+        others = [o.operands[i] for i in o.sources] + ([o.index] if o.index else [])
+        others += [o.base] if o.index or o.name.startswith("v") else []
+        for register in others:
+            seen[register].add(far.get(register, 0))
+        if o.memory:
+            bases.add(o.base)
+            far[o.base] = far.get(o.base, 0) + o.update
+        if o.writes:
+            other.add(o.operands[0])
+    return {r: far.get(r, 0) for r in GENERAL if r in bases and r not in other and seen[r] <= {0, far.get(r, 0)}}
+
+
+def _step(o: Operation) -> int | None:
+    """By how much an operation that does nothing else moves its register."""
+    if o.name in ("add", "addw", "sub", "subw") and len(o.operands) == 3 and o.operands[0] == o.operands[1]:
+        number = o.operands[2]
+        if number.startswith("#") and not o.flags:
+            return int(number[1:]) * (-1 if o.name.startswith("sub") else 1)
+    return None
+
+
+def reaches(o: Operation, at: int) -> bool:
+    """Whether an access can lie so many bytes behind its base."""
+    return abs(at) <= 1020 and at % 4 == 0 if o.name.startswith("v") else -MOST_UPDATE <= at <= 4095
+
+
+class _Builder:
+    def __init__(self, pointers: dict[str, int], needed: Registers) -> None:
+        self.pointers, self.needed = pointers, needed
+        self.values: list[HeldValue] = []
+        self.nodes: list[FlowNode] = []
+        self.now: dict[str, int] = {}
+        self.far = dict.fromkeys(pointers, 0)
+        self.last_step: dict[str, int] = {}
+        self.moved: dict[str, int] = {}
+        self.amount: dict[str, int] = {}
+        self.seen: list[tuple[int, str, int]] = []
+
+    def value(self, register: str) -> int:
+        """The value that a register holds now."""
+        if register not in self.now:
+            self.values.append(HeldValue(home=register, held=True))
+            self.now[register] = len(self.values) - 1
+        return self.now[register]
+
+    def add(self, o: Operation) -> None:
+        step = _step(o)
+        if step is not None and o.operands[0] in self.pointers:
+            self.far[o.operands[0]] += step
+            self.last_step[o.operands[0]] = len(self.nodes)
+            return
+        node = FlowNode(o)
+        named = [(i, o.operands[i]) for i in o.sources]
+        named += [(BASE, o.base)] if o.base in GENERAL else []
+        named += [(INDEX, o.index)] if o.index else []
+        for place, register in named:
+            if register in GENERAL:
+                node.reads.append((place, self.value(register)))
+                self.values[node.reads[-1][1]].uses += 1
+            if register in self.pointers and (place != BASE or o.index or o.name.startswith("v")):
+                self.seen.append((len(self.nodes), register, self.far[register]))
+        if o.base in self.pointers and not o.index and not o.name.startswith("v"):
+            node.pointer = o.base
+            node.reach = self.far[o.base] + (o.update if o.first else o.offset)
+            if o.update:
+                self.far[o.base] += o.update
+                self.last_step[o.base] = len(self.nodes)
+            node.operation = replace(o, offset=0, update=0, first=False)
+        elif o.update:
+            old = self.value(o.base)
+            self.values.append(HeldValue())
+            self.now[o.base] = len(self.values) - 1
+            node.tied.append((self.now[o.base], old))
+        if o.writes and o.operands[0] in GENERAL:
+            old = self.value(o.operands[0]) if o.tied else -1
+            self.values.append(HeldValue())
+            self.now[o.operands[0]] = node.writes = len(self.values) - 1
+            if o.tied:
+                node.tied.append((node.writes, old))
+        self.nodes.append(node)
+
+    def close(self) -> bool:
+        """Values that are needed behind the block, and the moves of pointers; whether all accesses are within reach."""
+        for register, value in self.now.items():
+            if register in self.needed:
+                self.values[value].home, self.values[value].kept = register, True
+        for register, total in self.pointers.items():
+            if total and (register in self.needed or any(r == register and at for _, r, at in self.seen)):
+                self._move(register, total)
+        for n, register, at in self.seen:
+            if register in self.moved:
+                mover = self.moved[register]
+                (self.nodes[mover].before if at == 0 else self.nodes[n].before).add(n if at == 0 else mover)
+            elif at:
+                return False
+        if any(abs(total) > MOST_ADDED for total in self.amount.values()):
+            return False
+        return all(self._reached(n, node) for n, node in enumerate(self.nodes) if node.pointer)
+
+    def _move(self, register: str, total: int) -> None:
+        """The pointer's only move: with an access that lies where it goes, or where it comes from, or by itself."""
+        self.amount[register] = total
+        may = [
+            n
+            for n, node in enumerate(self.nodes)
+            if node.pointer == register and node.reach in (0, total) and abs(total) <= MOST_UPDATE
+        ]
+        if may:
+            self.moved[register] = max(may, key=lambda n: (self.nodes[n].reach == total, n))
+            self.nodes[self.moved[register]].moves = total
+            return
+        parts = Operation("add" if total > 0 else "sub", (register, register, f"#{abs(total)}"))
+        value = self.value(register)
+        self.values[value].uses += 1
+        self.moved[register] = len(self.nodes)
+        self.nodes.append(FlowNode(parts, [(1, value)], moves=total))
+
+    def _reached(self, n: int, node: FlowNode) -> bool:
+        mover = self.moved.get(node.pointer)
+        early = reaches(node.operation, node.reach)
+        late = mover is not None and reaches(node.operation, node.reach - self.amount[node.pointer])
+        if mover == n or mover is None:
+            return early
+        if early and not late:
+            self.nodes[mover].before.add(n)
+        if late and not early:
+            node.before.add(mover)
+        return early or late
+
+
+def _fixed_order(nodes: Sequence[FlowNode]) -> None:
+    """Registers that are not renamed, and the flags: what writes them keeps its place among what reads and writes
+    them."""
+    wrote: dict[str, int] = {}
+    read: dict[str, list[int]] = defaultdict(list)
+    for n, node in enumerate(nodes):
+        o = node.operation
+        reads = {h for r in o.reads_of() if r not in GENERAL and r != "sp" for h in halves(r)}
+        writes = {h for r in o.writes_of() if r not in GENERAL for h in halves(r)}
+        for register in reads | writes:
+            if register in wrote:
+                node.before.add(wrote[register])
+        for register in writes:
+            node.before.update(read.pop(register, ()))
+            wrote[register] = n
+        for register in reads - writes:
+            read[register].append(n)
+
+
+Place = tuple[str | int, int | None, bool]
+"""The base of an access, how far behind it that lies if it is known, and whether it may be in the function's frame."""
+
+
+def operations_frame(nodes: Sequence[FlowNode], frame: Registers) -> list[Place | None]:
+    """Where each node's access lies; None: it has none."""
+    made: dict[int, int | None] = {}
+    """Values that are an address of the frame, if it is known which."""
+    places: list[Place | None] = []
+    for node in nodes:
+        o = node.operation
+        if not o.memory:
+            if "sp" in o.operands and node.writes is not None:
+                known = o.name in ("add", "addw") and len(o.operands) == 3 and o.operands[2].startswith("#")
+                made[node.writes] = int(o.operands[2][1:]) if known else 0 if o.name == "mov" else None
+            elif node.writes is not None and any(v in made for _, v in node.reads):
+                made[node.writes] = None
+            places.append(None)
+            continue
+        base = next((v for place, v in node.reads if place == BASE), -1)
+        at = None if o.index else node.reach if node.pointer else o.update if o.first else o.offset
+        if o.base == "sp":
+            places.append(("sp", at, True))
+        elif base in made:
+            start = made[base]
+            places.append(("sp", None if start is None or at is None else start + at, True))
+        else:
+            places.append((node.pointer or base, at, o.base in frame))
+        for value, old in node.tied:
+            if old in made:
+                made[value] = None
+    return places
+
+
+def _apart(a: Place, b: Place, a_size: int, b_size: int) -> bool:
+    """Whether two accesses certainly share no byte."""
+    if a[0] == b[0]:
+        return a[1] is not None and b[1] is not None and (a[1] + a_size <= b[1] or b[1] + b_size <= a[1])
+    return ("sp" in (a[0], b[0])) and not (a[2] and b[2])
+
+
+def _memory_order(nodes: Sequence[FlowNode], places: Sequence[Place | None]) -> None:
+    """A store keeps its place among the accesses that may share a byte with it."""
+    accesses = [(n, place, nodes[n].operation) for n, place in enumerate(places) if place is not None]
+    for i, (n, place, o) in enumerate(accesses):
+        for m, other, p in accesses[:i]:
+            if (o.store or p.store) and not _apart(place, other, o.size, p.size):
+                nodes[n].before.add(m)
+
+
+def producers(flow: Dataflow) -> Iterator[tuple[int, int]]:
+    """The node that makes each value that one makes."""
+    for n, node in enumerate(flow.nodes):
+        if node.writes is not None:
+            yield node.writes, n
+        for value, _ in node.tied:
+            yield value, n

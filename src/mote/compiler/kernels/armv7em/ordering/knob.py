@@ -1,0 +1,69 @@
+"""The knob `order`: the code of a kernel as it was written, or in an order that suits a core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+
+from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered
+from mote.compiler.kernels.contract import Entry, Instance, Kernel, Knob, Packed, Refusal, View
+
+WRITTEN = "written"
+SINGLE: tuple[Order, ...] = ("m4",)
+DUAL: tuple[Order, ...] = ("m7",)
+"""Orders for cores that start one instruction a cycle, and for those that start two."""
+BOTH = (*SINGLE, *DUAL)
+
+
+def order_knob(view: View) -> Mapping[str, tuple[Knob, ...]]:
+    """The knob of kernels that order their code themselves, for all operators."""
+    return {"order": (WRITTEN, *BOTH)}
+
+
+SAME = Refusal("its code is in that order already")
+
+
+def with_order(kernel: Kernel, orders: tuple[Order, ...] = BOTH) -> Kernel:
+    """The kernel with the knob `order`, beside those that it has."""
+
+    def pack(view: View, *, order: Order | None = None, **others: object) -> Packed | Refusal:
+        packed = kernel.pack(view, **others)
+        return packed if order is None or isinstance(packed, Refusal) else in_order(packed, order)
+
+    def knobs(view: View) -> Mapping[str, tuple[Knob, ...]]:
+        return {**kernel.choices(view), "order": (WRITTEN, *orders)}
+
+    return replace(kernel, pack=pack, knobs=knobs)
+
+
+def in_order(packed: Packed, order: Order) -> Packed | Refusal:
+    """A kernel whose code is in another order, with names of its own."""
+    made = tuple(replace(i, code=ordered(i.code, order)) if i.code else i for i in packed.instances)
+    return SAME if made == packed.instances else _named(replace(packed, instances=made), f"_{order}")
+
+
+def _named(packed: Packed, end: str) -> Packed:
+    """The kernel, its functions and their code with another end of their names."""
+    whole = str(packed.instances[-1].arguments[0])
+    coded = sorted((str(i.arguments[0]) for i in packed.instances if i.code), key=len)
+
+    def renamed(text: str | int) -> str | int:
+        if isinstance(text, int):
+            return text
+        start = next((s for s in (whole, *coded) if text == s or text.startswith(f"{s}_")), None)
+        return text if start is None else f"{start}{end}{text.removeprefix(start)}"
+
+    def argument(instance: Instance) -> Instance:
+        return replace(instance, arguments=tuple(map(renamed, instance.arguments)))
+
+    assert packed.name.endswith(whole)
+    name = f"{packed.name}{end}"
+    named: dict[str, object] = {
+        field.name: value.replace(packed.name, name)
+        for field in fields(Entry)
+        if isinstance(value := getattr(packed.entry, field.name), str) and packed.name in value
+    }
+    entry: Callable[..., Entry] = replace
+    return replace(
+        packed, name=name, instances=tuple(map(argument, packed.instances)), entry=entry(packed.entry, **named)
+    )

@@ -1,0 +1,218 @@
+"""The assembly of `mote_depthwise_channels_s8.h`: sixteen channels of a pixel at a time.
+
+A vector is sixteen channels of an input, where they lie, or of the weights of a tap. Products have sixteen bits, those
+of even channels in one vector and those of odd ones in another. Taps are in groups whose sums fit sixteen bits,
+whatever the inputs; these sums go to the stack and come back as 32 bits, four channels a vector, where they are added
+up and requantized. Of eight channels the even ones become the low halves and the odd ones the high halves of words, so
+that they leave in order.
+
+    r0 outputs, r1 sums, r2 constants, r3 weights, r4-r10 rows of the window, r11 a constant of all channels
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mote.compiler.kernels.helium.ordering import Pipe, VectorInstruction, ordered
+from mote.compiler.kernels.helium.requantize import Requantize
+
+BLOCK = 16
+REACH = 508
+"""How far from a pointer a vector of words can be."""
+ROW_POINTERS = ("r4", "r5", "r6", "r7", "r8", "r9", "r10")
+SUMS, NEAR = 128, 254
+"""Where the pointer to sums is, and how far behind it they can be: loads that widen reach less far."""
+REGISTERS = tuple(f"q{i}" for i in range(8))
+WEIGHTS, CONSTANTS, OUT, PIXELS, BLOCKS, LAST, LANES, ROWS = range(0, 32, 4)
+"""Places in a `mote_channels_call_t`."""
+
+Tap = tuple[int, int]
+"""A row and a column of the window."""
+
+
+@dataclass(frozen=True)
+class Channels:
+    """A window over pixels of so many channels. `groups`: taps whose products are added up in sixteen bits; `stride`:
+    columns from one window to the next."""
+
+    taps: tuple[int, int]
+    stride: int
+    channels: int
+    groups: tuple[tuple[Tap, ...], ...]
+
+    @property
+    def origin(self) -> int:
+        """Where the pointers to rows are: in the middle of the window."""
+        return (self.taps[1] - 1) // 2 * self.channels
+
+    @property
+    def weights_origin(self) -> int:
+        """Where the pointer to weights is."""
+        return min(BLOCK * (self.taps[0] * self.taps[1] - 1), REACH // BLOCK * BLOCK)
+
+    @property
+    def frame(self) -> int:
+        """Bytes of sums on the stack; behind them are the call, how many blocks are left, and their first channel."""
+        return 2 * BLOCK * len(self.groups)
+
+    @property
+    def fits(self) -> bool:
+        high, wide = self.taps
+        last = (wide - 1) * self.channels - self.origin
+        weights = BLOCK * (high * wide - 1) - self.weights_origin
+        return (
+            high <= len(ROW_POINTERS)
+            and max(last, self.origin, weights) <= REACH
+            and self.frame - 8 - SUMS <= NEAR
+            and self.channels >= BLOCK
+        )
+
+    def lines(self, requantize: Requantize) -> list[str]:
+        """The instructions of a pixel's sixteen channels."""
+        return list(_lines(self, requantize))
+
+    def cycles(self, requantize: Requantize) -> int:
+        """About how many a pixel's sixteen channels take."""
+        (high, wide), groups = self.taps, len(self.groups)
+        finish = 30 if requantize.form == "line" else 48
+        return 6 * high * wide + 8 * groups + high + finish
+
+
+@lru_cache(maxsize=128)
+def _lines(channels: Channels, requantize: Requantize) -> tuple[str, ...]:
+    return tuple(ordered(_Body(channels, requantize).instructions, REGISTERS))
+
+
+class _Body:
+    """All instructions of a pixel, as they depend on one another."""
+
+    def __init__(self, channels: Channels, requantize: Requantize) -> None:
+        self.channels, self.requantize = channels, requantize
+        self.instructions: list[VectorInstruction] = []
+        self.stores: dict[tuple[int, int], int] = {}
+        for g, group in enumerate(channels.groups):
+            self._group(g, group)
+        for half in range(2):
+            self._outputs(half)
+
+    def emit(self, text: str, pipe: Pipe, reads: tuple[str, ...] = (), result: str = "", adds: bool = False) -> str:
+        self.instructions.append(VectorInstruction(text, pipe, reads, result, adds=adds))
+        return result
+
+    def load(self, result: str, place: str) -> str:
+        return self.emit(f"vldrw.u32 {{d}}, [{place}]", "memory", (), result)
+
+    def _group(self, g: int, group: Sequence[Tap]) -> None:
+        """The sums of a group's products, of even and of odd channels, to the stack."""
+        c = self.channels
+        sums = ["", ""]
+        for n, (row, column) in enumerate(group):
+            at = BLOCK * (row * c.taps[1] + column) - c.weights_origin
+            w = self.load(f"w{g}_{n}", f"r3, #{at}")
+            x = self.load(f"x{g}_{n}", f"{ROW_POINTERS[row]}, #{column * c.channels - c.origin}")
+            for odd, end in enumerate("bt"):
+                product = self.emit(f"vmull{end}.s8 {{d}}, {{0}}, {{1}}", "multiply", (x, w), f"p{g}_{n}{end}")
+                if n:
+                    product = self.emit("vadd.i16 {d}, {0}, {1}", "rest", (sums[odd], product), f"s{g}_{n}{end}")
+                sums[odd] = product
+        for odd, name in enumerate(sums):
+            self.stores[g, odd] = len(self.instructions)
+            self.emit(f"vstrw.32 {{0}}, [sp, #{BLOCK * (2 * g + odd)}]", "memory", (name,))
+
+    def _outputs(self, half: int) -> None:
+        """Eight channels."""
+        line = self.requantize.form == "line"
+        name = ""
+        for odd, end in enumerate("bt"):
+            at = self.requantize.constants * 4 * (2 * half + odd)
+            wide = (self._line if line else self._twice)(self._sum(half, odd), at, f"{half}{end}")
+            ends = f", #{self.requantize.shift}" if line else ""
+            text = f"{'vqrshrn' if line else 'vqmovn'}{end}.s32 {{d}}, {{{odd}}}{ends}"
+            name = self.emit(text, "rest", (name, wide) if odd else (wide,), f"h{half}{end}", adds=True)
+        if not line:
+            name = self.emit("vqadd.s16 {d}, {0}, r11", "rest", (name,), f"a{half}")
+        name = self.emit("vqmovnb.s16 {d}, {0}", "rest", (name,), f"b{half}", adds=True)
+        cut = self.requantize.cut("{0}", "{1}")
+        for n in range(0, len(cut), 2):
+            limit = self.emit(cut[n].replace("{1}", "{d}"), "rest", (), f"e{half}_{n}")
+            name = self.emit(cut[n + 1].replace("{0}", "{d}", 1), "rest", (name, limit), f"c{half}_{n}")
+        self.emit(f"vstrb.16 {{0}}, [r0, #{8 * half}]", "memory", (name,))
+
+    def _sum(self, half: int, odd: int) -> str:
+        """Four channels in 32 bits."""
+        total = ""
+        for g in range(len(self.channels.groups)):
+            part = f"l{half}{odd}_{g}"
+            text = f"vldrh.s32 {{d}}, [r1, #{BLOCK * (2 * g + odd) + 8 * half - SUMS}]"
+            self.instructions.append(VectorInstruction(text, "memory", (), part, after=(self.stores[g, odd],)))
+            total = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (total, part), f"t{part}") if total else part
+        return total
+
+    def _line(self, total: str, at: int, name: str) -> str:
+        offset = self.load(f"o{name}", f"r2, #{at}")
+        scaled = self.emit("vmla.s32 {d}, {1}, r11", "multiply", (offset, total), f"y{name}", adds=True)
+        mult = self.load(f"m{name}", f"r2, #{at + 16}")
+        return self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", (scaled, mult), f"z{name}")
+
+    def _twice(self, total: str, at: int, name: str) -> str:
+        offset, mult, right = (self.load(f"{of}{name}", f"r2, #{at + 16 * n}") for n, of in enumerate("omr"))
+        added = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (total, offset), f"y{name}")
+        sign = self.emit("vshr.s32 {d}, {0}, #31", "rest", (added,), f"n{name}")
+        high = self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", (added, mult), f"i{name}")
+        less = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (high, sign), f"j{name}")
+        return self.emit("vrshl.s32 {d}, {0}, {1}", "rest", (less, right), f"z{name}")
+
+
+def code(channels: Channels, requantize: Requantize) -> list[str]:
+    """All pixels of a row, sixteen channels after another; r0 points to a `mote_channels_call_t`."""
+    rows = ROW_POINTERS[: channels.taps[0]]
+    call, first = channels.frame, channels.frame + 8
+    return [
+        "push {r4-r11, lr}",
+        "vpush {d8-d15}",
+        f"sub sp, sp, #{channels.frame + 16}",
+        f"ldr r12, [r0, #{BLOCKS}]",
+        f"strd r0, r12, [sp, #{call}]",
+        f"add r1, sp, #{SUMS}",
+        f"ldr r11, [r0, #{LANES}]",
+        f"ldr r11, [r11, #{0 if requantize.form == 'line' else 4}]",
+        f"ldrd r3, r2, [r0, #{WEIGHTS}]",
+        *_add("r3", channels.weights_origin),
+        "mov r12, #0",
+        "1:",
+        f"str r12, [sp, #{first}]",
+        f"ldr lr, [sp, #{call}]",
+        *(f"ldr {row}, [lr, #{ROWS + 4 * k}]" for k, row in enumerate(rows)),
+        *(f"add {row}, {row}, r12" for row in rows),
+        *(line for row in rows for line in _add(row, channels.origin)),
+        f"ldrd r0, lr, [lr, #{OUT}]",
+        "add r0, r0, r12",
+        "dls lr, lr",
+        "2:",
+        *channels.lines(requantize),
+        *(line for row in rows for line in _add(row, channels.stride * channels.channels)),
+        *_add("r0", channels.channels),
+        "le lr, 2b",
+        *_add("r3", BLOCK * channels.taps[0] * channels.taps[1]),
+        *_add("r2", BLOCK * requantize.constants),
+        f"ldrd r0, lr, [sp, #{call}]",
+        f"ldr r12, [sp, #{first}]",
+        f"ldr r0, [r0, #{LAST}]",
+        f"add r12, r12, #{BLOCK}",
+        "cmp r12, r0",
+        "it gt",
+        "movgt r12, r0",
+        "subs lr, lr, #1",
+        f"str lr, [sp, #{call + 4}]",
+        "bne.w 1b",
+        f"add sp, sp, #{channels.frame + 16}",
+        "vpop {d8-d15}",
+        "pop {r4-r11, pc}",
+    ]
+
+
+def _add(register: str, value: int) -> list[str]:
+    parts = [4095] * (value // 4095) + [value % 4095]
+    return [f"addw {register}, {register}, #{part}" for part in parts if part]

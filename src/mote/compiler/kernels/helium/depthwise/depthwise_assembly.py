@@ -1,0 +1,580 @@
+"""How windows of depthwise convolutions lie in vectors, and the assembly of `mote_depthwise_taps_s8.h`.
+
+Rows are interleaved four by four: a word holds four rows of one column of a channel, a *plane* all columns of four
+rows. A gather brings four words, sixteen inputs: four columns of one plane, two columns of two planes, or one column
+of four. What a vector holds is so many columns, each of `height` rows below one another. Weights lie in the same
+order with zeros between and behind them, so that the window some rows further down or some columns further right is
+the same weights loaded from some bytes before. A *band* is what rows of outputs are made from the same planes, a
+*tile* what columns of outputs are made from the same gathers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from mote.compiler.kernels.helium.gemm.schedule import Finish
+from mote.compiler.kernels.helium.requantize import Requantize
+
+VECTOR = 16
+WORD = 4
+SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
+"""One instruction adds up products into an even register."""
+MOST_QUADS, MOST_PRODUCTS = 32, 128
+"""Fours of outputs that are computed for one channel after another, and products of vectors: more take longer code."""
+RESIDENT = ("q0", "q1", "q2", "q3")
+"""Vectors of weights that stay in registers, or come one after another."""
+MOST_GATHERS, MOST_MORE = 6, 2
+TILE = 8
+"""Outputs whose sums are computed from the same gathers at once."""
+UNROLLED = 6
+"""Columns that are interleaved without a loop."""
+REACH = 508
+"""The largest offset of a load or store of words."""
+LANES, SPARE, DATA, ADDRESSES = "q4", "q5", "q6", "q7"
+CALL, CONSTANTS, LEFT, ZERO, FRAME = range(0, 20, 4)
+"""Places on the stack."""
+HEIGHTS = (4, 8, 16)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window and the images that it goes over, in rows and in columns."""
+
+    taps: tuple[int, int]
+    steps: tuple[int, int]
+    inputs: tuple[int, int]
+    outputs: tuple[int, int]
+    before: tuple[int, int]
+    channels: int
+
+
+@dataclass(frozen=True)
+class Taps:
+    """One way to compute a layer: `bands` of rows at once, `wide` columns of outputs at once."""
+
+    window: Window
+    height: int
+    """Rows in a column of a vector."""
+    rows: int
+    """Rows of outputs of a band."""
+    bands: int
+    group: int
+    """Rows of outputs that are computed at once: those of all bands, the last of which may have fewer."""
+    wide: int
+    more: int = 0
+    """Vectors under a tile beside those under a window."""
+
+    @cached_property
+    def needed(self) -> int:
+        """Vectors under a window."""
+        return -(-self.window.taps[1] * self.height // VECTOR)
+
+    @property
+    def gathers(self) -> int:
+        """Vectors under a tile."""
+        return self.needed + self.more
+
+    def under(self, column: int, vector: int) -> bool:
+        """Whether that vector of a tile has inputs of the windows of that column of outputs."""
+        first = column * self.window.steps[1] * self.height
+        last = first + (self.window.taps[1] - 1) * self.height
+        return first < VECTOR * (vector + 1) and last >= VECTOR * vector
+
+    @cached_property
+    def columns_of_tile(self) -> int:
+        """Columns of outputs of a tile."""
+        room = self.gathers * VECTOR // self.height
+        return (room - self.window.taps[1]) // self.window.steps[1] + 1
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether there is one output for each channel, and offsets reach all gathers under it: channels are then the
+        lanes in which sums become bytes."""
+        last = (self.gathers - 1) * VECTOR // self.height * WORD * VECTOR
+        return self.window.outputs == (1, 1) and last + 8 * WORD <= REACH
+
+    @property
+    def block(self) -> int:
+        """Channels that are interleaved at once: of all columns where there are few, all for a single output of rows of
+        one pixel."""
+        channels = self.window.channels
+        return channels if self.single and self.window.inputs[1] == 1 else min(channels, VECTOR)
+
+    @property
+    def column(self) -> int:
+        """Bytes of a column of a plane."""
+        return WORD * self.block
+
+    @cached_property
+    def columns(self) -> int:
+        """Columns of a plane, with the padding and what gathers take beside it."""
+        last = self.window.outputs[1] - self.wide + (self.tiles - 1) * self.columns_of_tile
+        gathered = last * self.window.steps[1] + self.gathers * VECTOR // self.height
+        return max(gathered, self.window.before[1] + self.window.inputs[1])
+
+    @property
+    def plane(self) -> int:
+        """Bytes of a plane."""
+        return self.columns * self.column
+
+    @property
+    def tiles(self) -> int:
+        return -(-self.wide // self.columns_of_tile)
+
+    @property
+    def shared(self) -> bool:
+        """Whether bands have planes in common: they then begin where a plane does."""
+        return self.rows * self.window.steps[0] % 4 == 0
+
+    @cached_property
+    def planes(self) -> list[int]:
+        """The first row of each plane."""
+        step, each = self.rows * self.window.steps[0], range(0, self.height, 4)
+        if self.shared:
+            return list(range(0, (self.bands - 1) * step + self.height, 4))
+        return [band * step + i for band in range(self.bands) for i in each]
+
+    @property
+    def lanes(self) -> list[int]:
+        """The offsets of a gather's words."""
+        high = self.height // 4
+        return [i // high * self.column + i % high * self.plane for i in range(4)]
+
+    @property
+    def band(self) -> int:
+        """Bytes from a band's first plane to the next one's."""
+        return self.plane * (self.rows * self.window.steps[0] if self.shared else self.height) // 4
+
+    @property
+    def weights(self) -> int:
+        """Bytes of a channel's weights."""
+        return self.gathers * VECTOR
+
+    def shift(self, row: int, column: int) -> int:
+        """How many bytes before are the weights for another output of a tile."""
+        return row * self.window.steps[0] + column * self.window.steps[1] * self.height
+
+    @property
+    def largest_shift(self) -> int:
+        return self.shift(self.rows - 1, self.columns_of_tile - 1)
+
+    @property
+    def resident(self) -> bool:
+        """Whether the weights of a tile stay in registers while tiles go by."""
+        outputs = min(self.columns_of_tile, self.wide) * min(self.rows, self.group)
+        return self.gathers == 1 and outputs <= len(RESIDENT)
+
+    @cached_property
+    def passes(self) -> list[list[tuple[int, int]]]:
+        """Outputs of a tile whose sums are computed at once."""
+        each = TILE
+        columns, rows = min(self.columns_of_tile, self.wide), min(self.rows, self.group)
+        outputs = [(i, j) for i in range(rows) for j in range(columns)]
+        return [outputs[at : at + each] for at in range(0, len(outputs), each)]
+
+    def tile_outputs(self, some: list[tuple[int, int]]) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
+        """Bands, tiles, and what is computed there: which of these outputs it is, its row and its column."""
+        for band in range(self.bands):
+            for tile in range(self.tiles):
+                outputs = []
+                for n, (i, j) in enumerate(some):
+                    row, column = band * self.rows + i, tile * self.columns_of_tile + j
+                    if row < self.group and column < self.wide:
+                        outputs.append((n, row, column))
+                if outputs:
+                    yield band, tile, outputs
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """The row and the column of each sum; the last one is repeated to a multiple of four."""
+        places = [
+            (row, column)
+            for some in self.passes
+            for *_, outputs in self.tile_outputs(some)
+            for _, row, column in outputs
+        ]
+        return places + [places[-1]] * (-len(places) % 4)
+
+    @property
+    def fits(self) -> bool:
+        products = self.group * self.wide * self.needed
+        return self.gathers <= MOST_GATHERS and self.quads <= MOST_QUADS and products <= MOST_PRODUCTS
+
+    @property
+    def quads(self) -> int:
+        return -(-self.group * self.wide // 4)
+
+    @property
+    def scratch(self) -> int:
+        """Working memory: sums, addresses, planes, and a row of zeros."""
+        row = max(self.window.inputs[1], self.window.outputs[1]) * self.window.channels
+        sums = WORD * (self.block + 4) if self.single else WORD * (self.quads * (self.block + 4) + VECTOR)
+        return sums + len(self.planes) * self.plane + row
+
+    def estimate(self, memory: float) -> float:
+        """About how many cycles an output takes; each byte of working memory counts for a share of them."""
+        return self._estimate(memory, cycles(channel_code(self, Requantize("line", 16))))
+
+    def least_estimate(self, memory: float) -> float:
+        """A lower bound of the estimate: inputs are gathered once, and multiplied once for each output."""
+        outputs = self.group * self.wide
+        gathered = 4 * self.gathers * self.bands * self.tiles
+        return self._estimate(memory, 2 * self.needed * outputs + gathered + outputs // 2)
+
+    def _estimate(self, memory: float, channel: int) -> float:
+        w = self.window
+        strips = -(-w.outputs[0] // self.group)
+        parts = -(-w.outputs[1] // self.wide)
+        stored = (self.quads * 28 + 90) / self.block
+        interleave = len(self.planes) * (w.inputs[1] * 16 + 20) / VECTOR
+        total = strips * (parts * (channel + stored) + interleave)
+        return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * memory)
+
+
+def ways(window: Window) -> Iterator[Taps]:
+    """All of them that fit."""
+    high, wide = window.outputs
+    widths = sorted({-(-wide // parts) for parts in range(1, wide + 1)})
+    for height in HEIGHTS:
+        for rows in range(1, min((height - window.taps[0]) // window.steps[0] + 1, high) + 1):
+            for group in range(1, min(high, 4 * MOST_QUADS) + 1):
+                bands = -(-group // rows)
+                whole = high % group == 0 or group % rows == 0
+                few = {columns for columns in widths if group * columns <= 4 * MOST_QUADS}
+                candidates = (
+                    Taps(window, height, rows, bands, group, columns, more)
+                    for columns in few
+                    for more in range(MOST_MORE + 1)
+                    if whole
+                )
+                yield from (taps for taps in candidates if taps.fits)
+
+
+def columns_code(taps: Taps) -> list[str]:
+    """Interleaves rows: r0 points to the rows of each plane, r1 to where the first one goes, r2 is the first channel,
+    r3 how many planes there are."""
+    w = taps.window
+    pointers = ("r4", "r5", "r6", "r7")
+    lines = ["push {r4-r8, lr}", "1:", "ldm r0!, {r4-r7}"]
+    if w.channels > taps.block:
+        lines += [f"add {p}, {p}, r2" for p in pointers]
+        lines += _columns(w.inputs[1], w.channels, pointers)
+        rest = taps.plane - w.inputs[1] * taps.column
+    else:
+        nbytes = w.inputs[1] * w.channels
+        lines += _columns(nbytes // VECTOR, VECTOR, pointers)
+        if left := -nbytes % VECTOR:
+            lines += [
+                f"sub r1, r1, #{WORD * left}",
+                *(f"vldrw.u32 q{i}, [{p}, #-{left}]" for i, p in enumerate(pointers)),
+            ]
+            lines += _interleaved()
+        rest = taps.plane - nbytes * WORD
+    return [*lines, *_add("r1", rest), "subs r3, r3, #1", "bne 1b", "pop {r4-r8, pc}"]
+
+
+def _columns(count: int, step: int, pointers: tuple[str, ...]) -> list[str]:
+    """So many columns, whose sixteen bytes are `step` apart."""
+    if step <= REACH:
+        load = [f"vldrw.u32 q{i}, [{p}], #{step}" for i, p in enumerate(pointers)]
+    else:
+        load = [t for i, p in enumerate(pointers) for t in (f"vldrw.u32 q{i}, [{p}]", f"add {p}, {p}, #{step}")]
+    one = [*load, *_interleaved()]
+    again = 2 if count % 2 == 0 else 1
+    if count <= UNROLLED:
+        return one * count
+    return [f"movw r8, #{count // again}", "dls lr, r8", "2:", *(one * again), "le lr, 2b"]
+
+
+def _interleaved() -> list[str]:
+    return [f"vst4{i}.8 {{q0, q1, q2, q3}}, [r1]{'!' if i == 3 else ''}" for i in range(4)]
+
+
+def _add(register: str, amount: int) -> list[str]:
+    if amount == 0:
+        return []
+    if abs(amount) > 4095:
+        return [f"movw r8, #{abs(amount)}", f"{'add' if amount > 0 else 'sub'} {register}, {register}, r8"]
+    return [f"{'add' if amount > 0 else 'sub'} {register}, {register}, #{abs(amount)}"]
+
+
+def code(taps: Taps, requantize: Requantize) -> list[str]:
+    """All outputs of some channels; r0 points to a `mote_taps_call_t`, which the stack keeps."""
+    if taps.single:
+        body = [*_single_sums(taps), *_single_bytes(requantize)]
+        begin = ["ldr r3, [r0, #12]", "ldr r5, [r0, #24]"]
+    else:
+        body = [*_channels(taps, requantize), *_stores(taps)]
+        begin = ["ldr r3, [r0, #8]", "ldr r5, [r0, #24]", f"strd r3, r5, [sp, #{CONSTANTS}]"]
+    return [
+        "push {r4-r11, lr}",
+        "vpush {d8-d15}",
+        f"sub sp, sp, #{FRAME}",
+        f"str r0, [sp, #{CALL}]",
+        "ldr r7, [r0]",
+        "ldr r1, [r0, #4]",
+        "ldr r9, [r0, #32]",
+        f"vldrw.u32 {ADDRESSES}, [r9]",
+        f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7",
+        *begin,
+        *body,
+        f"add sp, sp, #{FRAME}",
+        "vpop {d8-d15}",
+        "pop {r4-r11, pc}",
+    ]
+
+
+def _channels(taps: Taps, requantize: Requantize) -> list[str]:
+    """The outputs of each channel, one channel after another, as bytes to working memory, r7: four outputs of all
+    channels, then the next four. r1 weights, r3 and r5 constants of a channel, and r9, which lines have for all."""
+    line = requantize.form == "line"
+    scale = ["ldr r9, [r9]", "clz r9, r9", "rsb r9, r9, #31"]
+    zero = ["ldr r11, [r9, #4]", f"str r11, [sp, #{ZERO}]"]
+    constants = [f"ldr r0, [sp, #{CONSTANTS}]", f"ldrd r3, r5, [r0], #{requantize.constants}"]
+    return [
+        "ldr r9, [r0, #28]",
+        "ldr r7, [r0, #12]",
+        *(scale if line else zero),
+        "1:",
+        *constants,
+        *([] if line else ["ldr r9, [r0, #-4]"]),
+        f"str r0, [sp, #{CONSTANTS}]",
+        *channel_code(taps, requantize),
+        f"ldr r0, [sp, #{LEFT}]",
+        "subs r0, r0, #1",
+        f"str r0, [sp, #{LEFT}]",
+        "bne.w 1b",
+    ]
+
+
+def channel_code(taps: Taps, requantize: Requantize) -> list[str]:
+    """One channel; r1, r7 and addresses move on to the next."""
+    body = _Channel(taps, requantize)
+    at = count = 0
+    if taps.resident:
+        body.weights = dict(zip(taps.passes[0], RESIDENT, strict=False))
+        for output, q in body.weights.items():
+            body.emit(f"vldrb.u8 {q}, [r1, #{-taps.shift(*output)}]", "memory")
+    for some in taps.passes:
+        for band, tile, outputs in taps.tile_outputs(some):
+            begin = band * taps.band + tile * taps.columns_of_tile * taps.window.steps[1] * taps.column
+            variants = [some[variant] for variant, *_ in outputs]
+            for part in _parts(variants, count):
+                for k in range(taps.gathers):
+                    to = begin + k * VECTOR // taps.height * taps.column
+                    if taps.gathers > 1 or part[0] == variants[0]:
+                        body.gather(to - at)
+                        at = to
+                    for n, output in enumerate(part):
+                        if taps.under(output[1], k):
+                            body.product(count + n, output, k)
+                count += len(part)
+                body.finish(count)
+    while count % 4:
+        body.repeat(count)
+        count += 1
+    body.finish(count)
+    body.rest()
+    step = at - WORD
+    back = [f"movw r0, #{abs(step) & 0xFFFF}", *([f"movt r0, #{abs(step) >> 16}"] if abs(step) >> 16 else [])]
+    return [
+        *body.lines,
+        *back,
+        f"{'vsub' if step > 0 else 'vadd'}.i32 {ADDRESSES}, {ADDRESSES}, r0",
+        f"add r1, r1, #{taps.weights}",
+        f"subw r7, r7, #{taps.quads * taps.column - WORD}",
+    ]
+
+
+def _parts(outputs: list[tuple[int, int]], count: int) -> Iterator[list[tuple[int, int]]]:
+    """Outputs in parts that fit the registers which `count` sums before them, less fours, leave of eight."""
+    room = 8 - count % 4
+    if outputs:
+        yield outputs[:room]
+        yield from _parts(outputs[room:], count + room)
+
+
+class _Channel:
+    """The instructions of a channel. Four sums at a time become bytes, between the products of the next ones."""
+
+    def __init__(self, taps: Taps, requantize: Requantize) -> None:
+        self.taps, self.requantize = taps, requantize
+        self.lines: list[str] = []
+        self.weights: dict[tuple[int, int], str] = {}
+        self.queue: deque[Finish] = deque()
+        self.pipe = ""
+        self.loaded = self.finished = 0
+
+    def emit(self, text: str, pipe: str) -> None:
+        self.lines.append(text)
+        self.pipe = pipe
+
+    def gather(self, ahead: int) -> None:
+        """Four words from so many bytes ahead of the last ones."""
+        if ahead == 0:
+            self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}]", "gather")
+        elif abs(ahead) <= REACH:
+            self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}, #{ahead}]!", "gather")
+        else:
+            op = "vadd" if ahead > 0 else "vsub"
+            self.emit(f"movw r11, #{abs(ahead)}", "")
+            self.emit(f"{op}.i32 {ADDRESSES}, {ADDRESSES}, r11", "rest")
+            self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}]", "gather")
+            if self.requantize.form == "twice":
+                self.emit(f"ldr r11, [sp, #{ZERO}]", "")
+
+    def product(self, n: int, output: tuple[int, int], k: int) -> None:
+        """The n-th sum's, with the k-th vector of the weights for that output of a tile."""
+        register = SUMS[n % 8]
+        first = not k or not self.taps.under(output[1], k - 1)
+        while first and any(register in step.sums for step in self.queue):
+            self._step()
+        weights = self.weights.get(output)
+        if weights is None:
+            weights = RESIDENT[self.loaded % len(RESIDENT)]
+            self.loaded += 1
+            self.emit(f"vldrb.u8 {weights}, [r1, #{VECTOR * k - self.taps.shift(*output)}]", "memory")
+        self.emit(f"{'vmladav' if first else 'vmladava'}.s8 {register}, {DATA}, {weights}", "multiply")
+        self._between()
+
+    def repeat(self, n: int) -> None:
+        """The sum before as the n-th one, where there are no more."""
+        while any(SUMS[n % 8] in step.sums for step in self.queue):
+            self._step()
+        self.emit(f"mov {SUMS[n % 8]}, {SUMS[n % 8 - 1]}", "")
+
+    def finish(self, count: int) -> None:
+        """So many sums are there."""
+        while self.finished + 4 <= count:
+            half = self.finished // 4 % 2
+            self.queue.extend(_finish(self.requantize, SUMS[4 * half : 4 * half + 4], self.taps.column))
+            self.finished += 4
+
+    def rest(self) -> None:
+        while self.queue:
+            self._step()
+
+    def _between(self) -> None:
+        """Behind a product: what is for another pipeline, as long as the next is for yet another."""
+        while self.queue and self.queue[0].pipe != self.pipe:
+            self._step()
+
+    def _step(self) -> None:
+        step = self.queue.popleft()
+        self.emit(step.text, step.pipe)
+
+
+def _finish(requantize: Requantize, sums: Sequence[str], column: int) -> list[Finish]:
+    """Four outputs of a channel -> bytes at r7, which moves on."""
+    q = LANES
+    moves = [
+        Finish(f"vmov {q}[{i + 2}], {q}[{i}], {sums[i]}, {sums[i + 2]}", "rest", sums=(sums[i], sums[i + 2]))
+        for i in range(2)
+    ]
+    if requantize.form == "line":
+        steps = [
+            Finish(f"vshl.s32 {q}, r9", "rest"),
+            Finish(f"vadd.i32 {q}, {q}, r3", "rest"),
+            Finish(f"vqrdmulh.s32 {q}, {q}, r5", "multiply"),
+            Finish(f"vqrshrnb.s32 {q}, {q}, #{requantize.shift}", "rest"),
+        ]
+    else:
+        steps = [
+            Finish(f"vadd.i32 {q}, {q}, r3", "rest"),
+            Finish(f"vshr.s32 {SPARE}, {q}, #31", "rest"),
+            Finish(f"vqrdmlah.s32 {SPARE}, {q}, r5", "multiply"),
+            Finish(f"vrshl.s32 {SPARE}, r9", "rest"),
+            Finish(f"vqmovnb.s32 {q}, {SPARE}", "rest"),
+            Finish(f"vqadd.s16 {q}, {q}, r11", "rest"),
+        ]
+    cut = [Finish(text, "rest") for text in requantize.cut(q, SPARE)]
+    return [
+        *moves,
+        *steps,
+        Finish(f"vqmovnb.s16 {q}, {q}", "rest"),
+        *cut,
+        Finish(f"vstrb.32 {q}, [r7], #{column}", "memory"),
+    ]
+
+
+def cycles(lines: Sequence[str]) -> int:
+    """About how many cycles a core takes whose vector instructions overlap with others for another pipeline."""
+    total, before = 0, ""
+    for line in lines:
+        pipe = _pipe(line)
+        alone = {"": 1, "gather": 4}.get(pipe, 2)
+        overlaps = pipe != before and pipe not in ("", "gather") and before not in ("", "gather")
+        total, before = total + alone - overlaps, pipe
+    return total
+
+
+def _pipe(line: str) -> str:
+    if not line.startswith("v"):
+        return ""
+    if line.startswith(("vldr", "vstr")):
+        return "gather" if "[q" in line else "memory"
+    return "multiply" if line.startswith(("vml", "vmul", "vqrdm")) else "rest"
+
+
+def _stores(taps: Taps) -> list[str]:
+    """Bytes in working memory -> outputs: r7 the bytes, r11 what is added to the addresses at r12."""
+    whole = taps.window.channels % VECTOR == 0
+    stores = [f"vstrb{'' if whole else 't'}.8 q{i}, [r{i}]" for i in range(4)]
+    return [
+        f"ldr r9, [sp, #{CALL}]",
+        "ldr r7, [r9, #12]",
+        "ldr r12, [r9, #16]",
+        "ldr r11, [r9, #20]",
+        "ldr r5, [r9, #24]",
+        *([] if whole else ["vctp.8 r5"]),
+        f"mov lr, #{taps.quads}",
+        "dls lr, lr",
+        "3:",
+        "ldm r12!, {r0, r1, r2, r3}",
+        *(f"vld4{i}.8 {{q0, q1, q2, q3}}, [r7]" for i in range(4)),
+        *(f"add r{i}, r{i}, r11" for i in range(4)),
+        *([] if whole else ["vpstttt"]),
+        *stores,
+        f"add r7, r7, #{taps.column}",
+        "le lr, 3b",
+    ]
+
+
+def _single_sums(taps: Taps) -> list[str]:
+    """The sum of each channel to r3, eight or four channels at a time."""
+    some = 8 if taps.window.channels % 8 == 0 else 4
+    body = []
+    for c in range(some):
+        for k in range(taps.gathers):
+            place = WORD * c + k * VECTOR // taps.height * taps.column
+            op = "vmladava.s8" if k else "vmladav.s8"
+            body += [f"vldrb.u8 q{c % 4}, [r1], #{VECTOR}", f"vldrw.u32 {DATA}, [{ADDRESSES}, #{place}]"]
+            body += [f"{op} {SUMS[c]}, {DATA}, q{c % 4}"]
+    ends = [f"stm r3!, {{{', '.join(SUMS[:some])}}}", f"vadd.i32 {ADDRESSES}, {ADDRESSES}, r7"]
+    return [f"mov r7, #{WORD * some}", "1:", *body, *ends, f"subs r5, r5, #{some}", "bne 1b"]
+
+
+def _single_bytes(requantize: Requantize) -> list[str]:
+    """Four channels at a time: r2 outputs, r6 constants, r7 sums."""
+    scale = ["ldr r3, [r10]"] if requantize.form == "line" else requantize.begin("r10")
+    return [
+        f"ldr r9, [sp, #{CALL}]",
+        "ldr r6, [r9, #8]",
+        "ldr r7, [r9, #12]",
+        "ldr r2, [r9, #20]",
+        "ldr r12, [r9, #16]",
+        "ldr r12, [r12]",
+        "add r2, r2, r12",
+        "ldr r10, [r9, #28]",
+        *scale,
+        "ldr r9, [r9, #24]",
+        "lsr r9, r9, #2",
+        "dls lr, r9",
+        "4:",
+        *requantize.four_outputs("r6", "r7", "r3"),
+        "vstrb.32 q4, [r2], #4",
+        "le lr, 4b",
+    ]

@@ -1,0 +1,215 @@
+"""Depthwise convolutions with taps in lanes: the weights and constants of `mote_depthwise_taps_s8.h`."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compiler.kernels.contract import (
+    INT8,
+    Biases,
+    Call,
+    Entry,
+    Instance,
+    Kernel,
+    Needs,
+    Packed,
+    Params,
+    Price,
+    Refusal,
+    View,
+)
+from mote.compiler.kernels.helium.common import HELIUM, NO_CONSTANTS
+from mote.compiler.kernels.helium.depthwise.depthwise_assembly import (
+    VECTOR,
+    WORD,
+    Taps,
+    Window,
+    code,
+    columns_code,
+    ways,
+)
+from mote.compiler.kernels.helium.requantize import Requantize
+from mote.compiler.kernels.pack.learned_bias import learning
+from mote.compiler.kernels.pack.params import window_params
+from mote.compiler.kernels.pack.requantize.vector import COUNT, lanes, lanes_params
+from mote.ir.graph.numeric.fixedpoint import Ints
+from mote.ir.graph.tensor import Array
+from mote.ir.ops.common import Axis, bias_values, int8_range
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+
+SINGLE = "depthwise_taps_single"
+"""The name in the tables of costs of single outputs, with much less to do for each channel."""
+MOST_WIDTH = 1 << 15
+"""Places in a row of outputs are half words."""
+
+
+class MemoryWeight(NamedTuple):
+    """The share of the time that a byte of scratch memory is worth, and whether rows are computed one by one: where
+    memory is short each row that need not be there counts."""
+
+    memory: float
+    single: bool = False
+
+
+ROOMY, LEAN = MemoryWeight(1e-5), MemoryWeight(1e-4, single=True)
+
+
+def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
+    op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
+    v, h = op.vertical, op.horizontal
+    if op.multiplier != 1 or (v.dilation, h.dilation) != (1, 1) or y[0] != 1:
+        return Refusal("it is for one image, an output for each channel, and windows without gaps")
+    if y[3] % 4:
+        return Refusal("channels are no multiple of four")
+    if x[2] * x[3] < VECTOR or y[2] * y[3] >= MOST_WIDTH:
+        return Refusal("rows are too short or too long")
+    top, high = _inside(v, x[1], y[1])
+    left, wide = _inside(h, x[2], y[2])
+    strides, before = (v.stride, h.stride), (v.before - top, h.before - left)
+    window = Window((high, wide), strides, (x[1], x[2]), (y[1], y[2]), before, y[3])
+    taps = best(window, room)
+    if taps is None:
+        return Refusal("its window is too large for vectors")
+    if room.single and taps == best(window, ROOMY):
+        return Refusal("rows are computed one by one anyway")
+    requantization = lanes(op.sums(view.graph, view.graph.ranges[op.inputs[0]]), int8_range(op.activation, view.output))
+    if requantization is None:
+        return NO_CONSTANTS
+    values = view.constant(1)[0].astype(np.int64)[top : top + high, left : left + wide].transpose(2, 0, 1)
+    bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(1, 2), dtype=np.int64)
+    requantize = Requantize.of(requantization)
+    name, instances = _instances(taps, requantize, v.kernel)
+    ahead = _ahead(taps)
+    params: Params = {
+        "rows": window_params(view)["rows"],
+        "channels": y[3],
+        "block": taps.block,
+        "out_width": y[2],
+        "wide": taps.wide,
+        "zero": view.input.zero_point,
+        "columns": taps.columns,
+        "before": window.before[1],
+        "width": x[2],
+        "stride": h.stride,
+        "group": taps.group,
+        "planes": len(taps.planes),
+        "first": np.array([top + first for first in taps.planes], np.uint8),
+        "single": int(taps.single),
+        "quads": taps.quads,
+        "place": np.array([column * y[3] for _, column in taps.places], np.int16),
+        "row": np.array([row for row, _ in taps.places], np.uint8),
+        "filter": taps.weights,
+        "ahead": ahead,
+        "weights": filters(taps, requantization.weights(values), ahead),
+        "constants": constants(taps, requantization.constants(bias)),
+        "each": COUNT[requantization.form],
+        "lane": np.array(taps.lanes, np.int32),
+        "lanes": lanes_params(requantization),
+    }
+    return Packed(
+        name,
+        params,
+        Entry(
+            Call.ROWS,
+            row=f"{name}_row" if taps.group == 1 else "",
+            rows=f"{name}_rows" if taps.group > 1 else "",
+            group=taps.group,
+            taps=v.kernel,
+        ),
+        Needs(scratch=taps.scratch),
+        _price(taps),
+        instances=instances,
+        biases=Biases("constants", scale=requantization.bias_factors, owners=constants(taps, requantization.owners)),
+    )
+
+
+def _price(taps: Taps) -> Price:
+    """Products count by the cycles that they take in vectors, which are the fuller the better they fit the window."""
+    if taps.single:
+        return Price(tile=(taps.group, 1), costs=SINGLE)
+    high, wide = taps.window.taps
+    return Price(tile=(taps.group, 1), whole_windows=True, density=taps.estimate(0) / (high * wide))
+
+
+@lru_cache(maxsize=256)
+def best(window: Window, room: MemoryWeight) -> Taps | None:
+    """The way that takes least, found once for all layers of the same shape: there are many to compare."""
+    candidates = [taps for taps in ways(window) if taps.group == 1 or not room.single]
+    first: tuple[float, int, Taps | None] = (inf, 0, None)
+    for least, n, taps in sorted((taps.least_estimate(room.memory), n, taps) for n, taps in enumerate(candidates)):
+        if least > first[0]:
+            break
+        first = min(first, (taps.estimate(room.memory), n, taps))
+    return first[2]
+
+
+def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:
+    """The first tap that is ever inside the image, and how many are."""
+    taps = [
+        t for t in range(axis.kernel) if any(0 <= o * axis.stride - axis.before + t < inputs for o in range(outputs))
+    ]
+    return taps[0], taps[-1] - taps[0] + 1
+
+
+def _ahead(taps: Taps) -> int:
+    """Zeros before the first weights."""
+    return -(-taps.largest_shift // WORD) * WORD
+
+
+def filters(taps: Taps, values: Ints, ahead: int) -> NDArray[np.int8]:
+    """[channels, rows, columns] in columns of a vector's height, zeros before, between and behind them."""
+    channels, high, wide = values.shape
+    columns = np.zeros((channels, taps.weights // taps.height, taps.height), np.int8)
+    columns[:, :wide, :high] = values.transpose(0, 2, 1)
+    return np.concatenate([np.zeros(ahead, np.int8), columns.reshape(-1)])
+
+
+def constants(taps: Taps, each: Array) -> Array:
+    """[channels, constants], for a single output those of four channels in turn."""
+    if not taps.single:
+        return each.reshape(-1)
+    return np.ascontiguousarray(each.reshape(-1, 4, each.shape[1]).transpose(0, 2, 1)).reshape(-1)
+
+
+def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tuple[Instance, ...]]:
+    """The name of the kernel and its code; layers of the same shape share it."""
+    w = taps.window
+    (high, wide), (down, across) = w.taps, w.steps
+    more = f"p{taps.more}" if taps.more else ""
+    shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}{more}_{taps.group}"
+    ending = f"{requantize.name}_single{8 if w.channels % 8 == 0 else 4}" if taps.single else requantize.name
+    part = "" if taps.single or w.channels % VECTOR == 0 else "_part"
+    made = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}{part}"
+    columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}x{taps.block}"
+    name = f"depthwise_{made}_{w.inputs[1]}x{w.channels}_{kernel}"
+    arguments = (
+        *(made, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
+        *(requantize.form, requantize.shift, int(taps.single)),
+    )
+    reads = (taps.group - 1) * down + kernel
+    ahead = _ahead(taps)
+    facts = (
+        *(w.channels, taps.block, w.outputs[1], taps.wide, taps.columns, w.before[1], w.inputs[1], across),
+        *(len(taps.planes), int(taps.single), taps.quads, taps.weights, ahead, COUNT[requantize.form]),
+        *(down, kernel, taps.height),
+    )
+    return name, (
+        Instance(
+            "MOTE_TAPS_COLUMNS",
+            (columns, w.inputs[1], w.channels, taps.block, taps.plane),
+            tuple(columns_code(taps)),
+        ),
+        Instance("MOTE_TAPS_CODE", arguments, tuple(code(taps, requantize))),
+        Instance("MOTE_TAPS", (name, columns, made, reads, 4 * len(taps.planes), taps.group), facts=facts),
+    )
+
+
+KERNELS = tuple(
+    learning(Kernel(name, (DepthwiseConv2D,), INT8, partial(_pack, room=room), header="depthwise_taps_s8", isa=HELIUM))
+    for name, room in (("depthwise_taps", ROOMY), ("depthwise_taps_row", LEAN))
+)

@@ -1,0 +1,473 @@
+"""The assembly of `mote_gemm4_s8.h`: pairs of pixels times four channels.
+
+Sums are in the even core registers, r0, r2, .. r12 and lr, which is what VMLADAV wants: four channels of one pixel and
+four of the next. From there they move into lanes, so that the constants of four channels are vectors, and leave as four
+bytes. That is done to the sums of a pair while the products of the next one are computed, in between them. All pairs go
+by for four channels, then for the next four; where channels are no multiple of four the last four have some of those
+before them. The first turn of all finishes sums that are none, over outputs that are yet to come.
+
+Pointers and counters are in odd registers: r1 the weights, r3 the outputs, r9 the count of pairs, r11 and r5 pixels.
+Windows whose channels are whole vectors are not gathered: their rows stay where they are, in r5, r7 and r11, and their
+columns pass by: each is loaded once for both pixels.
+
+    [sp] constants of the four channels, and what is the same for all; then the names below
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mote.compiler.kernels.helium.gemm.schedule import Finish, Load, Product, scheduled
+from mote.compiler.kernels.helium.requantize import Requantize
+
+PAIR = 2
+CHANNELS = 4
+SUMS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))
+BIAS, MULT, RIGHT, SAME = range(0, 64, 16)
+ROWS, OUT, PAIRS, WEIGHTS, CONSTANTS, LEFT, PLACE, LAST, BEGUN = (64, *range(80, 112, 4))
+FRAME = 112
+BACK, REACH = 508, 1020
+"""How far before a pointer a vector of words can be, and how far that is from the last one behind it, and four."""
+POINTERS = ("r11", "r5")
+ROW_POINTERS = ("r11", "r5", "r7")
+MOST_STEP = 508
+"""How far a pointer to words can move behind a load."""
+UNROLLED = ((4, 48), (2, 160))
+"""How many pairs the code has before it jumps back, by the instructions that one of them has at most."""
+SCALE = "r7"
+"""The factor of sums, where rows of a window do not need that register."""
+MOST_SCALED = 3
+"""Steps up to which that takes less than a shift and an addition: multiplications are few."""
+LAYER_LANES = 16
+"""Where `mote_gemm4_t` has how sums become bytes."""
+ENTRIES = 4
+"""The label of the first pair; those behind it follow."""
+CONSTANT = "q5"
+LANES = ("q6", "q7")
+SIGN = "q4"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where bytes go: `pixel` bytes from one pixel to the next."""
+
+    requantize: Requantize
+    pixel: int
+    scaled: bool = False
+    """Lines: sums are multiplied by what `SCALE` has, and added to their offsets, in one instruction."""
+
+    @property
+    def registers(self) -> list[str]:
+        """Those that are left for products."""
+        return [f"q{i}" for i in range(5 if self.requantize.form == "line" else 4)]
+
+    def begin(self) -> list[str]:
+        """Constants of all channels, by r0, which points to a `mote_lanes_t`: what sums are shifted by, or the zero
+        point."""
+        line = self.requantize.form == "line"
+        if self.scaled:
+            return [f"ldr {SCALE}, [r0]"]
+        dup = ["ldr r2, [r0]", "clz r2, r2", "rsb r2, r2, #31", "vdup.32 q0, r2"]
+        return [*(dup if line else ["ldr r2, [r0, #4]", "vdup.16 q0, r2"]), f"vstrw.32 q0, [sp, #{SAME}]"]
+
+    def constants(self) -> list[str]:
+        """Copies the constants of four channels from r9 to the stack."""
+        places = (BIAS, MULT) if self.requantize.form == "line" else (BIAS, MULT, RIGHT)
+        return [
+            line for at in places for line in (f"vldrw.u32 {CONSTANT}, [r9], #16", f"vstrw.32 {CONSTANT}, [sp, #{at}]")
+        ]
+
+    def finish(self) -> list[Finish]:
+        """Sums -> bytes at r3, which moves on."""
+        if self.scaled:
+            return [*_moves((CONSTANT, LANES[1])), *self._scaled(), *self._bytes()]
+        return [*_moves(LANES), *(self._line() if self.requantize.form == "line" else self._twice()), *self._bytes()]
+
+    def _both(self, text: str, reads: Sequence[str] = ()) -> list[Finish]:
+        return [_rest(text.format(q=q), q, *reads) for q in LANES]
+
+    def _scaled(self) -> list[Finish]:
+        """From q5 and q7; offsets come where the scaled sums go to."""
+        sums, (first, second) = (CONSTANT, LANES[1]), (LANES[0], CONSTANT)
+        scale = [
+            step
+            for q, to in zip(sums, (first, second), strict=True)
+            for step in (
+                Finish(f"vldrw.u32 {to}, [sp, #{BIAS}]", "memory", (), to),
+                Finish(f"vmla.s32 {to}, {q}, {SCALE}", "multiply", (q, to), to),
+            )
+        ]
+        mult = LANES[1]
+        return [
+            *scale,
+            Finish(f"vldrw.u32 {mult}, [sp, #{MULT}]", "memory", (), mult),
+            *(Finish(f"vqrdmulh.s32 {q}, {q}, {mult}", "multiply", (q, mult), q) for q in (first, second)),
+            *self._narrow((first, second)),
+        ]
+
+    def _narrow(self, both: Sequence[str]) -> list[Finish]:
+        """Products of both pixels -> the half words of the first of `LANES`, in turns."""
+        to, shift = LANES[0], self.requantize.shift
+        return [_rest(f"vqrshrn{end}.s32 {to}, {q}, #{shift}", to, q) for end, q in zip("bt", both, strict=True)]
+
+    def _line(self) -> list[Finish]:
+        multiply = [Finish(f"vqrdmulh.s32 {q}, {q}, {CONSTANT}", "multiply", (q, CONSTANT), q) for q in LANES]
+        return [
+            _load(SAME),
+            *self._both(f"vshl.s32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(BIAS),
+            *self._both(f"vadd.i32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(MULT),
+            *multiply,
+            *self._narrow(LANES),
+        ]
+
+    def _twice(self) -> list[Finish]:
+        products = [
+            step
+            for q in LANES
+            for step in (
+                _rest(f"vshr.s32 {SIGN}, {q}, #31", SIGN, q),
+                Finish(f"vqrdmulh.s32 {q}, {q}, {CONSTANT}", "multiply", (q, CONSTANT), q),
+                _rest(f"vadd.i32 {q}, {q}, {SIGN}", q, SIGN),
+            )
+        ]
+        narrow = [_rest(f"vqmovn{end}.s32 {LANES[0]}, {q}", LANES[0], q) for end, q in zip("bt", LANES, strict=True)]
+        return [
+            _load(BIAS),
+            *self._both(f"vadd.i32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(MULT),
+            *products,
+            _load(RIGHT),
+            *self._both(f"vrshl.s32 {{q}}, {{q}}, {CONSTANT}", (CONSTANT,)),
+            _load(SAME),
+            *narrow,
+            _rest(f"vqadd.s16 {LANES[0]}, {LANES[0]}, {CONSTANT}", LANES[0], CONSTANT),
+        ]
+
+    def _bytes(self) -> list[Finish]:
+        """The half words of both pixels, in turns."""
+        q, spare = LANES
+        cut = [_rest(text, spare if text.startswith("vmov") else q, q) for text in self.requantize.cut(q, spare)]
+        return [
+            _rest(f"vqmovnb.s16 {q}, {q}", q, q),
+            *cut,
+            *self._store(q),
+            _rest(f"vshr.u32 {q}, {q}, #16", q, q),
+            *self._store(q),
+        ]
+
+    def _store(self, q: str) -> list[Finish]:
+        if self.pixel <= 127:
+            return [Finish(f"vstrb.32 {q}, [r3], #{self.pixel}", "memory", (q,))]
+        return [
+            Finish(f"vstrb.32 {q}, [r3]", "memory", (q,)),
+            *(Finish(text, "rest") for text in _add("r3", self.pixel)),
+        ]
+
+
+def _moves(lanes: Sequence[str]) -> list[Finish]:
+    """The sums of both pixels -> the lanes of these."""
+    return [
+        Finish(f"vmov {q}[{lane + 2}], {q}[{lane}], {sums[lane]}, {sums[lane + 2]}", "rest", (), q, sums[lane::2])
+        for q, sums in zip(lanes, SUMS, strict=True)
+        for lane in range(2)
+    ]
+
+
+def _rest(text: str, writes: str, *reads: str) -> Finish:
+    return Finish(text, "rest", (*reads, writes), writes)
+
+
+def _load(at: int) -> Finish:
+    return Finish(f"vldrw.u32 {CONSTANT}, [sp, #{at}]", "memory", (), CONSTANT)
+
+
+def _add(register: str, value: int) -> list[str]:
+    """A constant of any size, in parts that one instruction can add."""
+    parts = [4095] * (value // 4095) + [value % 4095]
+    return [f"addw {register}, {register}, #{part}" for part in parts if part]
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """How pixels lie: `steps` vectors of sixteen inputs each, `apart` bytes from one pixel to the next."""
+
+    steps: int
+    apart: int
+
+    @property
+    def fits(self) -> bool:
+        return self.apart % 4 == 0 and 16 * (self.steps - 1) <= BACK + MOST_STEP
+
+    @property
+    def _origin(self) -> int:
+        """Where pointers to pixels are: behind the first vectors, so that they reach the last ones too."""
+        last = 16 * (self.steps - 1)
+        return last if self._moves else min(last, BACK)
+
+    @property
+    def _moves(self) -> bool:
+        """Whether the last load of a pixel moves its pointer on."""
+        return PAIR * self.apart <= MOST_STEP and 16 * (self.steps - 1) <= BACK
+
+    @property
+    def weights(self) -> int:
+        """Vectors of weights of four channels."""
+        return CHANNELS * self.steps
+
+    def take(self) -> list[str]:
+        """The pixels, which r3 points to, to the stack."""
+        return [f"add r4, r3, #{self._origin}", f"addw r6, r4, #{self.apart}", f"strd r4, r6, [sp, #{ROWS}]"]
+
+    def begin(self) -> list[str]:
+        return [f"ldr {pointer}, [sp, #{ROWS + 4 * p}]" for p, pointer in enumerate(POINTERS)]
+
+    def advance(self) -> list[str]:
+        """Behind a pair."""
+        return [] if self._moves else [text for p in POINTERS for text in _add(p, PAIR * self.apart)]
+
+    def _load(self, k: int, p: int) -> Load:
+        at = 16 * k - self._origin
+        last = self._moves and k == self.steps - 1
+        return Load(f"pixel{p}_{k}", f"[{POINTERS[p]}], #{PAIR * self.apart}" if last else f"[{POINTERS[p]}, #{at}]")
+
+    def products(self, weights: Weights) -> list[Load | Product]:
+        steps: list[Load | Product] = []
+        for k in range(self.steps):
+            op = "vmladav.s8" if k == 0 else "vmladava.s8"
+            if weights.resident:
+                for p in range(PAIR):
+                    steps.append(self._load(k, p))
+                    steps += [Product(op, SUMS[p][c], (f"pixel{p}_{k}", weights.name(k, c))) for c in range(CHANNELS)]
+                continue
+            steps += [self._load(k, p) for p in range(PAIR)]
+            for c in range(CHANNELS):
+                steps.append(weights.load(k, c))
+                steps += [Product(op, SUMS[p][c], (f"pixel{p}_{k}", weights.name(k, c))) for p in range(PAIR)]
+        return steps
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Windows of so many rows and columns, `stride` pixels apart, over pixels of `channels` bytes."""
+
+    rows: int
+    columns: int
+    stride: int
+    channels: int
+
+    @property
+    def span(self) -> int:
+        """Columns under a pair of pixels."""
+        return (PAIR - 1) * self.stride + self.columns
+
+    @property
+    def fits(self) -> bool:
+        return self.rows <= len(ROW_POINTERS) and self.channels % 16 == 0 and self.span * self.channels <= BACK + 16
+
+    @property
+    def order(self) -> list[int]:
+        """Columns of the window in the order in which most of what is under them is there already."""
+        return [at for first in range(self.stride) for at in range(first, self.columns, self.stride)]
+
+    @property
+    def weights(self) -> int:
+        """Vectors of weights of four channels."""
+        return CHANNELS * self.rows * self.columns * self.channels // 16
+
+    def take(self) -> list[str]:
+        """The rows, which r0 points to, to the stack: their last vectors under the first pair."""
+        return [
+            "vldrw.u32 q0, [r0]",
+            f"mov r4, #{self._origin}",
+            "vadd.i32 q0, q0, r4",
+            f"vstrw.32 q0, [sp, #{ROWS}]",
+        ]
+
+    def begin(self) -> list[str]:
+        return [f"ldr {pointer}, [sp, #{ROWS + 4 * k}]" for k, pointer in enumerate(ROW_POINTERS[: self.rows])]
+
+    def advance(self) -> list[str]:
+        """Behind a pair."""
+        moved = self._step <= MOST_STEP
+        return [] if moved else [text for p in ROW_POINTERS[: self.rows] for text in _add(p, self._step)]
+
+    @property
+    def _step(self) -> int:
+        """Bytes from the columns under a pair to those under the next."""
+        return PAIR * self.stride * self.channels
+
+    @property
+    def _origin(self) -> int:
+        """Where pointers to rows are: at the vector that is loaded last."""
+        columns = dict.fromkeys(self.stride * p + column for column in self.order for p in range(PAIR))
+        return list(columns)[-1] * self.channels + self.channels - 16
+
+    def _place(self, row: int, part: int, column: int) -> str:
+        at = column * self.channels + 16 * part - self._origin
+        if at == 0 and self._step <= MOST_STEP:
+            return f"[{ROW_POINTERS[row]}], #{self._step}"
+        return f"[{ROW_POINTERS[row]}, #{at}]"
+
+    def products(self, weights: Weights) -> list[Load | Product]:
+        steps: list[Load | Product] = []
+        vector = 0
+        for row in range(self.rows):
+            for part in range(self.channels // 16):
+                there: dict[int, str] = {}
+                for column in self.order:
+                    steps += self._column(row, part, column, there, weights, vector)
+                    vector += 1
+        return steps
+
+    def _column(
+        self, row: int, part: int, column: int, there: dict[int, str], weights: Weights, vector: int
+    ) -> list[Load | Product]:
+        """The products of one vector of four channels with both pixels; `there`: columns that were loaded before."""
+        op = "vmladava.s8" if vector else "vmladav.s8"
+        steps: list[Load | Product] = []
+        under = [self.stride * p + column for p in range(PAIR)]
+        for at in under:
+            if at not in there:
+                there[at] = f"column{at}_{row}_{part}"
+                steps.append(Load(there[at], self._place(row, part, at)))
+        for c in range(CHANNELS):
+            steps.append(weights.load(vector, c))
+            steps += [Product(op, SUMS[p][c], (there[at], weights.name(vector, c))) for p, at in enumerate(under)]
+        return steps
+
+
+@dataclass(frozen=True)
+class Weights:
+    """So many vectors of weights of four channels, from r1 on: in registers, at offsets, or in a row."""
+
+    count: int
+    registers: int
+    """Registers for products: weights that leave one for a pixel stay."""
+
+    @property
+    def resident(self) -> bool:
+        return self.count < self.registers
+
+    @property
+    def _streams(self) -> bool:
+        return 16 * self.count > REACH
+
+    @property
+    def origin(self) -> int:
+        """Where the pointer is."""
+        return 0 if self._streams else min(16 * (self.count - 1), BACK)
+
+    def begin(self) -> list[str]:
+        names = range(self.count if self.resident else 0)
+        return [f"vldrw.u32 q{i}, [r1, #{16 * i - self.origin}]" for i in names]
+
+    def back(self) -> list[str]:
+        """The pointer, behind a pair."""
+        return [text.replace("addw", "subw") for text in _add("r1", 16 * self.count)] if self._streams else []
+
+    def name(self, vector: int, channel: int) -> str:
+        at = CHANNELS * vector + channel
+        return f"q{at}" if self.resident else f"weights{at}"
+
+    def load(self, vector: int, channel: int) -> Load:
+        at = 16 * (CHANNELS * vector + channel) - self.origin
+        return Load(self.name(vector, channel), "[r1], #16" if self._streams else f"[r1, #{at}]")
+
+
+def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
+    """The function: r0 points to a `mote_gemm4_call_t`. A loop of several pairs begins with a later one of them where
+    their number is no multiple of that."""
+    scaled = isinstance(pixels, Pixels) and pixels.steps <= MOST_SCALED and outputs.requantize.form == "line"
+    outputs = replace(outputs, scaled=scaled)
+    registers = outputs.registers
+    weights = Weights(pixels.weights, len(registers))
+    finish = outputs.finish()
+    free = registers[weights.count :] if weights.resident else registers
+    pair = [*scheduled(pixels.products(weights), free, finish), *pixels.advance(), *weights.back()]
+    unrolled = next((n for n, most in UNROLLED if len(pair) <= most), 1)
+    return [
+        "push {r7, r11}",
+        f"sub sp, sp, #{FRAME}",
+        "ldm r0!, {r1, r3, r4, r5}",
+        f"strd r5, r4, [sp, #{OUT}]",
+        *pixels.take(),
+        "ldm r1, {r2, r4, r6, r8}",
+        f"addw r2, r2, #{weights.origin}",
+        f"strd r2, r4, [sp, #{WEIGHTS}]",
+        "mov r9, #0",
+        f"strd r6, r9, [sp, #{LEFT}]",
+        f"str r8, [sp, #{LAST}]",
+        f"add r0, r1, #{LAYER_LANES}",
+        *outputs.begin(),
+        "mov r3, r5",
+        "1:",
+        f"ldr r1, [sp, #{WEIGHTS}]",
+        *_add_to("r9", "r1", 16 * weights.count),
+        f"str r9, [sp, #{WEIGHTS}]",
+        *pixels.begin(),
+        *weights.begin(),
+        "mov r9, #0",
+        f"str r9, [sp, #{BEGUN}]",
+        "mov r9, #1",
+        *([f"b.w {ENTRIES + unrolled - 1}f"] if unrolled > 1 else []),
+        *(line for n in range(unrolled) for line in (f"{ENTRIES + n}:", *pair)),
+        "subs r9, r9, #1",
+        f"bne.w {ENTRIES}b",
+        f"ldr r9, [sp, #{BEGUN}]",
+        "cmp r9, #0",
+        "bne 3f",
+        f"ldr r9, [sp, #{CONSTANTS}]",
+        *outputs.constants(),
+        f"str r9, [sp, #{CONSTANTS}]",
+        f"ldrd r9, r3, [sp, #{PLACE}]",
+        "cmp r9, r3",
+        "it gt",
+        "movgt r9, r3",
+        f"ldr r3, [sp, #{OUT}]",
+        "add r3, r3, r9",
+        "add r9, r9, #4",
+        f"str r9, [sp, #{PLACE}]",
+        f"str r3, [sp, #{BEGUN}]",
+        f"ldr r9, [sp, #{PAIRS}]",
+        "subs r9, r9, #1",
+        *_loop(unrolled),
+        "3:",
+        f"ldr r9, [sp, #{LEFT}]",
+        "subs r9, r9, #1",
+        f"str r9, [sp, #{LEFT}]",
+        "bne.w 1b",
+        *scheduled((), (), finish),
+        f"add sp, sp, #{FRAME}",
+        "pop {r7, r11}",
+    ]
+
+
+def _loop(unrolled: int) -> list[str]:
+    """Jumps to the pairs that are left, as many as r9 says: to the first of those that the code has, or a later one."""
+    if unrolled == 1:
+        return [f"bne.w {ENTRIES}b"]
+    shifts = ["lsrs.w r9, r9, #1"]
+    if unrolled == 2:
+        return ["beq 3f", *shifts, f"bcc.w {ENTRIES}b", "add r9, r9, #1", f"b.w {ENTRIES + 1}b"]
+    return [
+        "beq 3f",
+        *shifts,
+        "bcs 2f",
+        *shifts,
+        f"bcc.w {ENTRIES}b",
+        "add r9, r9, #1",
+        f"b.w {ENTRIES + 2}b",
+        "2:",
+        *shifts,
+        "add r9, r9, #1",
+        f"bcs.w {ENTRIES + 1}b",
+        f"b.w {ENTRIES + 3}b",
+    ]
+
+
+def _add_to(register: str, source: str, value: int) -> list[str]:
+    first, *rest = _add(source, value)
+    return [first.replace(f"addw {source},", f"addw {register},"), *(t.replace(source, register) for t in rest)]

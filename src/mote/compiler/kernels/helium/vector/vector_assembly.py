@@ -1,0 +1,135 @@
+"""The assembly of `mote_fully_connected8_s8.h`: a vector times a matrix, eight outputs at a time.
+
+Sums are in the even core registers, one for each output. From there they move into lanes and leave as bytes, without a
+place in memory. r1 the weights, r3 the inputs, r5 constants, r7 outputs, r9 the count of outputs, or of rounds, r11 the
+factor of sums, or the zero point.
+
+    [sp] the multiplier of all outputs in four lanes, inputs, rounds, outputs that are left
+"""
+
+from __future__ import annotations
+
+from mote.compiler.kernels.helium.ordering import Pipe, VectorInstruction, ordered
+from mote.compiler.kernels.helium.requantize import Requantize
+
+SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
+OUTPUTS = 8
+MULT, IN, LOOPS, LEFT, FRAME = 0, 16, 20, 24, 32
+LAYER_LOOPS, LAYER_SCALE, LAYER_ZERO, LAYER_MULT, LAYER_CHANNELS = 8, 12, 16, 32, 40
+"""Where `mote_fc8_t` has rounds, how sums become bytes, and outputs."""
+MOST_RESIDENT = 5
+"""Vectors of inputs that stay in registers: three are for weights, and for what turns sums into bytes."""
+
+
+def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize, rest: int) -> list[str]:
+    """The function, of `steps` vectors of inputs in each round; `rest`: outputs that are left of the last eight."""
+    resident = 0 if looped else min(steps, MOST_RESIDENT)
+    count = [f"ldr r9, [sp, #{LEFT}]"] if looped else []
+    rounds = [f"ldrd r3, r9, [sp, #{IN}]", *(f"mov {r}, #0" for r in SUMS), "3:"] if looped else []
+    return [
+        "push {r7, r11}",
+        f"sub sp, sp, #{FRAME}",
+        "ldm r0, {r1-r3}",
+        "mov r7, r3",
+        f"ldr r4, [r1, #{LAYER_LOOPS}]",
+        f"strd r2, r4, [sp, #{IN}]",
+        "mov r3, r2",
+        f"ldr r11, [r1, #{LAYER_SCALE if requantize.form == 'line' else LAYER_ZERO}]",
+        f"ldr r0, [r1, #{LAYER_MULT}]",
+        "vdup.32 q0, r0",
+        f"vstrw.32 q0, [sp, #{MULT}]",
+        f"ldr r9, [r1, #{LAYER_CHANNELS}]",
+        *([f"str r9, [sp, #{LEFT}]"] if looped else []),
+        "ldr r5, [r1, #4]",
+        "ldr r1, [r1]",
+        *(f"vldrb.u8 q{i}, [r3], #16" for i in range(resident)),
+        "2:",
+        *rounds,
+        *_products(steps, resident, looped=looped),
+        *(["subs r9, r9, #1", "bne.w 3b"] if looped else []),
+        *count,
+        *_bytes(same, requantize, rest, tuple(f"q{i}" for i in range(resident, 8))),
+        f"add r5, r5, #{2 * (16 if same else 4 * requantize.constants)}",
+        f"subs r9, r9, #{OUTPUTS}",
+        *([f"str r9, [sp, #{LEFT}]"] if looped else []),
+        "bgt.w 2b",
+        f"add sp, sp, #{FRAME}",
+        "pop {r7, r11}",
+    ]
+
+
+def _products(steps: int, resident: int, *, looped: bool) -> list[str]:
+    """Each vector of weights is loaded one product before it is used."""
+    inputs = [f"q{i}" if i < resident else f"q{resident}" for i in range(steps)]
+    free = [f"q{i}" for i in range(8) if f"q{i}" not in inputs]
+    weights = [free[i % 2] for i in range(8 * steps)]
+    lines: list[str] = []
+    for i in range(8 * steps):
+        if i % 8 == 0 and i // 8 >= resident:
+            place = "[r3], #16" if looped else f"[r3, #{2 * i - 16 * resident}]"
+            lines.append(f"vldrb.u8 {inputs[i // 8]}, {place}")
+        wanted = [i + 1] if i else [0, 1]
+        lines += [f"vldrw.u32 {weights[w]}, [r1], #16" for w in wanted if w < 8 * steps]
+        op = "vmladava.s8" if looped or i >= 8 else "vmladav.s8"
+        lines.append(f"{op} {SUMS[i % 8]}, {inputs[i // 8]}, {weights[i]}")
+    return lines
+
+
+def _bytes(same: bool, requantize: Requantize, rest: int, registers: tuple[str, ...]) -> list[str]:
+    """The sums of eight outputs -> bytes at r7, which moves on."""
+    lines = ordered(_Eight(same, requantize, rest).instructions, registers)
+    return [part for line in lines for part in line.split("|")]
+
+
+class _Eight:
+    """The instructions of eight outputs, in the order 0, 2, 4, 6, 1, 3, 5, 7, as they depend on one another."""
+
+    def __init__(self, same: bool, requantize: Requantize, rest: int) -> None:
+        self.same, self.requantize = same, requantize
+        self.instructions: list[VectorInstruction] = []
+        line = requantize.form == "line"
+        name = ""
+        for half, end in enumerate("bt"):
+            wide = (self._line if line else self._twice)(self._sums(half), half)
+            ends = f", #{requantize.shift}" if line else ""
+            text = f"{'vqrshrn' if line else 'vqmovn'}{end}.s32 {{d}}, {{{half}}}{ends}"
+            name = self.emit(text, "rest", (name, wide) if half else (wide,), f"h{half}", adds=True)
+        if not line:
+            name = self.emit("vqadd.s16 {d}, {0}, r11", "rest", (name,), "zero")
+        name = self.emit("vqmovnb.s16 {d}, {0}", "rest", (name,), "bytes", adds=True)
+        cut = requantize.cut("{0}", "{1}")
+        for n in range(0, len(cut), 2):
+            limit = self.emit(cut[n].replace("{1}", "{d}"), "rest", (), f"limit{n}")
+            name = self.emit(cut[n + 1].replace("{0}", "{d}", 1), "rest", (name, limit), f"cut{n}")
+        store = "vctp.16 r9|vpst|vstrbt.16 {0}, [r7], #8" if rest else "vstrb.16 {0}, [r7], #8"
+        self.emit(store, "memory", (name,))
+
+    def emit(self, text: str, pipe: Pipe, reads: tuple[str, ...] = (), result: str = "", adds: bool = False) -> str:
+        self.instructions.append(VectorInstruction(text, pipe, reads, result, adds=adds))
+        return result
+
+    def _sums(self, half: int) -> str:
+        a, b, c, d = SUMS[4 * half : 4 * half + 4]
+        first = self.emit(f"vmov {{d}}[2], {{d}}[0], {a}, {c}", "rest", (), f"first{half}")
+        return self.emit(f"vmov {{d}}[3], {{d}}[1], {b}, {d}", "rest", (first,), f"sums{half}", adds=True)
+
+    def _constant(self, number: int, half: int) -> str:
+        """Offsets, multipliers, or shifts of four outputs."""
+        at = 16 * half if self.same else 4 * self.requantize.constants * half + 16 * number
+        place = f"sp, #{MULT}" if self.same and number else f"r5, #{at}"
+        return self.emit(f"vldrw.u32 {{d}}, [{place}]", "memory", (), f"constant{number}_{half}")
+
+    def _line(self, sums: str, half: int) -> str:
+        scaled = self.emit(
+            "vmla.s32 {d}, {1}, r11", "multiply", (self._constant(0, half), sums), f"scaled{half}", adds=True
+        )
+        reads = (scaled, self._constant(1, half))
+        return self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", reads, f"high{half}")
+
+    def _twice(self, sums: str, half: int) -> str:
+        added = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (sums, self._constant(0, half)), f"added{half}")
+        sign = self.emit("vshr.s32 {d}, {0}, #31", "rest", (added,), f"sign{half}")
+        reads = (added, self._constant(1, half))
+        high = self.emit("vqrdmulh.s32 {d}, {0}, {1}", "multiply", reads, f"high{half}")
+        less = self.emit("vadd.i32 {d}, {0}, {1}", "rest", (high, sign), f"less{half}")
+        return self.emit("vrshl.s32 {d}, {0}, {1}", "rest", (less, self._constant(2, half)), f"wide{half}")

@@ -1,0 +1,89 @@
+"""Kernels of instruction sets for layers with an affine requantization: constants that turn sums into bytes are
+searched for by their steps, whatever formula those come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mote.compiler.kernels.contract import Kernel, Knob, Packed, Refusal, View
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.ranges import Range
+from mote.ir.graph.types import DType, Rounding
+from mote.ir.ops.matrix.accumulators import Accumulators
+from mote.ir.ops.matrix.affine_layer import AffineConv2D, AffineDepthwiseConv2D, AffineFullyConnected, AffineLayer
+from mote.ir.ops.matrix.fully_connected import FullyConnected
+from mote.ir.ops.windows.conv import Conv2D
+from mote.ir.ops.windows.depthwise import DepthwiseConv2D
+
+
+class _PlainConv2D(Conv2D):
+    """The convolution with the same products, and the sums of the layer that it stands for."""
+
+    layer: AffineLayer
+
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
+        return self.layer.sums(g, inputs)
+
+
+class _PlainDepthwiseConv2D(DepthwiseConv2D):
+    """A depthwise convolution whose requantization is that of an affine layer."""
+
+    layer: AffineLayer
+
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
+        return self.layer.sums(g, inputs)
+
+
+class _PlainFullyConnected(FullyConnected):
+    """A fully connected layer whose requantization is that of an affine layer."""
+
+    layer: AffineLayer
+
+    def sums(self, g: Graph, inputs: Range) -> Accumulators:
+        return self.layer.sums(g, inputs)
+
+
+PLAIN: dict[type[Op], tuple[type[AffineLayer], type[Op]]] = {
+    Conv2D: (AffineConv2D, _PlainConv2D),
+    DepthwiseConv2D: (AffineDepthwiseConv2D, _PlainDepthwiseConv2D),
+    FullyConnected: (AffineFullyConnected, _PlainFullyConnected),
+}
+"""Layers with an affine requantization, and what stands for them while kernels are bound, by operators of kernels."""
+NARROWER = Refusal("results are limited to less than int8")
+GROUPS = Refusal("it is for all channels together")
+
+
+def affine(kernel: Kernel) -> Kernel:
+    """The kernel for layers with an affine requantization."""
+    computes, stands_in = PLAIN[kernel.computes[0]]
+
+    def plain(view: View) -> View:
+        made = stands_in.like(view.op, layer=view.op, rounding=Rounding.EVEN)
+        return View(view.graph, (made,), view.reads, view.writes, view.small)
+
+    def pack(view: View, **knobs: Knob) -> Packed | Refusal:
+        op = view.op
+        assert isinstance(op, AffineLayer)
+        if op.limits != DType.INT8.limits:
+            return NARROWER
+        if isinstance(op, AffineConv2D) and op.groups(view.graph) != 1:
+            return GROUPS
+        packed = kernel.bind(view.once(plain), tuple(knobs.items()))
+        return packed if isinstance(packed, Refusal) else replace(packed, family="", beats=())
+
+    reads, knobs = kernel.reads, kernel.knobs
+    return replace(
+        kernel,
+        name=f"{kernel.name}_affine",
+        computes=(computes,),
+        pack=pack,
+        costs=kernel.costs or kernel.name,
+        header=kernel.header,
+        reads=None if reads is None else lambda view: reads(plain(view)),
+        knobs=None if knobs is None else lambda view: knobs(view.once(plain)),
+    )
+
+
+def affines(*kernels: Kernel) -> tuple[Kernel, ...]:
+    """Kernels of affine layers, from those that compute a single layer."""
+    return tuple(affine(k) for k in kernels if len(k.computes) == 1 and k.computes[0] in PLAIN)

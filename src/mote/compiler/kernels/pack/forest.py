@@ -1,0 +1,331 @@
+"""Forests as kernels have them: features as codes, and trees as lists of small numbers (see `mote_forest.h`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compiler.kernels.contract import Refusal
+from mote.ir.graph.numeric.fixedpoint import Ints
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.classical.forest import Trees
+
+Key = tuple[int, bool]
+"""A feature, and whether it counts as nothing where it is no number."""
+
+
+@dataclass(frozen=True)
+class Width:
+    """The numbers that codes and trees are made of."""
+
+    bits: int
+    """Of a code, and of an element of a tree."""
+    wide: int
+    """Of the numbers of features and thresholds, and of the sizes of trees."""
+
+    @property
+    def most(self) -> int:
+        return (1 << min(self.bits, 31)) - 1
+
+    @property
+    def code(self) -> np.dtype[np.generic]:
+        return np.dtype(f"uint{self.bits}")
+
+    @property
+    def number(self) -> np.dtype[np.generic]:
+        return np.dtype(f"uint{self.wide}")
+
+
+BYTES, HALVES, WORDS = Width(8, 16), Width(16, 16), Width(32, 32)
+JUMP = 1
+"""A number that is no slot of a distance of two elements, but a jump."""
+WORTH = 8
+"""Elements that a subtree must have to be jumped to, and not written once more."""
+LARGEST = 1 << 24
+"""Elements of a table, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """A feature with some of its thresholds, which ascend."""
+
+    key: Key
+    thresholds: Ints
+    most: int
+    spread: bool
+    """A list of thresholds is kept; else the code is the distance from the first one."""
+
+    def code(self, threshold: int) -> int:
+        """The largest code of what is at most a threshold."""
+        return int(np.searchsorted(self.thresholds, threshold)) if self.spread else threshold - int(self.thresholds[0])
+
+    @property
+    def listed(self) -> Ints:
+        return self.thresholds if self.spread else self.thresholds[:1]
+
+    def codes(self, keys: Ints) -> Ints:
+        """The codes of numbers, as C computes them."""
+        ranks = np.searchsorted(self.thresholds, keys) if self.spread else keys - self.thresholds[0]
+        return np.asarray(np.clip(ranks, 0, self.most), np.int64)
+
+
+def keys_of(values: Array) -> Ints:
+    """Integers that compare as the values do: the bits of floats, so that zeros are neighbours."""
+    if values.dtype != np.float32:
+        return values.astype(np.int64)
+    bits = values.view(np.int32).astype(np.int64)
+    return np.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The slots of a forest, and of each node which one it asks, and up to which code it answers yes."""
+
+    slots: tuple[Slot, ...]
+    slot: Ints
+    code: Ints
+    count: int
+    """How many slots there are; where there is none of the above they are the features themselves."""
+    bytes: int = 1
+    """Elements of a threshold."""
+
+    def ordered(self, order: Sequence[int]) -> Slots:
+        """The features with their slots in another order."""
+        place = np.argsort(np.array(order, np.int64))
+        return replace(self, slots=tuple(self.slots[i] for i in order), slot=place[self.slot])
+
+    @property
+    def thresholds(self) -> Ints:
+        return np.concatenate([s.listed for s in self.slots]) if self.slots else np.zeros(0, np.int64)
+
+    @property
+    def described(self) -> Ints:
+        """Two numbers for each slot, as in C."""
+        pairs = [(2 * s.key[0] + s.key[1], len(s.thresholds) if s.spread else 0) for s in self.slots]
+        return np.array(pairs, np.int64).reshape(-1)
+
+
+def slots_of(trees: Trees, width: Width, dtype: DType) -> Slots:
+    """All thresholds of a feature, as many to a slot as a code can tell apart."""
+    keys = keys_of(trees.threshold)
+    slot, code = np.zeros(trees.nodes, np.int64), np.zeros(trees.nodes, np.int64)
+    slots: list[Slot] = []
+    for feature, missing in sorted(set(zip(trees.feature.tolist(), trees.missing.tolist(), strict=True))):
+        (nodes,) = np.nonzero((trees.feature == feature) & (trees.missing == missing))
+        thresholds = np.unique(keys[nodes])
+        for part in _parts(thresholds, width, dtype):
+            here = nodes[(keys[nodes] >= part[0]) & (keys[nodes] <= part[-1])]
+            made = Slot((feature, missing), part, width.most, _spread(part, width, dtype))
+            slot[here] = len(slots)
+            code[here] = [made.code(t) for t in keys[here].tolist()]
+            slots.append(made)
+    return Slots(tuple(slots), slot, code, len(slots))
+
+
+def plain_slots(trees: Trees, dtype: DType) -> Slots:
+    """Features as they are, with thresholds of as many bytes as they need."""
+    keys = keys_of(trees.threshold)
+    return Slots((), trees.feature, keys, trees.features, plain_type(keys, dtype)[1])
+
+
+def plain_type(keys: Ints, dtype: DType) -> tuple[str, int]:
+    """The smallest type that holds all thresholds, and its bytes."""
+    low, high = int(keys.min(initial=0)), int(keys.max(initial=0))
+    for name in (DType.UINT8, DType.INT8, DType.INT16):
+        if dtype != DType.FLOAT32 and name.limits[0] <= low and high <= name.limits[1]:
+            return SHORT[name], name.itemsize
+    return SHORT[DType.INT32], 4
+
+
+SHORT = {DType.UINT8: "U8", DType.INT8: "S8", DType.INT16: "S16", DType.INT32: "S32"}
+
+
+def _spread(thresholds: Ints, width: Width, dtype: DType) -> bool:
+    return dtype == DType.FLOAT32 or int(thresholds[-1] - thresholds[0]) >= width.most
+
+
+def _parts(thresholds: Ints, width: Width, dtype: DType) -> list[Ints]:
+    """Thresholds of a feature, divided into slots."""
+    if not _spread(thresholds, width, dtype):
+        return [thresholds]
+    count = -(-len(thresholds) // width.most)
+    return np.array_split(thresholds, count)
+
+
+@dataclass(frozen=True, eq=False)
+class ForestTable:
+    """A forest as lists of elements, with everything that tells how to read them."""
+
+    width: Width
+    slots: Slots
+    near: int
+    far: int
+    more: int
+    elements: Array
+    sizes: Ints
+    leaves: Ints
+    """The leaf of the trees that each leaf of the table stands for."""
+
+    def walk(self, codes: Ints) -> Ints:
+        """The leaves of the trees that the codes of slots come to, as C finds them."""
+        root, reached = 0, []
+        for size in self.sizes.tolist():
+            at = root
+            while (slot := int(self.elements[at])) < self.far:
+                long = slot >= self.near
+                skip = int(self.elements[at + 2]) | (int(self.elements[at + 3]) << self.width.bits if long else 0)
+                asked = slot - self.near - JUMP if long else slot
+                yes = asked >= 0 and codes[asked] <= self.elements[at + 1]
+                at += 3 + long + (0 if yes else skip)
+            leaf = slot - self.far
+            reached.append(leaf << self.more | int(self.elements[at + 1]) if self.more else leaf)
+            root += size
+        return self.leaves[reached]
+
+
+def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> ForestTable | Refusal:
+    """The table of a forest; `leaves` maps the leaves of the trees to those that tables have."""
+    if max(int(slots.thresholds.size), 2 * trees.features + 1) >= 1 << width.wide:
+        return Refusal(f"it has more features or thresholds than {width.wide} bits can count")
+    count = int(leaves.max(initial=-1)) + 1
+    for more in dict.fromkeys((0, width.bits if width is not WORDS else 0)):
+        drawn = _Drawing(trees, slots, leaves, width, 2 if more else 1).drawn()
+        marks = -(-count // (1 << more))
+        if slots.count + JUMP + len(drawn.numbers) + marks <= width.most + 1 and drawn.fits:
+            return drawn.table(more)
+    return Refusal(f"its slots and leaves are more than {width.bits} bits can count")
+
+
+@dataclass
+class _Drawing:
+    """A table that is written from its end on, so that everything that is skipped to is there already. Elements are
+    kept as what they mean until the slots have their numbers."""
+
+    trees: Trees
+    slots: Slots
+    leaves: Ints
+    width: Width
+    leaf_size: int
+    elements: list[tuple[str, int]] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    """Of each tree."""
+    long: set[int] = field(default_factory=set)
+    """Slots of nodes with distances of two elements."""
+    placed: dict[int, int] = field(default_factory=dict)
+    """How many elements from the end on each node is."""
+    fits: bool = True
+
+    def drawn(self) -> _Drawing:
+        for root in reversed(self.trees.roots.tolist()):
+            before = len(self.elements)
+            self._tree(root)
+            self.sizes.insert(0, len(self.elements) - before)
+        self.fits &= max(self.sizes, default=0) < 1 << self.width.wide
+        return self
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.float64]:
+        """Elements that subtrees take at most, where nothing of them is there yet."""
+        bounds = np.zeros(self.trees.nodes)
+        for i in reversed(range(self.trees.nodes)):
+            sides = (self.trees.yes[i], self.trees.no[i])
+            bounds[i] = 3 + self.slots.bytes + sum(bounds[r] if r >= 0 else self.leaf_size for r in sides)
+        return bounds
+
+    def _tree(self, root: int) -> None:
+        ahead: list[tuple[str, int, int]] = [("enter", root, 0)]
+        while ahead:
+            what, reference, no = ahead.pop()
+            self.fits &= len(self.elements) < LARGEST
+            if not self.fits:
+                return
+            if what == "enter" and reference < 0:
+                leaf = int(self.leaves[~reference])
+                self.elements += [("rest", leaf), ("leaf", leaf)][2 - self.leaf_size :]
+            elif what == "enter":
+                there = self._there(reference)
+                after = ("yes", reference, there if there is not None else -1)
+                ahead += [after] if there is not None else [after, ("enter", int(self.trees.no[reference]), 0)]
+            elif what == "yes":
+                begin = len(self.elements) if no < 0 else no
+                ahead.append(("node", reference, begin))
+                if not self._jumped(int(self.trees.yes[reference])):
+                    ahead.append(("enter", int(self.trees.yes[reference]), 0))
+            else:
+                self._node(reference, len(self.elements) - no)
+
+    def _there(self, node: int) -> int | None:
+        """Where what a node leads to on the side of no is already, if it can be skipped to from where the node will
+        be."""
+        no, yes = int(self.trees.no[node]), int(self.trees.yes[node])
+        there = self.placed.get(no)
+        if no < 0 or there is None:
+            return None
+        between = len(self.elements) + (self._bounds[yes] if yes >= 0 else self.leaf_size) - there
+        return there if between < self._farthest else None
+
+    def _jumped(self, reference: int) -> bool:
+        """Whether what a node leads to on the side of yes is there already, so that a jump leads there."""
+        if reference < 0 or reference not in self.placed or self._bounds[reference] < WORTH:
+            return False
+        distance = len(self.elements) - self.placed[reference]
+        if self.width is WORDS or distance >= self._farthest:
+            return False
+        low, high = distance & self.width.most, distance >> self.width.bits
+        self.elements += [("number", high), ("number", low), *[("number", 0)] * self.slots.bytes, ("jump", 0)]
+        return True
+
+    @property
+    def numbers(self) -> range:
+        """Slots of distances of two elements are the first ones, which all have a number for that; features have their
+        order."""
+        return range(len(self.long) if self.slots.slots else max(self.long, default=-1) + 1)
+
+    @property
+    def _farthest(self) -> int:
+        """A distance that is too long."""
+        return 1 << min(2 * self.width.bits, 31)
+
+    def _node(self, node: int, skip: int) -> None:
+        slot, code = int(self.slots.slot[node]), int(self.slots.code[node])
+        threshold = [("number", code >> 8 * i & 0xFF) for i in reversed(range(self.slots.bytes))]
+        threshold = [("number", code)] if self.slots.slots else threshold
+        if skip <= self.width.most:
+            self.elements += [("number", skip), *threshold, ("near", slot)]
+        else:
+            self.fits &= self.width is not WORDS and skip < self._farthest
+            low, high = skip & self.width.most, skip >> self.width.bits
+            self.elements += [("number", high), ("number", low), *threshold, ("far", slot)]
+            self.long.add(slot)
+        self.placed[node] = len(self.elements)
+
+    def table(self, more: int) -> ForestTable:
+        order = sorted(range(self.slots.count), key=lambda i: i not in self.long) if self.slots.slots else []
+        near = self.slots.count
+        far = near + JUMP + len(self.numbers)
+        place = {slot: i for i, slot in enumerate(order or range(near))}
+
+        def written(what: str, n: int) -> int:
+            match what:
+                case "near":
+                    return place[n]
+                case "far":
+                    return near + JUMP + place[n]
+                case "jump":
+                    return near
+                case "leaf":
+                    return far + (n >> more)
+                case "rest":
+                    return n & ((1 << more) - 1)
+            return n
+
+        elements = np.array([written(what, n) for what, n in reversed(self.elements)], self.width.code)
+        first = np.zeros(int(self.leaves.max(initial=-1)) + 1, np.int64)
+        first[self.leaves] = np.arange(len(self.leaves), dtype=np.int64)
+        slots = self.slots.ordered(order) if order else self.slots
+        return ForestTable(self.width, slots, near, far, more, elements, np.array(self.sizes, np.int64), first)

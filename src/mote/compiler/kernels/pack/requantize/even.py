@@ -1,0 +1,61 @@
+"""Layers whose results are rounded to even: the constants of `mote_even.h`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mote.compiler.kernels.contract import Params, Refusal, Structs, View
+from mote.compiler.kernels.pack.params import channel_structs, output_params
+from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
+from mote.ir.graph.types import Activation, Rounding
+from mote.ir.ops.matrix.accumulators import Accumulators
+from mote.ir.ops.matrix.round_once import once_multiplier
+
+TO_EVEN = Refusal("results are rounded to even")
+NOT_TO_EVEN = Refusal("results are not rounded to even")
+BITS = 24
+"""Of a number in single precision."""
+EVEN_SHIFT = 64
+"""Added to the shifts of single precision, so that they differ from others."""
+LEAST_SHIFT, MOST_SHIFT = 1, 62
+"""Sums of 1 and more that are shifted less leave all of int8, those of 32 bits that are shifted more are zero."""
+
+
+def rounds_to_even(view: View) -> bool:
+    """Whether the operator rounds its results to even."""
+    return getattr(view.op, "rounding", None) is Rounding.EVEN
+
+
+def single_scale(real: float) -> tuple[int, int]:
+    """The multiplier and the shift of `mote_rescale_even` for a number in single precision."""
+    fraction, exponent = math.frexp(real)
+    shift = BITS - exponent
+    return (0, LEAST_SHIFT) if shift > MOST_SHIFT else (int(math.ldexp(fraction, BITS)), max(shift, LEAST_SHIFT))
+
+
+def even_sums(real: float, zero: int, limit: int) -> Accumulators:
+    """The accumulators of one channel, no farther from zero than `limit`."""
+    mult, shift = once_multiplier(real, zero, limit, even=True)
+    ends = np.array([limit], np.int64)
+    return Accumulators(
+        -ends, ends, np.array([mult], np.int64), np.array([shift], np.int64), zero, np.array([real]), even=True
+    )
+
+
+def even_channels(sums: Accumulators, bias: Ints) -> Structs:
+    """`mote_channel_t` of each channel as `mote_requantize_even` takes them: constants for rounding once where those
+    are exact."""
+    assert sums.real is not None
+    once = channel_structs(bias, sums.mult, sums.shift).rows
+    scales = np.array([single_scale(real) for real in sums.real.tolist()], np.int64) + np.array(
+        [0, EVEN_SHIFT], np.int64
+    )
+    followed = np.concatenate([wrap32(bias)[:, None], scales], axis=1)
+    return Structs("mote_channel_t", np.where(sums.exact[:, None], once, followed))
+
+
+def even_finish(view: View, activation: Activation, sums: Accumulators, bias: Ints) -> Params:
+    """`mote_finish_s8_t` as `MOTE_FINISH_EVEN` takes it."""
+    return {"channel": even_channels(sums, bias), "output": output_params(activation, view.output)}

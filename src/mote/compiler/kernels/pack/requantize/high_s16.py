@@ -1,0 +1,75 @@
+"""Constants that turn 32-bit sums of int16 layers into int16 with the high word of one product: LiteRT's reference
+multiplies by 15 bits and shifts right by 17 bits or more with one rounding, so the channels' multipliers are shifted
+left until all of them are followed by the same shift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compiler.kernels.contract import Refusal, View
+from mote.ir.graph.numeric.fixedpoint import INT32_MAX, Ints, reduced
+from mote.ir.graph.types import Activation
+from mote.ir.ops.common import bias_values, channel_scales, quantized_range, wide_sums
+
+MOST_LIFT = 16
+"""A multiplier of 15 bits that is shifted left by more does not fit 31 bits."""
+MOST_SHIFT = 16
+"""The furthest that vectors of 32 bits are narrowed to 16."""
+MOST_RIGHT = 46
+"""The furthest that LiteRT shifts right."""
+
+
+MOST_FIXED = 1 << 31
+"""Sums that stand for a fixed result are smaller."""
+UNIT = 1 << 30
+"""The multiplier of channels whose result is fixed."""
+
+
+@dataclass(frozen=True, eq=False)
+class HighScale:
+    """`(high word of (sum * factor) + 2^(shift - 1)) >> shift`, kept inside the limits; sums begin with `bias`."""
+
+    bias: Ints
+    factor: Ints
+    shift: int
+    low: int
+    high: int
+    fixed: NDArray[np.bool_]
+    """Channels whose result is the same for all inputs, and whose weights are taken for zeros: scales of channels that
+    training has left without weights are far from those of the others."""
+
+    def weights(self, weights: Ints, axis: int) -> Ints:
+        """Those that are multiplied, of weights with the channels on an axis."""
+        shape = [-1 if i == axis else 1 for i in range(weights.ndim)]
+        return np.where(self.fixed.reshape(shape), 0, weights)
+
+
+def high_scale(view: View, activation: Activation, axis: int = 0) -> HighScale | Refusal:
+    """Of a layer whose weights have the output's channels on an axis."""
+    channels, weights = view.output.channels, view.constant(1).astype(np.int64)
+    if not wide_sums(view.graph, view.op):
+        return Refusal("sums wrap in 32 bits and are rounded twice")
+    bias = bias_values(view.op.tensor(view.graph, 2), channels)
+    reach = np.abs(weights).sum(axis=tuple(i for i in range(weights.ndim) if i != axis)) << 15
+    mult, shift = channel_scales(view.input, view.op.input(view.graph, 1), view.output, channels)
+    factor, right = (
+        np.broadcast_to(x, bias.shape) for x in (reduced(mult), np.where(mult == 0, MOST_RIGHT, 15 - shift))
+    )
+    low, high = quantized_range(activation, view.output)
+    exact = np.abs(bias) + reach < 1 << 47
+    least, most = (np.clip((x * factor + (1 << right >> 1)) >> right, low, high) for x in (bias - reach, bias + reach))
+    fixed = exact & (least == most)
+    if (np.abs(bias) + reach)[~fixed].max(initial=0) > INT32_MAX:
+        return Refusal("sums might not fit 32 bits")
+    common = min(int(right[~fixed].min(initial=MOST_LIFT + MOST_SHIFT)) - MOST_LIFT, MOST_SHIFT)
+    lift = np.where(fixed, 0, common + 32 - right)
+    if common < 1 or lift.min() < 0:
+        return Refusal("the scales of its channels are too far apart, or results are hardly smaller than sums")
+    constant = least << (common + 2)
+    if np.abs(constant[fixed]).max(initial=0) >= MOST_FIXED:
+        return Refusal("results that are the same for all inputs are too large for its shift")
+    factors = np.where(fixed, UNIT, factor << lift)
+    return HighScale(np.where(fixed, constant, bias), factors, common, low, high, fixed)

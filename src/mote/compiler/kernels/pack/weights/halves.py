@@ -1,0 +1,31 @@
+"""float32 weights that half precision holds as they are: two bytes each in flash, expanded as they are read."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compiler.kernels.contract import Refusal, View
+from mote.ir.graph.tensor import Array
+
+WIDER = Refusal("weights are no numbers of half precision")
+
+
+def in_halves(weights: Array) -> NDArray[np.uint16]:
+    """The bits of weights in half precision."""
+    with np.errstate(over="ignore"):
+        return weights.astype(np.float16).view(np.uint16)
+
+
+def are_halves(view: View) -> bool:
+    """Whether half precision holds the layer's weights, all of them finite, bit for bit."""
+    return view.once(_are_halves)
+
+
+def _are_halves(view: View) -> bool:
+    weights = view.constant(1)
+    if weights.dtype != np.float32 or not np.isfinite(weights).all():
+        return False
+    return np.array_equal(
+        in_halves(weights).view(np.float16).astype(np.float32).view(np.uint32), weights.view(np.uint32)
+    )

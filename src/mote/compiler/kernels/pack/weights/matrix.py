@@ -1,0 +1,38 @@
+"""Matrices of recurrent layers, whose products go on in more than 8 bits: `mote_matrix_s8.h`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.compiler.kernels.contract import Params
+from mote.compiler.kernels.pack.params import interleave, pad_to, scale_params
+from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
+from mote.ir.graph.tensor import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """[rows, depth] int8 weights for vectors to whose values `zero` is added, the bias of each row, and the multiplier
+    and shift of the results."""
+
+    weights: Array
+    zero: int
+    bias: Ints
+    scale: tuple[int, int]
+
+    @property
+    def start(self) -> Ints:
+        """Where sums begin."""
+        return wrap32(self.zero * self.weights.astype(np.int64).sum(axis=1) + self.bias)
+
+    def params(self) -> Params:
+        """`mote_matrix_s8_t`, with the weights of four rows in turn."""
+        start = pad_to(self.start, 0, 4).astype(np.int32)
+        return {**self.sizes, "weights": interleave(self.weights, 4), "start": start}
+
+    @property
+    def sizes(self) -> Params:
+        """The fields that do not depend on the order of the weights."""
+        return {"depth": self.weights.shape[1], **scale_params(*self.scale)}

@@ -1,0 +1,5 @@
+"""Kernels of detection, decision trees, distances and support vectors."""
+
+from mote.compiler.kernels.portable.classical import detection, distances_svm, forest
+
+KERNELS = (*detection.KERNELS, *forest.KERNELS, *distances_svm.KERNELS)

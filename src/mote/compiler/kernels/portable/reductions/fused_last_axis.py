@@ -1,0 +1,28 @@
+"""Layer normalization and its kin, one line after another: `mote_lines_s8.h` and `mote_lines_f32.h`."""
+
+from __future__ import annotations
+
+from mote.compiler.kernels.contract import FLOAT32, INT8, OTHER, OTHER_F32, Kernel, Packed, Refusal, View
+from mote.compiler.kernels.pack.lines import lines_kernel
+from mote.compiler.kernels.portable.elementwise import arithmetic, binary, fused_elementwise, unary
+from mote.compiler.kernels.portable.reductions import mean, reduce
+from mote.ir.ops.reductions.fused_last_axis import Lines
+
+STEPS = (
+    *arithmetic.KERNELS,
+    *mean.KERNELS,
+    *reduce.KERNELS,
+    *unary.KERNELS,
+    *fused_elementwise.KERNELS,
+    *binary.KERNELS,
+)
+
+
+def _lines(view: View) -> Packed | Refusal:
+    return lines_kernel(view, STEPS)
+
+
+KERNELS = (
+    Kernel("lines", (Lines,), INT8, _lines, header="lines_s8", costs=OTHER),
+    Kernel("lines_f32", (Lines,), FLOAT32, _lines, header="lines_f32", costs=OTHER_F32),
+)

@@ -1,0 +1,5 @@
+"""Kernels of the Signal operators, and Fourier transforms."""
+
+from mote.compiler.kernels.portable.signal import audio, rfft2d
+
+KERNELS = (*audio.KERNELS, *rfft2d.KERNELS)

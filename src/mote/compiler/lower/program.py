@@ -1,0 +1,663 @@
+"""A plan as instructions for one small machine, in which there are no operators any more: what back ends print.
+
+Every address is known. A body of control flow is a program of its own: its arena is the working memory of the
+instruction that runs it, and what it is lent lies where it lies outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from mote.compiler.kernels.contract import Call, Packed
+from mote.compiler.lower.affine import affine
+from mote.compiler.lower.values import ValueRange, value_range
+from mote.compiler.offload.contract import Artifact, Offloaded, Pointer
+from mote.compiler.plan.control import outside
+from mote.compiler.plan.memory.several_memories import constant_reads
+from mote.compiler.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Halved, Plan, Step
+from mote.compiler.plan.scheduling.rows import Arrival, further_outputs, tap_rows
+from mote.ir.graph import Op, Rows, State, Tensor
+from mote.ir.graph.rows import OUTSIDE, row_count
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType, StateRole
+from mote.ir.ops.control.control_flow import Control, If, While
+
+STATES = 0x10
+"""The memory of what is kept from one inference to the next."""
+IMAGE = 0x11
+"""The memory of constants."""
+NO_ROWS = Rows(0, 0)
+
+
+class Form(IntEnum):
+    """How an instruction calls its kernel, or what it does without one."""
+
+    WHOLE = 0
+    """The kernel's own function over contiguous tensors."""
+    ROW = 1
+    """Its row function, from pointers to rows."""
+    EACH = 2
+    """Its own function over a row of each tensor."""
+    ROWS = 3
+    """Its function for several rows, from pointers to the rows under all of them."""
+    SUMS = 4
+    """One row into running sums."""
+    RING = 5
+    """New rows into a ring buffer."""
+    ARRIVAL = 6
+    """A row that the caller hands over is copied."""
+    COPY = 7
+    """`hi` bytes are copied from operand 0 to `out`; none where an operator with bodies has come to its end."""
+    JUMP = 8
+    """On to position `lo` of the schedule."""
+    BRANCH = 9
+    """On to position `lo` where the byte at operand 0 is zero."""
+    REPEAT = 10
+    """On to position `lo`, but for every `times`-th time."""
+
+
+class Kind(IntEnum):
+    """How the rows of a place are found."""
+
+    STRIP = 0
+    """One after another."""
+    TABLE = 1
+    """Each where a table says."""
+    RING = 2
+    """One after another, from the oldest on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """An array in flash."""
+
+    data: Array
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the rows of a tensor lie."""
+
+    row_bytes: int
+    rows: int
+    memory: int
+    """The number of an arena, STATES, IMAGE, or, of what a body is lent, LENT and below."""
+    at: int = 0
+    """Where row 0 is, in bytes; of a constant, from where that begins."""
+    kind: Kind = Kind.STRIP
+    ring: int = 0
+    offsets: tuple[int | None, ...] = ()
+    """Of a table: of each row, in bytes; None for rows that nobody needs."""
+    constant: Constant | None = None
+    dtype: DType = field(default=DType.INT8, compare=False)
+    tensors: tuple[int, ...] = field(default=(), compare=False)
+    """The tensors of the plan that lie there, which are views of one another."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows * self.row_bytes
+
+    @property
+    def end(self) -> int:
+        """Behind its last byte."""
+        if self.kind is Kind.TABLE:
+            return max((o for o in self.offsets if o is not None), default=0) + self.row_bytes
+        return self.at + self.nbytes
+
+    def begins_with(self, other: Place) -> bool:
+        """Whether both begin at the same byte."""
+        return (self.memory, self.at, self.constant) == (other.memory, other.at, other.constant)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An input of an instruction: the rows start + y * step + k * spread of a place for `taps` values of k, or the
+    listed ones; the whole place from row `start` on without taps."""
+
+    place: Place
+    taps: int = 0
+    start: int = 0
+    step: int = 0
+    spread: int = 0
+    listed: tuple[int, ...] = ()
+    """`taps` for each turn of the instruction, or, where it computes several rows in a turn, for each row from 0 on."""
+
+    def row(self, y: int, tap: int = 0) -> int:
+        """The row that a tap reads by the formula, which the place need not have."""
+        return self.start + y * self.step + tap * self.spread
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Working memory, or that of running sums."""
+
+    memory: int
+    at: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One kernel call of each turn, or what jumps and copies."""
+
+    name: str
+    form: Form
+    kernel: Packed | None = None
+    operands: tuple[Operand, ...] = ()
+    out: Place | None = None
+    others: tuple[Place, ...] = ()
+    """Further outputs of WHOLE, in the operator's order, each contiguous."""
+    scratch: Scratch | None = None
+    sums: Scratch | None = None
+    counter: int | None = None
+    """Which counter says how many turns it has had; None where there is one turn only."""
+    times: int = 1
+    """How many turns there are."""
+    lo: int = 0
+    hi: int = 0
+    first: int = 0
+    step: int = 0
+    """Turn n is for row (or tap) first + n * step; of a group of rows, some of which may lie before row 0."""
+    listed: tuple[int, ...] = ()
+    """Or for the n-th of these."""
+    group: int = 1
+    """How many rows are computed in a turn."""
+    last: int = 0
+    """Behind the last row that there is to compute."""
+    rows: Rows = NO_ROWS
+    """Of WHOLE: those that are computed."""
+    kind: str = ""
+    shape: Shape = ()
+    """Of the operator and its output, for comments."""
+    reads: int = 0
+    """About how many bytes of its constants an inference reads."""
+    control: Branches | Loop | None = None
+    external: ExternalCalls | None = None
+    second: Instruction | None = None
+    """Of WHOLE: the call for the rows that a second core computes; this one is for the others."""
+
+    @property
+    def called(self) -> Packed:
+        """The kernel of an instruction that has one."""
+        assert self.kernel is not None
+        return self.kernel
+
+    @property
+    def target(self) -> Place:
+        """The output of an instruction that is not a jump."""
+        assert self.out is not None
+        return self.out
+
+    @property
+    def shares(self) -> tuple[Instruction, ...]:
+        """The calls of each core: one where it is not split."""
+        return (self,) if self.second is None else (self, self.second)
+
+    @property
+    def begins(self) -> list[int]:
+        """The first row (or tap) of each turn."""
+        return list(self.listed) or [self.first + n * self.step for n in range(self.times)]
+
+    @property
+    def computed(self) -> list[int]:
+        """The rows of all turns."""
+        if self.group == 1:
+            return self.begins
+        return [y for begin in self.begins for y in range(max(begin, 0), min(begin + self.group, self.last))]
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        return self.control.bodies if self.control else ()
+
+    @property
+    def memory(self) -> list[Place | Scratch]:
+        """All that it reads and writes, its bodies outside of their arenas included."""
+        lent = (lent.place for body in self.bodies for lent in body.lent)
+        parts = (*(o.place for o in self.operands), self.out, *self.others, self.scratch, self.sums, *lent)
+        second = self.second.memory if self.second else []
+        return [*(part for part in parts if part is not None), *second]
+
+
+@dataclass(frozen=True)
+class ExternalCalls:
+    """The calls of an external generator, which take the place of a kernel's."""
+
+    artifact: Artifact
+    places: Mapping[int, Place]
+    """Of the tensors whose addresses they are given, by id."""
+    shown: tuple[Place, ...]
+    """The outputs that traces show."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A tensor that is copied whole."""
+
+    source: Place
+    target: Place
+    by_way: Place | None = None
+    """Where it is moved before anything is copied: where it lies, something else is copied to."""
+
+
+@dataclass(frozen=True)
+class Lent:
+    """Memory of the program around a body that the body uses."""
+
+    place: Place
+    written: bool
+    output: int | None = None
+    """The output of the operator that is copied there when the body has run."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body of control flow. Its memory 0 is the working memory of the instruction, LENT - k is `lent[k]`."""
+
+    program: Program
+    lent: tuple[Lent, ...]
+    copies: tuple[Transfer, ...]
+    """Between its own memories, when it has run."""
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The first body where the byte at operand 0 is not zero, else the second one."""
+
+    bodies: tuple[Body, ...]
+    shown: tuple[Place, ...]
+    """The outputs that traces show."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The last body again and again: `trips` times, or as long as the first output of the first body is not zero."""
+
+    bodies: tuple[Body, ...]
+    shown: tuple[Place, ...]
+    """The outputs that traces show."""
+    begin: tuple[Transfer, ...]
+    trips: int | None
+
+
+@dataclass(frozen=True)
+class Initial:
+    """The initial value of a state."""
+
+    at: int
+    data: Array
+    role: StateRole = StateRole.NONE
+    values: ValueRange = field(default_factory=ValueRange)
+    """The values that it can have, where it is learned; of labels, the classes."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output; an input that is handed over row by row has no place."""
+
+    tensor: Tensor
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A plan lowered to instructions, one for each of `Plan.works`, and the order in which they take turns."""
+
+    instructions: tuple[Instruction, ...]
+    schedule: tuple[int, ...]
+    arenas: tuple[int, ...]
+    """Bytes in each memory."""
+    state_bytes: int
+    states: tuple[Initial, ...]
+    rings: int
+    counters: int
+    warm_up: int
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    zone: int = 0
+    """Bytes around every buffer that nobody else has."""
+    mixed: bool = False
+    """Memory is used for elements of several types, bytes aside, which C lets nobody confuse."""
+    cores: int = 1
+    """Cores that run it."""
+
+    @property
+    def pushed(self) -> bool:
+        return any(port.place is None for port in self.inputs)
+
+    @property
+    def straight(self) -> bool:
+        """One instruction after another, each with one turn."""
+        return self.schedule == tuple(range(len(self.instructions)))
+
+    @property
+    def split(self) -> bool:
+        """Whether a second core computes parts of it."""
+        return any(i.second is not None for i in self.instructions)
+
+    @property
+    def counter_bytes(self) -> int:
+        """Bytes of each counter."""
+        return 1 if all(i.times < 1 << 8 for i in self.instructions) else 2
+
+    @property
+    def learns(self) -> bool:
+        """Whether it has states that hold what is learned."""
+        return any(state.role is StateRole.LEARNED for state in self.states)
+
+    @property
+    def trains(self) -> bool:
+        """Whether it has states for training on the device."""
+        return any(state.role is not StateRole.NONE for state in self.states)
+
+    @property
+    def jumps(self) -> bool:
+        """Whether there is control flow."""
+        return any(i.form >= Form.COPY for i in self.instructions)
+
+    @property
+    def all(self) -> list[Program]:
+        """This program, and those of the bodies of control flow in it."""
+        return [self, *(p for i in self.instructions for body in i.bodies for p in body.program.all)]
+
+    @property
+    def turns(self) -> list[Instruction]:
+        """The instruction of each turn."""
+        return [self.instructions[number] for number in self.schedule]
+
+    @property
+    def artifacts(self) -> list[Artifact]:
+        """The artifacts of external generators that are called, in order."""
+        return [i.external.artifact for i in self.instructions if i.external is not None]
+
+    @property
+    def polls(self) -> bool:
+        """Whether a step may be left before it is done: an accelerator works on it."""
+        return any(call.returns_status for artifact in self.artifacts for call in artifact.calls)
+
+    @property
+    def kernels(self) -> list[Packed]:
+        """Those that are called, in order."""
+        shares = (share for program in self.all for i in program.instructions for share in i.shares)
+        return [i.kernel for i in shares if i.kernel is not None]
+
+
+def program(plan: Plan) -> Program:
+    """Lowers a plan to a program."""
+    return _Lowered(plan, {}).program()
+
+
+@dataclass
+class _Lowered:
+    """Lowers a plan, or the plan of a body."""
+
+    plan: Plan
+    constants: dict[int, Constant]
+    """By the identity of the array, which the plan keeps alive."""
+
+    def program(self) -> Program:
+        plan, graph, counters = self.plan, self.plan.graph, 0
+        instructions = []
+        for op, steps in plan.works:
+            instructions.append(self._instruction(op, steps, counters))
+            counters += len(steps) > 1
+        tensors = [[graph.tensors[t] for t in ids] for ids in (graph.inputs, graph.outputs)]
+        return Program(
+            tuple(instructions),
+            tuple(plan.numbers[step.ops] for step in plan.steps),
+            plan.arenas,
+            plan.state_bytes,
+            tuple(map(self._initial, graph.states)),
+            plan.rings,
+            counters,
+            graph.warm_up,
+            tuple(Port(t, None if plan.pushed else self._tensor(t)) for t in tensors[0]),
+            tuple(Port(t, self._tensor(t)) for t in tensors[1]),
+            plan.zone,
+            _mixed(plan),
+            plan.goal.cores,
+        )
+
+    def _initial(self, state: State) -> Initial:
+        graph = self.plan.graph
+        return Initial(self.plan.place[state.before].offset, state.initial, state.role, value_range(graph, state))
+
+    def _instruction(self, op: Op, steps: tuple[Step, ...], counter: int) -> Instruction:
+        step, kernel, graph = steps[0], steps[0].kernel, self.plan.graph
+        output = op.output(graph)
+        begun = Instruction(
+            op.name,
+            Form.WHOLE,
+            None if isinstance(op, Arrival) else kernel,
+            out=self._place(self.plan.place[output.id], output.dtype),
+            scratch=_room(step.scratch_memory, step.scratch, kernel.needs.scratch),
+            sums=_room(step.sums_memory, step.sums, kernel.needs.sums),
+            counter=counter if len(steps) > 1 else None,
+            times=len(steps),
+            kind=op.kind,
+            shape=output.shape,
+            reads=constant_reads(graph, op),
+        )
+        if isinstance(op, Arrival):
+            return _turning(replace(begun, form=Form.ARRIVAL), [s.rows.lo for s in steps])
+        if isinstance(kernel, Bodied):
+            assert isinstance(op, Control)
+            return self._control(op, begun, kernel)
+        if isinstance(kernel, Offloaded):
+            external = self._external(op, kernel.artifact)
+            if kernel.entry.call is Call.ADDS:
+                return replace(self._sums(op, begun, steps), external=external)
+            return replace(self._whole(op, begun, step), external=external)
+        if kernel.entry.call is Call.ADDS:
+            return self._sums(op, begun, steps)
+        if kernel.entry.call is Call.RING:
+            return replace(begun, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
+        return self._whole(op, begun, step) if step.whole else self._rows(op, begun, steps)
+
+    def _sums(self, op: Op, begun: Instruction, steps: tuple[Step, ...]) -> Instruction:
+        tensor, taps = op.input(self.plan.graph), [s.tap for s in steps if s.tap is not None]
+        rows = tap_rows(self.plan.graph, op, steps[0].kernel)
+        operand = self._operand(tensor, taps, [(rows[tap],) for tap in taps])
+        return _turning(replace(begun, form=Form.SUMS, operands=(operand,)), taps)
+
+    def _external(self, op: Op, artifact: Artifact) -> ExternalCalls:
+        tensors = self.plan.graph.tensors
+        pointers = (p.to for call in artifact.calls for p in call.arguments if isinstance(p, Pointer))
+        places = {t: self._tensor(tensors[t]) for t in pointers if isinstance(t, int)}
+        return ExternalCalls(artifact, places, tuple(places[t] for t in self.plan.shown(op)))
+
+    def _whole(self, op: Op, begun: Instruction, step: Step) -> Instruction:
+        graph, kernel = self.plan.graph, step.kernel
+        operands = tuple(Operand(self._tensor(op.input(graph, p))) for p in kernel.entry.operands)
+        ranges = {Call.FLAT: (0, kernel.entry.units), Call.ROWS: (step.rows.lo, step.rows.hi)}
+        lo, hi = ranges.get(kernel.entry.call, (0, 0))
+        out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
+        whole = replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
+        return self._halves(op, whole, kernel) if isinstance(kernel, Halved) else whole
+
+    def _halves(self, op: Op, whole: Instruction, kernel: Halved) -> Instruction:
+        """An instruction for the rows of the first core, with that of the second one."""
+        room, rows = whole.scratch, whole.rows
+        halves = []
+        for packed, start in zip(kernel.calls, (0, kernel.second), strict=True):
+            size = packed.needs.scratch or 0
+            assert room is None or start + size <= room.nbytes, "a core has too little scratch"
+            own = None if room is None or not size else replace(room, at=room.at + start, nbytes=size)
+            halves.append(replace(whole, kernel=packed, scratch=own))
+        first, second = halves
+        if kernel.parts:
+            out = whole.target
+            assert 0 < kernel.at * out.dtype.itemsize < out.row_bytes, "a core has no channels"
+            behind = replace(out, at=out.at + kernel.at * out.dtype.itemsize)
+            return replace(first, second=replace(second, out=behind))
+        assert rows.lo < kernel.at < rows.hi, "a core has no rows"
+        first = replace(first, rows=Rows(rows.lo, kernel.at), lo=rows.lo, hi=kernel.at)
+        second = replace(second, rows=Rows(kernel.at, rows.hi), lo=kernel.at, hi=rows.hi)
+        if kernel.entry.call is Call.FLAT:
+            units = kernel.entry.units // row_count(whole.shape)
+            inputs = zip(kernel.entry.operands, whole.operands, strict=True)
+            operands = (self._behind(op, kernel.at, position, operand) for position, operand in inputs)
+            first = replace(first, lo=0, hi=kernel.at * units)
+            second = replace(second, lo=0, hi=(rows.hi - kernel.at) * units, operands=tuple(operands))
+        return replace(first, second=second)
+
+    def _behind(self, op: Op, at: int, position: int, operand: Operand) -> Operand:
+        """An operand of the second core, from the row on that row `at` of the output needs."""
+        first = (op.reads(self.plan.graph, position, at) or (0,))[0]
+        rows = row_count(op.input(self.plan.graph, position).shape)
+        place = replace(operand.place, rows=rows, row_bytes=operand.place.nbytes // rows)
+        return Operand(place, start=first)
+
+    def _rows(self, op: Op, begun: Instruction, steps: tuple[Step, ...]) -> Instruction:
+        graph, kernel, group = self.plan.graph, steps[0].kernel, max(s.rows.hi - s.rows.lo for s in steps)
+        ys = [y for s in steps for y in range(s.rows.lo, s.rows.hi)]
+        ys = ys if group == 1 else sorted(ys)
+        last = max(ys) + 1
+        begins = [s.rows.lo if s.rows.hi == min(s.rows.lo + group, last) else s.rows.hi - group for s in steps]
+        begun = _turning(replace(begun, group=group, last=last), begins)
+        inputs = [op.input(graph, p) for p in kernel.entry.operands]
+        reads = [[op.reads(graph, p, y) or () for y in ys] for p in kernel.entry.operands]
+        if kernel.entry.rows and kernel.entry.group > 1:
+            under = self._operand(inputs[0], ys, reads[0], windows=True)
+            assert not under.listed and under.spread == 1, "kernels for several rows take plain windows only"
+            under = replace(under, taps=(kernel.entry.group - 1) * under.step + under.taps)
+            others = (_in_one_piece(self._operand(t, ys, own)) for t, own in zip(inputs[1:], reads[1:], strict=True))
+            return replace(begun, form=Form.ROWS, operands=(under, *others), hi=kernel.entry.group)
+        form, hi = Form.ROW, 0
+        if not kernel.entry.row:
+            reads = [[(rows or (0,))[:1] for rows in own] for own in reads]
+            units = kernel.entry.units // row_count(op.output(graph).shape)
+            form, hi = Form.EACH, units if kernel.entry.call is Call.FLAT else 1
+        operands = [
+            self._operand(t, ys, own, bool(kernel.entry.row), group > 1) for t, own in zip(inputs, reads, strict=True)
+        ]
+        if kernel.entry.row:
+            operands[1:] = map(_in_one_piece, operands[1:])
+        return replace(begun, form=form, operands=tuple(operands), hi=hi)
+
+    def _operand(
+        self,
+        tensor: Tensor,
+        ys: Sequence[int],
+        reads: Sequence[Sequence[int]],
+        windows: bool = False,
+        from_0: bool = False,
+    ) -> Operand:
+        """The rows of a tensor that are read for each y: by a formula, or listed, for each y or from 0 on. Windows read
+        what lies outside of the tensor too."""
+        taps, have = max(map(len, reads)), row_count(tensor.shape)
+        samples = [(y, k, row) for y, rows in zip(ys, reads, strict=True) for k, row in enumerate(rows)]
+        formula = affine(samples, have if windows else None) if len(samples) == taps * len(ys) else None
+        place = self._constant(tensor) if tensor.data is not None else self._place(self._view(tensor), tensor.dtype)
+        if formula is not None:
+            return Operand(place, taps, formula.start, formula.step, formula.spread)
+        known = dict(zip(ys, reads, strict=True))
+        every = ((*known.get(y, ()), *[OUTSIDE] * taps)[:taps] for y in (range(max(ys) + 1) if from_0 else ys))
+        return Operand(place, taps, listed=tuple(row for rows in every for row in rows))
+
+    def _view(self, tensor: Tensor) -> Buffer:
+        """The rows of a tensor; of a view of another shape, rows of that shape over the same memory."""
+        buffer, count = self.plan.place[tensor.id], row_count(tensor.shape)
+        if count == len(buffer.offsets):
+            return buffer
+        row = tensor.nbytes // count
+        offsets = tuple(buffer.offset + y * row for y in range(count))
+        return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
+
+    def _tensor(self, tensor: Tensor) -> Place:
+        """A contiguous tensor, all of it."""
+        if tensor.data is not None:
+            return self._constant(tensor)
+        buffer = self.plan.place[tensor.id]
+        place = self._place(buffer, tensor.dtype)
+        return replace(place, kind=Kind.STRIP, at=buffer.offset, offsets=()) if place.kind is Kind.TABLE else place
+
+    def _constant(self, tensor: Tensor) -> Place:
+        assert tensor.data is not None
+        constant = self.constants.setdefault(id(tensor.data), Constant(tensor.data))
+        rows = row_count(tensor.shape)
+        return Place(tensor.nbytes // rows, rows, IMAGE, constant=constant, dtype=tensor.dtype)
+
+    def _place(self, buffer: Buffer, dtype: DType) -> Place:
+        """Where the rows of a buffer lie."""
+        memory = STATES if buffer.memory == KEPT else buffer.memory
+        place = Place(buffer.row_bytes, len(buffer.offsets), memory, dtype=dtype, tensors=buffer.tensors)
+        if buffer.ring is not None:
+            return replace(place, at=buffer.offset, kind=Kind.RING, ring=buffer.ring)
+        if buffer.base is None:
+            return replace(place, kind=Kind.TABLE, offsets=buffer.offsets)
+        return replace(place, at=buffer.base)
+
+    def _control(self, op: Control, begun: Instruction, kernel: Bodied) -> Instruction:
+        """An operator with bodies."""
+        tensors = self.plan.graph.tensors
+        parts = zip(kernel.plans, kernel.copies, strict=True)
+        bodies = tuple(self._body(op, n, plan, copies) for n, (plan, copies) in enumerate(parts))
+        shown = tuple(self._tensor(tensors[t]) for t in self.plan.shown(op))
+        control: Branches | Loop = Branches(bodies, shown)
+        if isinstance(op, While):
+            pairs = zip(op.given, op.made, strict=False)
+            begin = tuple(Transfer(self._tensor(tensors[a]), self._tensor(tensors[b])) for a, b in pairs)
+            control = Loop(bodies, shown, begin, op.trips)
+        operands = tuple(Operand(self._tensor(tensors[t])) for t in op.inputs)
+        out = self._tensor(op.output(self.plan.graph))
+        return replace(begun, form=Form.COPY, kernel=None, operands=operands, out=out, control=control)
+
+    def _body(self, op: Control, number: int, plan: Plan, copies: Sequence[Copy]) -> Body:
+        """A body with the memory that it uses outside: what it is lent, and the outputs of a branch that are copied."""
+        inner, graph, tensors = _Lowered(plan, self.constants), plan.graph, self.plan.graph.tensors
+        known, written = outside(op, plan, number), _written(op, number, plan)
+        lent = [Lent(self._tensor(tensors[known[t]]), t in written) for t in plan.goal.lent]
+        done = []
+        for copy in copies:
+            source = inner._tensor(graph.tensors[copy.tensor])
+            if isinstance(op, If):
+                made = self._tensor(tensors[op.made[copy.output]])
+                target = replace(made, memory=LENT - len(lent), at=0)
+                lent.append(Lent(made, True, copy.output))
+            else:
+                target = inner._tensor(graph.tensors[graph.inputs[copy.output]])
+            aside = None if copy.by_way is None else replace(source, memory=0, at=copy.by_way, constant=None)
+            done.append(Transfer(source, target, aside))
+        return Body(inner.program(), tuple(lent), tuple(done))
+
+
+def _written(op: Control, number: int, plan: Plan) -> tuple[int, ...]:
+    """The tensors that a body is lent and writes to: states, outputs of a branch, and what goes round in a loop."""
+    graph = plan.graph
+    kept = tuple(s.before for s in graph.states)
+    if isinstance(op, If):
+        return (*kept, *(t for t in plan.goal.lent if t not in graph.inputs))
+    return (*kept, *graph.inputs[: len(op.made)]) if number == len(op.bodies) - 1 else kept
+
+
+def _mixed(plan: Plan) -> bool:
+    used = {t.dtype for p in plan.all for t in p.graph.tensors.values() if t.data is None}
+    wide = {dtype for dtype in used if dtype.itemsize > 1}
+    works = any(step.scratch is not None or step.sums is not None for p in plan.all for step in p.steps)
+    if plan.how.sealed or plan.how.copied or any(step.kernel.loaded for p in plan.all for step in p.steps):
+        return True
+    return len(wide) > 1 or bool(wide and works and used - wide) or (works and bool(wide - {DType.FLOAT32}))
+
+
+def _in_one_piece(operand: Operand) -> Operand:
+    """An operand of which every row is made from all, as from weights that learn: a single row."""
+    place = operand.place
+    if (operand.taps, operand.start, operand.step) != (1, 0, 0) or operand.listed or place.kind is not Kind.STRIP:
+        return operand
+    return replace(operand, place=replace(place, rows=1, row_bytes=place.nbytes))
+
+
+def _room(memory: int, at: int | None, nbytes: int | None) -> Scratch | None:
+    return None if at is None else Scratch(memory, at, nbytes or 0)
+
+
+def _turning(begun: Instruction, values: Sequence[int]) -> Instruction:
+    """An instruction with a turn for each of these values."""
+    if len(values) == 1:
+        return replace(begun, first=values[0])
+    formula = affine([(n, 0, v) for n, v in enumerate(values)])
+    if formula is None:
+        return replace(begun, listed=tuple(values))
+    return replace(begun, first=formula.start, step=formula.step)

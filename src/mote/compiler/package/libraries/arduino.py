@@ -1,0 +1,111 @@
+"""Arduino: a library of format 1.5 with an example sketch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mote.compiler.emit.c.programs.example import Console
+from mote.compiler.package.description import Files, Package
+from mote.compiler.package.libraries.layout import (
+    functions,
+    in_src,
+    macros,
+    registered_name,
+    self_contained,
+    with_sources,
+)
+from mote.compiler.package.readme import readme
+from mote.hardware.targets import Target
+
+SKETCH = "examples/{name}/{name}.ino"
+BAUD = 115200
+CONSOLE = Console(
+    "#include <Arduino.h>",
+    "Serial.print(text);",
+    f"""\
+void setup() {{
+    Serial.begin({BAUD});
+    while (!Serial && millis() < 5000) {{ /* a USB port that nobody has opened yet */
+    }}
+    example();
+}}
+
+void loop() {{}}""",
+)
+ARCHITECTURES = {
+    "atmega": ("avr",),
+    "esp32": ("esp32",),
+    "imxrt": ("teensy", "avr"),  # Teensyduino calls its architecture avr
+    "nrf52": ("nrf52", "mbed", "mbed_nano"),
+    "ra": ("renesas_portenta", "renesas_uno"),
+    "rp": ("rp2040", "mbed_rp2040"),
+    "samd": ("samd",),
+    "stm32": ("stm32", "STM32", "mbed_giga", "mbed_portenta"),
+}
+"""Architectures of Arduino cores for parts, by how the names of the parts begin."""
+LONGEST_NAME = 63
+
+
+def files(package: Package) -> Files:
+    """The library and its example sketch."""
+    self_contained(package, "arduino")
+    sketch = SKETCH.format(name=package.name)
+    folder = sketch.rpartition("/")[0]
+    return {
+        **in_src(_with_flags(with_sources(package))),
+        **{f"{folder}/{file}": text for file, text in package.example_files.items()},
+        sketch: package.example.program(CONSOLE),
+        "library.properties": _properties(package),
+        "keywords.txt": _keywords(package),
+        "README.md": _readme(package),
+    }
+
+
+def architectures(target: Target) -> tuple[str, ...]:
+    """The Arduino cores for a part; any core for the host and for targets that are no part."""
+    parts = [cores for begin, cores in ARCHITECTURES.items() if target.name.startswith(begin)]
+    return parts[0] if target.memories and parts else ("*",)
+
+
+def _with_flags(package: Package) -> Package:
+    """Puts flags without which the code is wrong into the sources: an Arduino library cannot have flags."""
+    pragmas = "".join(f'#pragma GCC optimize("{flag.removeprefix("-f")}")\n' for flag in package.needed)
+    told = f"/* Flags that this code needs, in a library that cannot have flags of its own. */\n{pragmas}"
+    sources = {source: f"{told}{package.files[source]}" for source in package.sources if pragmas}
+    return replace(package, files={**package.files, **sources})
+
+
+def _properties(package: Package) -> str:
+    about = package.metadata
+    maintainer = f"{about.author} <{about.email}>" if about.email else about.author
+    cost = f"The example prints the classes of a few inputs at {BAUD} baud."
+    fields = {
+        "name": registered_name(package)[:LONGEST_NAME],
+        "version": about.version,
+        "author": maintainer,
+        "maintainer": maintainer,
+        "sentence": f"{package.summary}.",
+        "paragraph": f"No heap, no recursion, no other library. {cost}",
+        "category": "Data Processing",
+        "url": about.url,
+        "architectures": ",".join(architectures(package.target)),
+        "includes": ",".join(package.headers),
+        "license": about.license,
+    }
+    return "".join(f"{key}={value}\n" for key, value in fields.items())
+
+
+def _keywords(package: Package) -> str:
+    """Words that the IDE colours; a tab is between word and kind."""
+    words = [(name, "KEYWORD2") for name in functions(package)] + [(name, "LITERAL1") for name in macros(package)]
+    return "".join(f"{word}\t{kind}\n" for word, kind in words)
+
+
+def _readme(package: Package) -> str:
+    return readme(
+        package,
+        f"""\
+Copy this folder into `libraries/` of your sketchbook, or add the archive with Sketch > Include Library > Add .ZIP
+Library. File > Examples > {package.name} is the example; it prints at {BAUD} baud.
+""",
+    )

@@ -1,0 +1,221 @@
+"""ESP-IDF: a component with a manifest, options of its own and an example project."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from mote.base.errors import MoteError
+from mote.compiler.emit.c.programs.example import Console
+from mote.compiler.emit.licence import SPDX
+from mote.compiler.package.adapters.sources import CODE
+from mote.compiler.package.description import Files, Package
+from mote.compiler.package.libraries.layout import (
+    KEYWORDS,
+    SOURCES,
+    in_src,
+    registered_name,
+    self_contained,
+    with_sources,
+)
+from mote.compiler.package.readme import readme
+
+EXAMPLE = "examples/{name}"
+PROGRAM = f"{EXAMPLE}/main/main.c"
+CONSOLE = Console(
+    "#include <stdio.h>",
+    "fputs(text, stdout);",
+    """\
+void app_main(void);
+
+void app_main(void) {
+    example();
+    fflush(stdout);
+}""",
+)
+MAIN = f"""\
+# {SPDX}
+# A component is called as its folder is.
+get_filename_component(folder "${{CMAKE_CURRENT_LIST_DIR}}/../../.." ABSOLUTE)
+get_filename_component(model "${{folder}}" NAME)
+idf_component_register(SRCS "main.c" PRIV_REQUIRES "${{model}}")
+"""
+ESPRESSIF = "esp32"
+"""How the names of Espressif's parts begin."""
+FREERTOS = "freertos"
+"""The component of ESP-IDF, and the folder of its headers."""
+COMPONENTS = {"mote_port.c": FREERTOS, "mote_esp_i2s.c": "esp_driver_i2s"}
+"""The components of ESP-IDF that adapters need."""
+LEAST_VERSION, LEAST_WITH_I2S = "5.0", "5.3"
+STACK = 8192
+"""Bytes of stack of the example's task."""
+EXTERNAL_BSS = ".ext_ram.bss"
+"""The section of ESP-IDF's linker scripts for zeroed memory in PSRAM."""
+PSRAM_COMPONENT = """\
+idf_build_get_property(target IDF_TARGET)
+if(NOT target STREQUAL "linux")
+  set(psram esp_psram)
+endif()
+"""
+PSRAM_CHECK = """\
+if(psram AND NOT CONFIG_SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY)
+  message(FATAL_ERROR "{name} has memory in PSRAM: set CONFIG_SPIRAM=y in your sdkconfig, or compile the model "
+    "with --ram for the RAM inside the part")
+endif()
+"""
+PSRAM = {
+    "esp32s3": ("CONFIG_SPIRAM=y", "CONFIG_SPIRAM_MODE_OCT=y"),
+    "esp32p4": ("CONFIG_SPIRAM=y",),
+}
+"""Settings for the PSRAM of parts."""
+
+
+def files(package: Package) -> Files:
+    """The component and its example project."""
+    self_contained(package, "esp-idf", lambda library: library.component)
+    if not (package.target.is_host or package.target.core.name in ("riscv", "xtensa")):
+        raise MoteError(
+            f"{package.target.name} is no part that ESP-IDF builds for",
+            where="option package",
+            remedy="compile for esp32, esp32c3, esp32s3, esp32p4 or host",
+        )
+    package = with_sources(_with_adapter(package))
+    example, main = EXAMPLE.format(name=package.name), PROGRAM.format(name=package.name).rpartition("/")[0]
+    return {
+        **in_src(package),
+        "CMakeLists.txt": _component(package),
+        "Kconfig": _options(package),
+        "idf_component.yml": _manifest(package),
+        "README.md": _readme(package),
+        f"{example}/CMakeLists.txt": _project(package),
+        f"{example}/sdkconfig.defaults": _defaults(package),
+        f"{main}/CMakeLists.txt": MAIN,
+        **{f"{main}/{file}": text for file, text in package.example_files.items()},
+        PROGRAM.format(name=package.name): package.example.program(CONSOLE),
+    }
+
+
+def foreign_components(package: Package) -> dict[str, str]:
+    """The components of Espressif's registry that a package depends on, each with its version."""
+    libraries = [dependency.library for dependency in package.dependencies]
+    return {library.component: f"=={library.version}" if library.version else "*" for library in libraries}
+
+
+def _with_adapter(package: Package) -> Package:
+    """The library with the adapter to FreeRTOS as a part of it, where it has one: ESP-IDF always has FreeRTOS."""
+    if "FreeRTOS.h" not in package.files.get("mote_port.h", ""):
+        return package
+    adapter = sorted(path for path in package.files if path.endswith(".c") and path not in (*package.sources, *CODE))
+    return replace(package, sources=(*package.sources, *adapter))
+
+
+def uses_psram(package: Package) -> bool:
+    """Whether arenas of the library lie in PSRAM."""
+    return any(f'"{EXTERNAL_BSS}"' in package.files[source] for source in package.sources)
+
+
+def _option(package: Package) -> str:
+    """The beginning of the names of the component's options."""
+    return registered_name(package).upper()
+
+
+def _component(package: Package) -> str:
+    sources = "\n  ".join(f'"{SOURCES}/{source}"' for source in package.sources)
+    external = uses_psram(package)
+    needed = [component for file, component in COMPONENTS.items() if file in package.sources]
+    requires = f"\n  REQUIRES {' '.join(needed)}" if needed else ""
+    requires += "\n  PRIV_REQUIRES ${psram}" if external else ""
+    told = " ".join((*package.needed, *package.only_gcc))
+    options = f"target_compile_options(${{COMPONENT_LIB}} PRIVATE {told})\n" if told else ""
+    return f"""\
+# {SPDX}
+# {package.measured}
+{PSRAM_COMPONENT if external else ""}idf_component_register(
+  SRCS
+  {sources}
+  INCLUDE_DIRS "{SOURCES}"{requires})
+
+{PSRAM_CHECK.format(name=package.name) if external else ""}{options}\
+if(CONFIG_{_option(package)}_OPTIMIZE)
+  target_compile_options(${{COMPONENT_LIB}} PRIVATE {package.optimization.level})
+endif()
+"""
+
+
+def _options(package: Package) -> str:
+    name, level = _option(package), package.optimization.level
+    psram = f"""
+    config {name}_PSRAM
+        bool
+        default y
+        depends on SPIRAM
+        select SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY
+"""
+    return f"""\
+# {SPDX}
+menu "{package.name}"
+
+    config {name}_OPTIMIZE
+        bool "Compile with {level} in every project"
+        default y
+        help
+            Compiles this component with {level} even where the project is compiled for debugging or for size.
+{psram if uses_psram(package) else ""}
+endmenu
+"""
+
+
+def _manifest(package: Package) -> str:
+    about, target = package.metadata, package.target.name
+    author = f"{about.author} <{about.email}>" if about.email else ""
+    least = LEAST_WITH_I2S if "mote_esp_i2s.c" in package.files else LEAST_VERSION
+    needed = {"idf": f">={least}", **foreign_components(package)}
+    fields = {
+        "version": about.version,
+        "description": package.summary,
+        **({"url": about.url} if about.url else {}),
+        "license": about.license,
+        **({"maintainers": [author]} if author else {}),
+        "tags": list(KEYWORDS),
+        **({"targets": [target, "linux"]} if target.startswith(ESPRESSIF) else {}),
+        "dependencies": needed,
+        "examples": [{"path": f"./{EXAMPLE.format(name=package.name)}"}],
+    }
+    # Any JSON value is a YAML value.
+    return f"# {SPDX}\n" + "".join(f"{key}: {json.dumps(value)}\n" for key, value in fields.items())
+
+
+def _project(package: Package) -> str:
+    return f"""\
+# {SPDX}
+cmake_minimum_required(VERSION 3.16)
+# The component is the folder above, whatever it is called. In a project of your own it lies in components/.
+set(EXTRA_COMPONENT_DIRS "${{CMAKE_CURRENT_LIST_DIR}}/../..")
+include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
+idf_build_set_property(MINIMAL_BUILD ON)
+project({package.name}_example)
+"""
+
+
+def _defaults(package: Package) -> str:
+    target = package.target.name
+    lines = [
+        *([f'CONFIG_IDF_TARGET="{target}"'] if target.startswith(ESPRESSIF) else []),
+        f"CONFIG_ESP_MAIN_TASK_STACK_SIZE={STACK}",
+        *(PSRAM.get(target, ()) if uses_psram(package) else ()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _readme(package: Package) -> str:
+    name = EXAMPLE.format(name=package.name)
+    return readme(
+        package,
+        f"""\
+Put this folder into `components/` of your project, under a name of your choice. `{name}` is the example:
+
+```
+idf.py -C {name} build flash monitor
+```
+""",
+    )

@@ -1,0 +1,33 @@
+"""`--io int8`: a QUANTIZE right after a model input and a DEQUANTIZE right before a model output are left to
+the caller, so that the model's edges are int8. Other inputs and outputs stay as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.types import DType
+
+
+def run(graph: Graph) -> Graph:
+    inputs, outputs = list(graph.inputs), list(graph.outputs)
+    dropped = set()
+    for i, t in enumerate(inputs):
+        reader = graph.only_consumer(t)
+        if reader is not None and reader.kind == "QUANTIZE" and _types(graph, reader) == (DType.FLOAT32, DType.INT8):
+            inputs[i] = reader.outputs[0]
+            dropped.add(id(reader))
+    for i, t in enumerate(outputs):
+        writer = graph.producers.get(t)
+        if writer is None or writer.kind != "DEQUANTIZE" or graph.consumers.get(t):
+            continue
+        if _types(graph, writer) == (DType.INT8, DType.FLOAT32):
+            outputs[i] = writer.inputs[0]
+            dropped.add(id(writer))
+    edges = replace(graph, inputs=tuple(inputs), outputs=tuple(outputs))
+    return edges.with_ops(op for op in graph.ops if id(op) not in dropped)
+
+
+def _types(graph: Graph, op: Op) -> tuple[DType, DType]:
+    """The types of what an operator is given and of what it gives."""
+    return op.input(graph).dtype, op.output(graph).dtype

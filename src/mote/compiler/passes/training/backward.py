@@ -1,0 +1,116 @@
+"""The graph of a step of training: a model, its loss, gradients back to the earliest layer that learns, and updates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+
+import numpy as np
+
+from mote.base.errors import MoteError
+from mote.compiler.passes.training.gradients import RULES, before_activation
+from mote.compiler.passes.training.label import label, labelled
+from mote.compiler.passes.training.optimizers import Optimizer, counted
+from mote.compiler.passes.training.tape import Tape
+from mote.compiler.passes.training.walk import BackwardWalk, check_learned
+from mote.ir.graph import Graph, Op, State
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.types import DType, StateRole
+from mote.ir.ops.reductions.softmax import Softmax
+from mote.ir.ops.training.losses import MeanSquaredError, SoftmaxCrossEntropy
+
+
+class Loss(StrEnum):
+    """The losses that a model can be trained with."""
+
+    SOFTMAX_CROSS_ENTROPY = "softmax_cross_entropy"
+    """The model's first output has a logit for each class, or the softmax of these; `label` has the classes, int32."""
+    MEAN_SQUARED_ERROR = "mean_squared_error"
+    """`target` has what the model's first output should be."""
+
+
+def training_graph(graph: Graph, learned: Collection[int], loss: str, optimizer: Optimizer) -> Graph:
+    """A float32 model with a step of training behind it, in which the constants `learned` (ids of tensors) are states.
+
+    The step is run where the state of role LABEL is not negative, then that is -1 again: inferences without a label
+    learn nothing, and pay nothing for training. The loss, of the weights before the step, is a state, and so is the
+    learning rate. Gradients are computed where a learned tensor needs them, and each of these is updated as soon as
+    nothing reads it any more, so that its gradient need not be kept. `graph` is as the front end made it: there is no
+    gradient of operators that passes have fused.
+    """
+    return with_gradients(graph, learned, loss, optimizer)[0]
+
+
+def with_gradients(
+    graph: Graph, learned: Collection[int], loss: str, optimizer: Optimizer
+) -> tuple[Graph, Mapping[int, int]]:
+    """The graph of training, and the gradients of the model's tensors in it, by these."""
+    check_learned(graph, learned, DType.FLOAT32)
+    t = Tape(graph)
+    task = Supervision(t, graph, known_loss(loss))
+    rate = t.tensor("learning_rate", (1,))
+    step = t.tensor("step", (1,), DType.INT32) if optimizer.counts else ABSENT
+    walk = Backward(graph, t, frozenset(learned), optimizer, (rate, step))
+    walk.run(task.judged, task.gradient)
+    if step != ABSENT:
+        t.at = None
+        counted(t, step)
+    rates = State(rate, rate, np.array([optimizer.learning_rate], np.float32), StateRole.RATE)
+    told = labelled(t, task.label)
+    return t.finish(told.condition, told.back, [rates, *task.states, told.state]), walk.complete
+
+
+class Supervision:
+    """The loss of a model's first output, and the states that say what is right. A label is int32: -1 where there is
+    none. Of a regression, it is 0 where the target is to be learned."""
+
+    def __init__(self, t: Tape, graph: Graph, loss: Loss) -> None:
+        self.tape = t
+        self.states: list[State] = []
+        t.at = None
+        output, value = graph.outputs[0], t.tensor("loss", (1,))
+        if loss is Loss.MEAN_SQUARED_ERROR:
+            shape = t.shape(output)
+            target = t.tensor("target", shape)
+            self.judged, self.label = output, label(t)
+            self.states.append(State(target, target, np.zeros(shape, np.float32), StateRole.TARGET))
+            self.gradient, after = t.add(MeanSquaredError, [output, target, value], "mean_squared_error")
+        else:
+            last = graph.producers.get(output)
+            self.judged, beta = (last.inputs[0], last.beta) if isinstance(last, Softmax) else (output, 1.0)
+            self.label = label(t, t.shape(self.judged)[:-1])
+            inputs = [self.judged, self.label, value]
+            self.gradient, after = t.add(SoftmaxCrossEntropy, inputs, "cross_entropy", beta=beta)
+        t.state(value, after, np.zeros(1, np.float32), StateRole.LOSS)
+
+
+class Backward(BackwardWalk):
+    """Gradients in float32, and an optimizer's steps."""
+
+    rules = RULES
+    takes = DType.FLOAT32
+    other_types = "give the float32 model, before it is quantized"
+
+    def __init__(
+        self, graph: Graph, tape: Tape, learned: frozenset[int], optimizer: Optimizer, given: tuple[int, int]
+    ) -> None:
+        super().__init__(graph, tape, learned)
+        self.optimizer = optimizer
+        self.rate, self.step = given
+
+    def before_activation(self, op: Op, gradient: int) -> int:
+        return before_activation(self.tape, op, gradient)
+
+    def total(self, tensor: int, first: int, second: int) -> int:
+        return self.tape.sum(first, second)
+
+    def update(self, op: Op, weights: int, gradient: int) -> None:
+        self.optimizer.update(self.tape, weights, gradient, self.rate, self.step)
+
+
+def known_loss(loss: str) -> Loss:
+    """The loss with a name."""
+    try:
+        return Loss(loss)
+    except ValueError:
+        raise MoteError(f"there is no loss '{loss}'", where="loss", remedy=f"one of {', '.join(Loss)}") from None

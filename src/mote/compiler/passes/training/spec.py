@@ -1,0 +1,205 @@
+"""Training on the device, as the user states it: `last`, `biases,conv2:optimizer=adam,rate=0.001`,
+`auto:RAM=64K`, `prototype:classes=3`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from math import inf, isfinite
+from typing import Any
+
+from mote.base.errors import MoteError
+from mote.base.text import did_you_mean, printable
+from mote.compiler.passes.training.backward import Loss
+from mote.hardware.targets.values import parse_size
+
+WHERE = "option train"
+LAST, BIASES, AUTO = "last", "biases", "auto"
+LEARNERS = ("prototype", "knn", "ridge", "logistic", "bayes", "one-class")
+OPTIMIZERS = ("sgd", "adam")
+POOLS = ("max", "mean", "none")
+RATES = {"sgd": 0.01, "adam": 0.001}
+"""Learning rates of optimizers where none is stated."""
+_SETTINGS = re.compile(r":\s*(?=[A-Za-z][A-Za-z_-]*\s*=)")
+"""Where settings begin: names of layers may have colons, too."""
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_MOST = {"accumulate": 1 << 30, "seed": (1 << 32) - 1, "cycles": 1 << 62, "classes": 1 << 15, "recompute": 1 << 15}
+"""The largest whole numbers of settings."""
+_REAL = {
+    "rate": (1e-37, 3e38, "above 0 that float32 has"),
+    "momentum": (0.0, 1.0, "of 0 or more, below 1"),
+    "decay": (0.0, 3e38, "of 0 or more that float32 has"),
+}
+"""The least and the largest real values of settings, and how messages call them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepSettings:
+    """How gradients change weights."""
+
+    optimizer: str = "sgd"
+    rate: float = 0.0
+    """The learning rate; 0: the optimizer's own."""
+    momentum: float = 0.0
+    decay: float = 0.0
+    """Weight decay."""
+    accumulate: int = 1
+    """Samples whose mean gradient makes a step."""
+    loss: str = ""
+    """The name of the loss; empty: cross entropy for classes, else the mean squared error."""
+    seed: int = 0
+    """The seed of stochastic rounding."""
+    recompute: int | None = None
+    """How many of the activations that gradients read are computed again instead of kept: the largest ones. None: not
+    stated, as few as a budget of RAM needs."""
+
+    @property
+    def learning_rate(self) -> float:
+        return self.rate or RATES[self.optimizer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenLayers(StepSettings):
+    """Training of items by gradients: `last`, `biases`, and layers by name or number."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(StepSettings):
+    """Training by gradients of what gains most within budgets."""
+
+    ram: int | None = None
+    """Bytes of RAM beside those of an inference."""
+    flash: int | None = None
+    """Bytes of what is saved."""
+    cycles: int | None = None
+    """Cycles of a step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """Learning without gradients, over the features that the frozen model computes."""
+
+    kind: str
+    """One of `LEARNERS`."""
+    classes: int = 0
+    """Classes that can be learned; 0: not stated."""
+    features: str = ""
+    """The layer whose output is learned from; empty: not stated."""
+    pool: str = ""
+    """How features of several positions become one vector; empty: not stated."""
+    options: Mapping[str, float | str] = field(default_factory=dict)
+    """Settings of this kind of learner."""
+
+
+Spec = ChosenLayers | Auto | Learner
+
+
+def parsed(text: str) -> Spec:
+    """The training that a text states, `ITEM[,ITEM...][:KEY=VALUE,...]`."""
+    head, *rest = _SETTINGS.split(text, maxsplit=1)
+    items = tuple(item.strip() for item in head.split(","))
+    if not all(items):
+        raise _wrong("an item is empty", f"write `{LAST}`, `{BIASES}`, layers, `{AUTO}` or a learner")
+    settings = _settings(rest[0]) if rest else {}
+    alone = next((item for item in items if item in (AUTO, *LEARNERS)), None)
+    if alone is None:
+        return ChosenLayers(items=items, **_values(settings, _names(StepSettings)))
+    if len(items) > 1:
+        raise _wrong(f"`{alone}` stands alone", "omit the other items; a layer with this name has a number, too")
+    return _auto(settings) if alone == AUTO else _learner(alone, settings)
+
+
+def stated(items: Sequence[str], settings: StepSettings) -> str:
+    """The text of items with settings: `parsed` the other way round."""
+    usual = StepSettings()
+    own = {name: getattr(settings, name) for name in _names(StepSettings)}
+    changed = ",".join(f"{name}={value}" for name, value in own.items() if value != getattr(usual, name))
+    return ",".join(items) + (f":{changed}" if changed else "")
+
+
+def _auto(settings: Mapping[str, str]) -> Auto:
+    values = _values({key.lower(): value for key, value in settings.items()}, _names(Auto))
+    if not {"ram", "flash", "cycles"} & values.keys():
+        raise _wrong(f"`{AUTO}` has no budget", f"give one, or several: {AUTO}:RAM=64K,FLASH=16K,CYCLES=2000000")
+    return Auto(**values)
+
+
+def _learner(kind: str, settings: Mapping[str, str]) -> Learner:
+    own = {key: value for key, value in settings.items() if key in ("classes", "features", "pool")}
+    options = {key: _number_or_text(value) for key, value in settings.items() if key not in own}
+    return Learner(kind=kind, options=options, **_values(own, tuple(own)))
+
+
+def _names(kind: type[StepSettings]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+def _settings(text: str) -> dict[str, str]:
+    """The settings by key."""
+    settings: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or not key or not value:
+            raise _wrong(f"'{printable(part)}' is not a setting", "write settings as KEY=VALUE, with commas between")
+        if key in settings:
+            raise _wrong(f"`{key}` is set twice", "omit one of them")
+        settings[key] = value
+    return settings
+
+
+def _values(settings: Mapping[str, str], known: tuple[str, ...]) -> dict[str, Any]:
+    """Settings as the values of fields."""
+    for key in settings:
+        if key not in known:
+            takes = f"gradient training takes {', '.join(known)}"
+            raise _wrong(f"there is no setting '{printable(key)}'", f"{did_you_mean(key, known)}{takes}")
+    return {key: _value(key, value) for key, value in settings.items()}
+
+
+def _value(key: str, text: str) -> int | float | str:
+    if key in _WORDS:
+        if text not in _WORDS[key]:
+            raise _wrong(f"there is no {key} '{printable(text)}'", f"one of {', '.join(_WORDS[key])}")
+        return text
+    if key in ("ram", "flash"):
+        return _size(key, text)
+    if key in _MOST:
+        return _whole(key, text, least=key not in ("seed", "recompute"), most=_MOST[key])
+    return text if key == "features" else _real(key, text)
+
+
+def _size(key: str, text: str) -> int:
+    try:
+        return parse_size(text)
+    except MoteError as error:
+        raise _wrong(f"{key.upper()} is {error.reason}", error.remedy) from None
+
+
+def _whole(key: str, text: str, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+        raise _wrong(f"{key} is '{printable(text)}'", f"give a whole number from {int(least)} to {most}")
+    return int(text)
+
+
+def _real(key: str, text: str) -> float:
+    """A learning rate, a momentum or a weight decay."""
+    value = _number_or_text(text)
+    least, most, wanted = _REAL[key]
+    if isinstance(value, str) or not least <= value < most:
+        raise _wrong(f"{key} is '{printable(text)}'", f"give a number {wanted}")
+    return value
+
+
+def _number_or_text(text: str) -> float | str:
+    number = float(text) if _NUMBER.fullmatch(text) else inf
+    return number if isfinite(number) else text
+
+
+def _wrong(reason: str, remedy: str) -> MoteError:
+    return MoteError(reason, where=WHERE, remedy=remedy)
+
+
+_WORDS: Mapping[str, tuple[str, ...]] = {"optimizer": OPTIMIZERS, "loss": tuple(Loss), "pool": POOLS}

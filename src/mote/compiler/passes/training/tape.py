@@ -1,0 +1,178 @@
+"""The tape of a backward pass: operators behind those of a model, as they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mote.base.errors import MoteError, working_on
+from mote.ir.graph import Graph, Op, State, Tensor
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array, Quantization, Shape
+from mote.ir.graph.types import DType, StateRole
+from mote.ir.ops.control.control_flow import If
+from mote.ir.ops.elementwise.arithmetic import Add, Mul
+from mote.ir.ops.moves.reshape import Reshape
+from mote.ir.ops.reductions.reduce import Sum
+
+LOSS = "loss"
+"""The name of operators of a backward pass that belong to no layer of the model."""
+REMEDY = "leave the layer as it is: train others, or all behind it"
+
+
+class Tape:
+    """Operators and tensors that are added behind those of a graph, to be run where a condition holds. What is added
+    belongs to the layer `at` that it is the gradient of; None: to no layer, and has `name`."""
+
+    def __init__(self, graph: Graph, name: str = LOSS, remedy: str = REMEDY) -> None:
+        self.name = name
+        self.remedy = remedy
+        self.tensors = dict(graph.tensors)
+        self.ops: list[Op] = []
+        self.states: list[State] = []
+        self.at: Op | None = None
+        self._given = graph
+        self._known = replace(graph, tensors=self.tensors)
+        self._next = graph.fresh_id()
+        self._beside: dict[int, list[Op]] = {}
+
+    def tensor(
+        self,
+        name: str,
+        shape: Shape,
+        dtype: DType = DType.FLOAT32,
+        data: Array | None = None,
+        quant: Quantization | None = None,
+    ) -> int:
+        """A new tensor's id."""
+        added = Tensor(self._next, name, shape, dtype, quant, data, inner=True)
+        self.tensors[added.id] = added
+        self._next += 1
+        return added.id
+
+    def shape(self, tensor: int) -> Shape:
+        return self.tensors[tensor].shape
+
+    def add(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> tuple[int, ...]:
+        """An operator's outputs, of the types of the states that they update or of its first input. `what` says what it
+        computes."""
+        op = self.made(kind, inputs, what, **attributes)
+        self.ops.append(op)
+        return op.outputs
+
+    def made(
+        self,
+        kind: type[Op],
+        inputs: Sequence[int],
+        what: str,
+        dtype: DType | None = None,
+        quant: Quantization | None = None,
+        **attributes: Any,
+    ) -> Op:
+        """An operator that is not added, with its outputs: of the types of the states that they update, others of the
+        first input's, or of another type or quantization where one is given."""
+        index, name = (-1, self.name) if self.at is None else (self.at.index, self.at.name)
+        op = kind(inputs=tuple(inputs), outputs=(), name=f"{name}/{what}", index=index, **attributes)
+        shapes = op.shapes(self._known)
+        op = op.with_(outputs=tuple(range(self._next, self._next + len(shapes))))
+        for position, shape in enumerate(shapes):
+            like, own = op.input(self._known, op.updates.get(position, 0)), position not in op.updates
+            kept = like.quant if quant is None and (dtype is None or not own) else quant if own else like.quant
+            self.tensor(op.name, shape, (own and dtype) or like.dtype, quant=kept)
+        with working_on(op):
+            problem = op.unsupported(self._known)
+        if problem:
+            raise MoteError(problem, where=op.where, remedy=self.remedy)
+        return op
+
+    def beside(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
+        """The output of an operator that every inference runs, right behind the layer that it belongs to: what it keeps
+        is smaller than what it reads."""
+        assert self.at is not None
+        op = self.made(kind, inputs, what, **attributes)
+        self._beside.setdefault(id(self.at), []).append(op)
+        return op.outputs[0]
+
+    def one(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
+        """The output of an operator that has one."""
+        (output,) = self.add(kind, inputs, what, **attributes)
+        return output
+
+    def state(self, before: int, after: int, initial: Array, role: StateRole) -> None:
+        self.states.append(State(before, after, initial, role))
+
+    def learns(self, constant: int, quant: Quantization | None = None) -> Array:
+        """Make a constant a state's tensor before the inference, with another quantization where one is given; its
+        value."""
+        t = self.tensors[constant]
+        assert t.data is not None
+        self.tensors[constant] = replace(t, data=None, quant=t.quant if quant is None else quant)
+        return t.data
+
+    def scalar(self, value: float) -> int:
+        return self.tensor("scalar", (1,), data=np.array([value], np.float32))
+
+    def reshaped(self, tensor: int, shape: Shape) -> int:
+        """The tensor under another shape; itself where it has it."""
+        return tensor if self.shape(tensor) == shape else self.one(Reshape, [tensor], "reshape", shape=shape)
+
+    def summed(self, tensor: int, axes: Sequence[int], what: str) -> int:
+        """The sums along axes, without these; the tensor under another shape where they have one element each."""
+        shape = self.shape(tensor)
+        kept = tuple(n for axis, n in enumerate(shape) if axis not in axes)
+        if all(shape[axis] == 1 for axis in axes):
+            return self.reshaped(tensor, kept)
+        return self.one(Sum, [tensor], what, axes=tuple(axes))
+
+    def sum_to(self, tensor: int, shape: Shape, what: str = "sum") -> int:
+        """The sums over what was repeated when a tensor of this shape was broadcast."""
+        own = self.shape(tensor)
+        new = len(own) - len(shape)
+        axes = [a for a, n in enumerate(own) if a < new or (shape[a - new] == 1 and n > 1)]
+        return self.reshaped(self.summed(tensor, axes, what) if axes else tensor, shape)
+
+    def sum(self, first: int, second: int, quant: Quantization | None = None) -> int:
+        return self.one(Add, [first, second], "gradient_sum", quant=quant)
+
+    def product(self, first: int, second: int, what: str) -> int:
+        return self.one(Mul, [first, second], what)
+
+    def taken(self) -> list[Op]:
+        """Take everything that was added so far out of what the condition is for."""
+        ops, self.ops = self.ops, []
+        return ops
+
+    def finish(self, condition: Sequence[Op], after: Sequence[Op], more: Sequence[State]) -> Graph:
+        """The graph of everything, verified: `condition` computes whether what was added is run, `after` comes behind
+        it; both have the states `more`."""
+        branch = self._conditional(condition[-1].outputs[0])
+        afters = dict(zip(branch.outputs, self.states, strict=True))
+        for output, state in afters.items():
+            self.tensors[output] = replace(self.tensors[state.before], id=output)
+        states = (*self._given.states, *(replace(s, after=i) for i, s in afters.items()), *more)
+        forward = [own for op in self._given.ops for own in (op, *self._beside.get(id(op), ()))]
+        ops = [*forward, *condition, branch, *after]
+        return replace(self._given, states=states).with_ops(ops, self.tensors.values()).verify()
+
+    def _conditional(self, condition: int) -> If:
+        """Everything that was added, as the first branch of an operator; the second one does nothing."""
+        kept = [state.before for state in self.states]
+        made = {i for op in self.ops for i in op.outputs}
+        read = dict.fromkeys(i for op in self.ops for i in op.inputs if i != ABSENT)
+        given = tuple(i for i in read if i not in made and i not in kept and self.tensors[i].data is None)
+        idle = Graph(f"{self._given.name} without training", {i: self.tensors[i] for i in given}, (), given, ())
+        step = replace(idle, name=f"{self._given.name} training", states=tuple(self.states))
+        step = step.with_ops(self.ops, self.tensors.values())
+        outputs = tuple(range(self._next, self._next + len(kept)))
+        self._next += len(kept)
+        return If(
+            inputs=(condition, *given, *kept),
+            outputs=outputs,
+            name="training",
+            index=-1,
+            branches=(step, idle),
+            kept=(tuple(range(len(kept))), ()),
+        )

@@ -1,0 +1,269 @@
+"""Schedule -> Plan: live ranges of rows, and their allocation in the tensor arena."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from mote.compiler.kernels.contract import Call, Packed, aligned
+from mote.compiler.plan.goal import Goal
+from mote.compiler.plan.memory.arena import Item, Overlays, Piece, padding, place
+from mote.compiler.plan.plan import Buffer, Cell, Plan, Role, Step
+from mote.compiler.plan.scheduling.rows import RowGraph, Store
+from mote.compiler.plan.scheduling.schedule import Run, Schedule
+from mote.compiler.plan.selection.request import Lowering
+from mote.ir.graph.region import Numbers
+
+KernelOf = Callable[[Numbers, bool], Packed]
+"""Callback: the kernel of operators, whether they run whole or by rows."""
+APART = 1.01
+"""How many times as large the arena must be with rows of one step side by side, for them to be placed one by one:
+addresses without a formula take a table."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A complete plan, with the row graph and the schedule that it was made from."""
+
+    rows: RowGraph
+    schedule: Schedule
+    plan: Plan
+
+
+def arrange(
+    rows: RowGraph,
+    schedule: Schedule,
+    kernel_of: KernelOf,
+    how: Lowering,
+    goal: Goal,
+    *,
+    bottom_up: bool = False,
+) -> Draft:
+    """Allocates the rows and scratch buffers of a schedule in the tensor arena, with the goal's red zone around
+    each."""
+    kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
+    arrangement = Arrangement(rows, schedule, kernels)
+    if not goal.zone:
+        arrangement, offsets = _smaller(arrangement, Arrangement(rows, schedule, kernels, apart=True))
+    else:
+        zone = aligned(goal.zone, max((item.alignment for item in arrangement.items), default=1))
+        zoned = [_zoned(item, zone) for item in arrangement.items]
+        offsets = [at + zone for at in place(zoned, {}, schedule.peak)]
+    buffers, steps, cells = arrangement.placed(offsets, [0] * len(offsets))
+    plan = Plan(rows.graph, how, goal, steps, buffers, cells, schedule.peak, bottom_up)
+    return Draft(rows, schedule, plan)
+
+
+def _smaller(together: Arrangement, apart: Arrangement) -> tuple[Arrangement, list[int]]:
+    """The arrangement with rows of one step side by side, or the one with each for itself where that is smaller; with
+    the offsets of its items."""
+    offsets, end, enough = _offsets(together)
+    if end <= enough or len(apart.items) == len(together.items):
+        return together, offsets
+    other, other_end, _ = _offsets(apart)
+    return (apart, other) if APART * other_end <= end else (together, offsets)
+
+
+def _offsets(arrangement: Arrangement) -> tuple[list[int], int, int]:
+    """The offsets of the items, where the last of them ends, and an end that no other order has to be tried for."""
+    items, peak = arrangement.items, arrangement.schedule.peak
+    enough = peak + padding(items)
+    offsets = place(items, arrangement.overlays(), peak, enough=enough)
+    return offsets, max((at + item.nbytes for at, item in zip(offsets, items, strict=True)), default=0), enough
+
+
+def _zoned(item: Item, zone: int) -> Item:
+    """The item with `zone` guard bytes at both ends; its data starts after the first of them."""
+    first, last = min(p.at for p in item.pieces), max(_end(p) for p in item.pieces)
+    return Item(
+        tuple(
+            Piece(
+                p.at + (0 if p.at == first else zone),
+                p.nbytes + zone * ((p.at == first) + (_end(p) == last)),
+                p.first,
+                p.last,
+            )
+            for p in item.pieces
+        ),
+        item.alignment,
+    )
+
+
+class Arrangement:
+    """The memory items of a schedule (strips of rows and scratch buffers, with their live ranges), and the plan's
+    buffers, steps and cells for given offsets of the items. Rows that one step writes are one strip, unless they are
+    to lie `apart`."""
+
+    def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Packed], *, apart: bool = False) -> None:
+        self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
+        self.apart = apart
+        self.first = dict.fromkeys(rows.resident, -1)
+        self.last: dict[int, int] = {}
+        for step, run in enumerate(self.runs):
+            self.first.update(dict.fromkeys(run.node.writes, step))
+            self.last.update(dict.fromkeys(run.node.reads, step))
+        self.last.update(dict.fromkeys(rows.kept, len(self.runs)))
+        self.partners: dict[int, list[int]] = {}
+        """Rows that may share their addresses with a row, in operators that run whole."""
+        for a, b in (pair for run in self.runs for pair in run.node.pairs):
+            self.partners.setdefault(a, []).append(b)
+            self.partners.setdefault(b, []).append(a)
+        self.items: list[Item] = []
+        self.home: dict[int, tuple[int, int, int]] = {}
+        """The item, its piece and the offset in the item of each row."""
+        whole = [rows.works[run.node.op].op for run in self.runs if run.whole]
+        self.touched = {rows.place[t] for op in whole for t in (*op.inputs, *op.outputs) if t in rows.place}
+        """Stores that operators read or write as a whole, even if they use no row of them: their rows are
+        contiguous."""
+        self.scratch: dict[int, int] = {}
+        """The item of each operator's scratch buffer."""
+        windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.entry.call is Call.RING]
+        stores = [rows.stores[rows.store_of[r]] for r in windows]
+        self.rings = {(store.memory, store.kept): n for n, store in enumerate(stores)}
+        """Numbers of the ring buffers, by memory and offset."""
+        for i in range(len(rows.stores)):
+            self._add_store(i)
+        self._add_scratch()
+
+    def placed(
+        self, offsets: Sequence[int], memory: Sequence[int]
+    ) -> tuple[tuple[Buffer, ...], tuple[Step, ...], tuple[Cell, ...]]:
+        """The buffers, steps and cells if each item is at this offset of this memory; all items of a store are in one
+        memory."""
+        buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.stores)))
+        steps = tuple(self._step(i, run, buffers, offsets, memory) for i, run in enumerate(self.runs))
+        cells = (*self._cells(buffers), *self._scratch_cells(offsets, memory))
+        return buffers, steps, cells
+
+    def _lives(self, row: int) -> tuple[int, int]:
+        first = self.first[row]
+        return first, max(self.last.get(row, first), first)
+
+    def _lifetimes(self, row: int) -> list[tuple[int, int]]:
+        """The live ranges of a row and of all rows that may lie at its address: where these differ between neighbours,
+        so do the pieces of their items."""
+        same = [row]
+        for r in same:
+            same += (partner for partner in self.partners.get(r, ()) if partner not in same)
+        return [self._lives(r) for r in same if r in self.first]
+
+    def _add_store(self, i: int) -> None:
+        store = self.rows.stores[i]
+        existing = [r for r in store.ids if r in self.first]
+        if not existing or store.kept is not None:
+            return
+        if store.linear or i in self.touched:
+            self._add_strip(store, existing, store.first, store.row_bytes)
+            return
+        for _, rows in groupby(existing, key=lambda r: r if self.apart else self.first[r]):
+            together = list(rows)
+            nbytes = aligned(store.row_bytes) if together[1:] else store.row_bytes
+            self._add_strip(store, together, together[0], nbytes)
+
+    def _add_strip(self, store: Store, existing: Sequence[int], origin: int, nbytes: int) -> None:
+        """Adds a strip as one item: contiguous rows of `nbytes` each, row `origin` first."""
+        pieces: list[Piece] = []
+        before: list[tuple[int, int]] = []
+        for r in existing:
+            at, lifetimes = (r - origin) * nbytes, self._lifetimes(r)
+            if lifetimes == before and _end(pieces[-1]) == at:
+                pieces[-1] = replace(pieces[-1], nbytes=pieces[-1].nbytes + nbytes)
+            else:
+                pieces.append(Piece(at, nbytes, *lifetimes[0]))
+            before = lifetimes
+            self.home[r] = (len(self.items), len(pieces) - 1, at)
+        self.items.append(Item(tuple(pieces), store.alignment))
+
+    def _add_scratch(self) -> None:
+        """Adds one scratch buffer per operator, live only during the steps of the operator."""
+        steps: dict[int, list[int]] = {}
+        for step, kernel in enumerate(self.kernels):
+            if kernel.needs.scratch:
+                steps.setdefault(self.runs[step].node.op, []).append(step)
+        for op, own_steps in steps.items():
+            nbytes = self.kernels[own_steps[0]].needs.scratch or 0
+            self.scratch[op] = len(self.items)
+            pieces = tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(own_steps))
+            self.items.append(Item(pieces, self.kernels[own_steps[0]].needs.alignment))
+
+    def overlays(self) -> Overlays:
+        """Pieces that may share addresses though their lifetimes meet: an input row at its last read and the output row
+        that replaces it, and the accumulators that a step finishes."""
+        overlays: Overlays = {}
+        for step, run in enumerate(self.runs):
+            groups = [group for group in run.node.over if len(group) == len(run.node.writes)]
+            matched = [pair for group in groups for pair in zip(run.node.writes, group, strict=True)]
+            for w, r in (*run.node.pairs, *matched):
+                (a, i, _), (b, j, _) = self.home[w], self.home[r]
+                p, q = self.items[a].pieces[i], self.items[b].pieces[j]
+                sums = self.kernels[step].entry.call is Call.ADDS
+                if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
+                    overlays.setdefault((a, b), set()).add((i, j))
+                    overlays.setdefault((b, a), set()).add((j, i))
+        return overlays
+
+    def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:
+        store = self.rows.stores[i]
+        if store.kept is not None:
+            places = tuple(store.kept + y * store.row_bytes for y in range(store.count))
+            ring = self.rings.get((store.memory, store.kept))
+            return Buffer(store.tensors, store.row_bytes, places, store.layout, store.memory, ring)
+        homes = [self.home.get(r) for r in store.ids]
+        row_offsets = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
+        where = next((memory[home[0]] for home in homes if home is not None), 0)
+        return Buffer(store.tensors, store.row_bytes, row_offsets, store.layout, where)
+
+    def _step(
+        self, i: int, run: Run, buffers: tuple[Buffer, ...], offsets: Sequence[int], memory: Sequence[int]
+    ) -> Step:
+        work = self.rows.works[run.node.op]
+        sums = self.rows.sums.get(run.node.op) if self.kernels[i].entry.call is Call.ADDS else None
+        scratch = self.scratch[run.node.op] if self.kernels[i].needs.scratch else None
+        return Step(
+            work.ops,
+            self.kernels[i],
+            run.node.rows,
+            run.whole,
+            run.node.tap,
+            None if sums is None else buffers[sums].offset,
+            None if scratch is None else offsets[scratch],
+            0 if sums is None else buffers[sums].memory,
+            0 if scratch is None else memory[scratch],
+        )
+
+    def _cells(self, buffers: tuple[Buffer, ...]) -> list[Cell]:
+        cells = []
+        for store, buffer in zip(self.rows.stores, buffers, strict=True):
+            if store.kept is not None:
+                continue
+            role = Role.ROW if store.tensors else Role.SUMS
+            for row, offset in enumerate(buffer.offsets):
+                if offset is not None:
+                    lives = self._lives(store.first + row)
+                    cells.append(Cell(store.tensors, row, store.row_bytes, offset, *lives, role, buffer.memory))
+        return cells
+
+    def _scratch_cells(self, offsets: Sequence[int], memory: Sequence[int]) -> list[Cell]:
+        cells = []
+        for op, item in self.scratch.items():
+            outputs = self.rows.works[op].op.outputs
+            for piece in self.items[item].pieces:
+                where = offsets[item], piece.first, piece.last
+                cells.append(Cell(outputs, 0, piece.nbytes, *where, Role.SCRATCH, memory[item]))
+        return cells
+
+
+def _end(piece: Piece) -> int:
+    return piece.at + piece.nbytes
+
+
+def _spans(steps: list[int]) -> list[tuple[int, int]]:
+    """Merges ascending step numbers into intervals of consecutive steps."""
+    spans: list[tuple[int, int]] = []
+    for step in steps:
+        if spans and spans[-1][1] == step - 1:
+            spans[-1] = (spans[-1][0], step)
+        else:
+            spans.append((step, step))
+    return spans

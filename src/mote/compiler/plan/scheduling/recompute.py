@@ -1,0 +1,79 @@
+"""Recomputation (rematerialization): computes tensors twice instead of keeping them, for models that do not fit
+otherwise.
+
+A squeeze-and-excite block needs all of a wide tensor before its gate is known, and again after that. Run the layers
+that make the tensor once for the gate, row by row into the running sums, and once more for the scaled result, row by
+row as well: the wide tensor never exists whole. The price is the work of those layers, bounded by the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.rows import row_count
+
+
+@dataclass(frozen=True)
+class Twice:
+    """A chain of operators (in order) that is duplicated for `reader`."""
+
+    chain: tuple[Op, ...]
+    reader: Op
+
+    def macs(self, graph: Graph) -> int:
+        return sum(op.macs(graph) for op in self.chain)
+
+    @property
+    def tensor(self) -> int:
+        """The tensor that is computed twice."""
+        return self.chain[-1].outputs[0]
+
+
+def candidates(graph: Graph) -> Iterator[Twice]:
+    """Chains of layers whose result is reduced to one row, and also read by others."""
+    for tensor, readers in graph.consumers.items():
+        if len(readers) < 2 or tensor not in graph.producers or tensor in graph.outputs:
+            continue
+        for reader in readers:
+            if row_count(reader.output(graph).shape) == 1 < row_count(graph.tensors[tensor].shape):
+                chain: list[Op] = []
+                at = tensor
+                while (op := graph.producers.get(at)) and len(op.activations(graph)) == 1 and not op.updates:
+                    chain.insert(0, op)
+                    yield Twice(tuple(chain), reader)
+                    at = op.activations(graph)[0].id
+                    if len(graph.consumers[at]) > 1 or at in graph.outputs:
+                        break
+
+
+def rewrite(graph: Graph, twice: Twice) -> Graph:
+    """The graph with a second copy of the chain for the reader; the first copy moves behind the reader's dependents,
+    before its next reader."""
+    renamed: dict[int, int] = {}
+    tensors, copies = [], []
+    fresh = graph.fresh_id()
+    for op in twice.chain:
+        out = graph.tensors[op.outputs[0]]
+        renamed[out.id] = fresh
+        tensors.append(replace(out, id=fresh, name=f"{out.name} (for {twice.reader.kind.lower()})", copy_of=out.source))
+        inputs = tuple(renamed.get(t, t) for t in op.inputs)
+        copies.append(op.with_(inputs=inputs, outputs=(fresh,)))
+        fresh += 1
+    reader = twice.reader.with_(inputs=tuple(renamed.get(t, t) for t in twice.reader.inputs))
+    moved = {op.outputs for op in twice.chain}
+    ops: list[Op] = []
+    waiting = list(twice.chain)
+    for op in graph.ops:
+        if op.outputs in moved:
+            continue
+        if op is twice.reader:
+            ops += [*copies, reader]
+            continue
+        if waiting and any(t != ABSENT and t in renamed for t in op.inputs):
+            ops += waiting
+            waiting = []
+        ops.append(op)
+    return graph.with_ops(ops, tensors).verify()

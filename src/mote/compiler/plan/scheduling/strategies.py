@@ -1,0 +1,190 @@
+"""The smallest plans: rows in one direction, with the leanest kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+from mote.base.progress import Say
+from mote.compiler.kernels.contract import Call, Packed
+from mote.compiler.plan.goal import Goal
+from mote.compiler.plan.memory.layout import Draft, KernelOf, arrange
+from mote.compiler.plan.scheduling.rows import TALL, Liveness, RowGraph, build, shifted_groups
+from mote.compiler.plan.scheduling.schedule import Run, Schedule, Scheduler
+from mote.compiler.plan.scheduling.search import Effort
+from mote.compiler.plan.selection.select import Selection
+from mote.ir.graph.region import Numbers
+
+EFFORT, MOST_EFFORT = 250, 1_000_000
+"""Search budget: nodes to try per existing node, and in total."""
+NEAR = 1.01
+"""An arena this close to the least peak is not worth more attempts."""
+WHOLE_SHARES = (1.0, 0.5, 0.0)
+"""The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer
+of them can mean a smaller arena."""
+ROOM_ROUNDS = 4
+"""Rounds of trying faster kernels before the lean ones are kept."""
+UNLIMITED = 1 << 60
+"""More bytes than any memory has."""
+NARROWER = 6
+"""Schedules with lower peaks to try when rows do not fit within the budget because of fragmentation."""
+
+
+@lru_cache(maxsize=16)
+def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
+    """The row graph with the leanest kernels of a selection."""
+    goal, shifts = selection.goal, dict[Numbers, int]()
+    if selection.way.shifted:
+        shifts = shifted_groups(
+            selection.graph, tuple(selection.ops), selection.by_rows.__getitem__, bottom_up=bottom_up
+        )
+    return build(
+        selection.graph,
+        tuple(selection.ops),
+        lambda ops: selection.lean[ops],
+        lambda ops: selection.by_rows[ops],
+        selection.layouts,
+        rings=frozenset(selection.rings),
+        pushed=goal.pushed,
+        bottom_up=bottom_up,
+        most=UNLIMITED if goal.small_steps or goal.zone else TALL,
+        lent=goal.lent,
+        shifts=shifts,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The plans with rows in one direction."""
+
+    selection: Selection
+    goal: Goal
+    bottom_up: bool
+    say: Say
+    _arranged: dict[tuple[Run, ...], Draft] = field(default_factory=dict)
+    """Arrangements by schedule: different limits often have the same best schedule."""
+
+    @cached_property
+    def rows(self) -> RowGraph:
+        return rows_of(self.selection, self.bottom_up)
+
+    @cached_property
+    def scheduler(self) -> Scheduler:
+        return Scheduler(self.rows, self.goal.costs, whole=not self.goal.small_steps, say=self.say)
+
+    @cached_property
+    def unsearched(self) -> Scheduler:
+        """The scheduler without orders found by search for other goals."""
+        return Scheduler(self.rows, self.goal.costs, whole=not self.goal.small_steps)
+
+    @cached_property
+    def least(self) -> int:
+        """The least peak found."""
+        nodes = sum(len(work.by_rows) for work in self.rows.works)
+        return self.scheduler.improve(Effort(min(EFFORT * nodes, MOST_EFFORT)))
+
+    def peaks(self) -> tuple[tuple[int, int], set[int]]:
+        """The least peak, how often it is reached, and the tensors that are live then."""
+        schedule = self._schedule(self.scheduler.least_peak())
+        during = schedule.during(self.rows)
+        state = Liveness.start(self.rows)
+        made = set(self.rows.resident)
+        tensors: set[int] = set()
+        for run, nbytes in zip(schedule.runs, during, strict=True):
+            made.update(run.node.writes)
+            if nbytes == schedule.peak:
+                tensors |= {t for r in made if state.left[r] for t in self.rows.stores[self.rows.store_of[r]].tensors}
+            state.run(self.rows, run.node)
+        return (schedule.peak, during.count(schedule.peak)), tensors
+
+    @cached_property
+    def smallest(self) -> Draft:
+        """The smallest arena, with fewer whole operators where these increase it."""
+        best: Draft | None = None
+        for share in WHOLE_SHARES:
+            schedule = self.scheduler.cheapest(self.least, int(share * self.least))
+            if schedule is None or (best is not None and schedule.runs == best.schedule.runs):
+                continue
+            best = min([self._arrange(schedule), *([best] if best else [])], key=lambda d: d.plan.ram)
+            if best.plan.arena <= NEAR * self.least:
+                break
+        assert best is not None
+        return best
+
+    def narrower(self, ram: int) -> Draft | None:
+        """A plan within `ram` bytes, if schedules with lower peaks give one."""
+        limit = ram
+        for _ in range(NARROWER):
+            if limit < self.least:
+                break
+            schedule = self._schedule(limit)
+            lean = self._arrange(schedule)
+            if lean.plan.ram <= ram:
+                return lean
+            limit = max(min(limit, schedule.peak) - (lean.plan.ram - ram), min(limit - 1, self.least))
+        return None
+
+    def _schedule(self, limit: int) -> Schedule:
+        schedule = self.scheduler.cheapest(limit)
+        assert schedule is not None
+        return schedule
+
+    def _arrange(self, schedule: Schedule) -> Draft:
+        selection, goal = self.selection, self.goal
+        if schedule.runs not in self._arranged:
+            draft = arrange(self.rows, schedule, selection.kernel, selection.how, goal, bottom_up=self.bottom_up)
+            self._arranged[schedule.runs] = draft
+        return self._arranged[schedule.runs]
+
+
+def with_room(selection: Selection, lean: Draft) -> Draft:
+    """The plan with the best kernels whose scratch fits its arena."""
+    rows, schedule, plan = lean.rows, lean.schedule, lean.plan
+    limit, live = plan.arena, _bare(rows, schedule)
+    chosen = _choose(selection, rows, schedule, live, limit)
+    there = {step.ops: step.kernel for step in plan.steps}
+    for _ in range(ROOM_ROUNDS):
+        if all(there[ops] is kernel for ops, kernel in chosen.items()):
+            break
+        kernel_of = _kernels(selection, chosen)
+        scheduled = _peaking(rows, schedule, live, kernel_of)
+        candidate = arrange(rows, scheduled, kernel_of, plan.how, plan.goal, bottom_up=plan.bottom_up)
+        if candidate.plan.arena <= limit:
+            return candidate
+        above = {s.ops for s in candidate.plan.steps if (s.scratch or 0) + (s.kernel.needs.scratch or 0) > limit}
+        chosen = {ops: k for ops, k in chosen.items() if above & set(chosen) and ops not in above}
+    return lean
+
+
+def _peaking(rows: RowGraph, schedule: Schedule, live: list[int], kernel_of: KernelOf) -> Schedule:
+    """The schedule with its peak for other kernels."""
+    kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
+    peaks = (n + (k.needs.scratch or 0) for n, k in zip(live, kernels, strict=True))
+    return replace(schedule, peak=max(peaks, default=schedule.peak))
+
+
+def _kernels(selection: Selection, chosen: dict[Numbers, Packed]) -> KernelOf:
+    """The chosen kernels, else the leanest."""
+    return lambda ops, whole: chosen.get(ops) or selection.kernel(ops, whole)
+
+
+def _choose(
+    selection: Selection, rows: RowGraph, schedule: Schedule, live: list[int], limit: int
+) -> dict[Numbers, Packed]:
+    """The best kernels that fit beside the live bytes."""
+    most: dict[int, int] = {}
+    ways: dict[int, bool] = {}
+    for run, nbytes in zip(schedule.runs, live, strict=True):
+        most[run.node.op] = max(most.get(run.node.op, 0), nbytes)
+        ways[run.node.op] = run.whole
+    kernels = {}
+    for i, nbytes in most.items():
+        ops = rows.works[i].ops
+        if ops in selection.ops and selection.kernel(ops, ways[i]).entry.call is not Call.ADDS:
+            kernels[ops] = selection.best(ops, ways[i], limit - nbytes)
+    return kernels
+
+
+def _bare(rows: RowGraph, schedule: Schedule) -> list[int]:
+    """Live bytes of rows at each run, without scratch."""
+    return [live - run.node.scratch for live, run in zip(schedule.during(rows), schedule.runs, strict=True)]

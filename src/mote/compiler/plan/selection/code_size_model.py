@@ -1,0 +1,230 @@
+"""A model of the flash that kernels take: constants, and code shared by layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from mote.compiler.kernels.contract import Instance, Packed
+from mote.ir.graph.region import Numbers
+
+KERNEL = 500
+"""Estimated bytes of code of a kernel written in C, once per project."""
+HEADERS = {
+    "depthwise3_s8": 150,
+    "depthwise_gemm_s8": 250,
+    "depthwise_s8": 1150,
+    "depthwise_two_s8": 200,
+    "depthwise_wide_s8": 350,
+    "fully_connected4_s8": 780,
+    "fully_connected4_twice_s8": 780,
+    "gemm3_add_s8 gemm3_s8": 200,
+    "softmax_s8": 900,
+}
+"""Estimated bytes of code for headers that take more or less (gcc, Cortex-M4)."""
+INSTANCE = 700
+"""Estimated bytes of code of a macro instance."""
+SMALLER = {
+    "MOTE_POINTWISE4X2": 130,
+    "MOTE_POINTWISE4X2_ADD": 60,
+    "MOTE_CONV4X2": 130,
+    "MOTE_CONV4X2_ADD": 60,
+    "MOTE_TWO": 190,
+    "MOTE_POINTWISE4X2_ANY": 130,
+    "MOTE_CONV4X2_ANY": 130,
+    "MOTE_DEPTHWISE_GEMM": 200,
+    "MOTE_DEPTHWISE_GEMM_ANY": 210,
+    "MOTE_DEPTHWISE_GEMM_TWO": 300,
+    "MOTE_DEPTHWISE_GEMM_TWO_ANY": 310,
+    "MOTE_DEPTHWISE3_BOTH": 130,
+    "MOTE_WIDE_ONE": 120,
+    "MOTE_WIDE_BLOCKS": 120,
+    "MOTE_WIDE_BOTH": 150,
+}
+"""Estimated bytes of code for macros that define less: what calls assembly that was made for the shape."""
+INSTRUCTION = 3.8
+"""Bytes of an instruction of shape-specific assembly, on average."""
+EITHER = ("_near", "_anywhere")
+"""Ends of the names of routines of which a plan links one: rows that lie one after another, or anywhere."""
+TWICE = frozenset({"MOTE_WIDE_CODE"})
+"""Macros of which a kernel has both, whatever their names."""
+DECODER, DECODING = 280, 160
+"""Estimated bytes of code that decode weights, and of each kernel that calls it."""
+Alone = Callable[[Numbers, Packed], float]
+"""Cost of an operator with a kernel, without code: its constants, and its time as bytes of code that it is worth."""
+
+
+_known: WeakKeyDictionary[Packed, dict[str, float]] = WeakKeyDictionary()
+
+
+def code(kernel: Packed) -> dict[str, float]:
+    """Bytes of the pieces of code that a kernel needs, which others may share."""
+    if kernel not in _known:
+        _known[kernel] = _code(kernel)
+    return _known[kernel]
+
+
+def _code(kernel: Packed) -> dict[str, float]:
+    if kernel.price.linked:
+        return dict(kernel.price.linked)
+    made = {str(i): _made(i) for i in kernel.instances}
+    decoding = {"coded": DECODER, f"{kernel.name} coded": DECODING} if kernel.price.coding is not None else {}
+    header = " ".join(kernel.headers)
+    return {header: HEADERS.get(header, KERNEL), **made, **decoding}
+
+
+def _made(instance: Instance) -> float:
+    """Bytes of code of an instance."""
+    if not instance.code:
+        return SMALLER.get(instance.macro, INSTANCE)
+    either = instance.macro in TWICE or str(instance.arguments[0]).endswith(EITHER)
+    return INSTRUCTION * instance.instructions * (0.5 if either else 1.0)
+
+
+def flash(kernels: Iterable[Packed]) -> float:
+    """Bytes of flash of a set of kernels."""
+    given = list(kernels)
+    pieces = {name: nbytes for kernel in given for name, nbytes in code(kernel).items()}
+    return sum(kernel.own_flash for kernel in given) + sum(pieces.values())
+
+
+def constants(ops: Numbers, kernel: Packed) -> float:
+    """The flash of a kernel without code, where time does not count."""
+    return kernel.own_flash
+
+
+def smallest(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone = constants) -> dict[Numbers, Packed]:
+    """Chooses a kernel per operator to minimize total flash and time, heuristically. Each has the best one where
+    nothing is shared at first; then one piece of code after another is left out, or added, if that saves something, and
+    each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
+    chosen = traded(_Market.of(offered, alone))
+    return {ops: kernels[chosen[i]] for i, (ops, kernels) in enumerate(offered.items())}
+
+
+@lru_cache(maxsize=64)
+def traded(market: _Market) -> list[int]:
+    """The numbers of the chosen kernels; memoized, since selections that differ in layouts or rows often offer the
+    same."""
+    return market.improved(market.settled(market.begun())).kernels
+
+
+class _Offer(NamedTuple):
+    """A kernel by what it takes alone, in bytes, and the numbers of the pieces of code that it needs."""
+
+    alone: float
+    pieces: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A kernel for each operator, by its number, and how many operators need each piece of code."""
+
+    kernels: list[int]
+    needed: list[int]
+
+    def copy(self) -> _Chosen:
+        return _Chosen(self.kernels.copy(), self.needed.copy())
+
+
+@dataclass(frozen=True)
+class _Market:
+    """Local search among the kernels of operators that share pieces of code."""
+
+    offers: tuple[tuple[_Offer, ...], ...]
+    sizes: tuple[float, ...]
+    """Bytes of each piece of code."""
+    users: tuple[tuple[int, ...], ...]
+    """The operators that have kernels with it."""
+
+    @staticmethod
+    def of(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone) -> _Market:
+        numbers: dict[str, int] = {}
+        sizes: list[float] = []
+        offers: list[list[_Offer]] = []
+        for ops, kernels in offered.items():
+            offers.append([])
+            for kernel in kernels:
+                for name, nbytes in code(kernel).items():
+                    if numbers.setdefault(name, len(sizes)) == len(sizes):
+                        sizes.append(nbytes)
+                pieces = tuple(numbers[name] for name in code(kernel))
+                offers[-1].append(_Offer(alone(ops, kernel), pieces))
+        users: list[list[int]] = [[] for _ in sizes]
+        for op, kernels_of in enumerate(offers):
+            for piece in sorted({piece for offer in kernels_of for piece in offer.pieces}):
+                users[piece].append(op)
+        return _Market(tuple(map(tuple, offers)), tuple(sizes), tuple(map(tuple, users)))
+
+    def begun(self) -> _Chosen:
+        """Each operator with the kernel that takes the least where nothing is shared."""
+        nothing = [0] * len(self.sizes)
+        chosen = _Chosen([self._best(op, nothing) for op in range(len(self.offers))], nothing)
+        for op, kernel in enumerate(chosen.kernels):
+            self._count(chosen, op, kernel, 1)
+        return chosen
+
+    def total(self, chosen: _Chosen) -> float:
+        alone = sum(self.offers[op][kernel].alone for op, kernel in enumerate(chosen.kernels))
+        return alone + sum(nbytes for nbytes, times in zip(self.sizes, chosen.needed, strict=True) if times)
+
+    def improved(self, best: _Chosen) -> _Chosen:
+        """Leaves pieces of code out and adds them while that saves something."""
+        least, better = self.total(best), True
+        while better:
+            better = False
+            for piece, users in enumerate(self.users):
+                if best.needed[piece]:
+                    other = self.settled(best.copy(), users, without=piece)
+                elif len(users) > 1:
+                    other = self.settled(self.settled(best.copy(), users, free=piece), users)
+                else:
+                    continue
+                total = self.total(other)
+                if total < least:
+                    best, least, better = other, total, True
+        return best
+
+    def settled(
+        self, chosen: _Chosen, ops: Sequence[int] | None = None, *, without: int = -1, free: int = -1
+    ) -> _Chosen:
+        """Iterates until each operator, beginning with `ops`, has the kernel that adds the least beside the others'.
+        `without`: a piece of code that none may need that can do without; `free`: one that takes nothing."""
+        pending = set(range(len(self.offers)) if ops is None else ops)
+        while pending:
+            op = min(pending)
+            pending.discard(op)
+            before = chosen.kernels[op]
+            self._count(chosen, op, before, -1)
+            best = self._best(op, chosen.needed, without, free)
+            stays = without not in self.offers[op][before].pieces or without in self.offers[op][best].pieces
+            if stays and self._more(op, best, chosen.needed, free) >= self._more(op, before, chosen.needed, free):
+                best = before
+            chosen.kernels[op] = best
+            self._count(chosen, op, best, 1)
+            if best != before:
+                changed = {*self.offers[op][before].pieces, *self.offers[op][best].pieces}
+                pending.update(user for piece in changed if chosen.needed[piece] < 2 for user in self.users[piece])
+                pending.discard(op)
+        return chosen
+
+    def _count(self, chosen: _Chosen, op: int, kernel: int, times: int) -> None:
+        for piece in self.offers[op][kernel].pieces:
+            chosen.needed[piece] += times
+
+    def _best(self, op: int, needed: Sequence[int], without: int = -1, free: int = -1) -> int:
+        offers = self.offers[op]
+        able = range(len(offers)) if without < 0 else [n for n, o in enumerate(offers) if without not in o.pieces]
+        return min(able or range(len(offers)), key=lambda n: self._more(op, n, needed, free))
+
+    def _more(self, op: int, kernel: int, needed: Sequence[int], free: int = -1) -> float:
+        """Bytes that a kernel adds to already present pieces of code, and its time."""
+        (alone, pieces), sizes = self.offers[op][kernel], self.sizes
+        return alone + sum([sizes[piece] for piece in pieces if not needed[piece] and piece != free])
+
+
+def missing(kernel: Packed, shared: Container[str]) -> float:
+    """Bytes of the pieces of code of a kernel that are not there yet."""
+    return sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)

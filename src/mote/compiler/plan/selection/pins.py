@@ -1,0 +1,241 @@
+"""Pins: kernels that a user, a file of pins or a test requires for layers.
+
+A pin's text is the name of a kernel or a family, and in brackets values for its knobs, `gemm4[columns=2,rows=1]`. Every
+kernel with constants has the knob `constants` beside those of its generator: `ram` copies them before the layer runs,
+`flash` leaves them where they are; without it the planner decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from mote.base.errors import MoteError
+from mote.base.text import did_you_mean
+from mote.compiler.kernels.contract import Knob, Knobs, Layout, Packed, written
+from mote.compiler.offload.backends import known as backends
+from mote.compiler.plan.scheduling.rows import is_alias
+from mote.compiler.plan.selection.request import Lowering
+from mote.compiler.plan.selection.select import Offers, PinError, loadable
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.region import Numbers
+
+WHERE = "option kernel"
+CONSTANTS = "constants"
+"""The knob that every kernel with constants has."""
+RAM, FLASH = "ram", "flash"
+_PIN = re.compile(r"([^\[\]=,/]+)(?:\[([^\[\]/]*)\])?(?:/[^\[\]]*)?")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A kernel that a layer is to have: its name or family, values of its knobs, and where its constants lie."""
+
+    kernel: str
+    knobs: Knobs = ()
+    constants: str = ""
+
+    @staticmethod
+    def parse(text: str) -> Pin:
+        """The pin that a text says: `NAME` or `NAME[knob=value,...]`; an instruction set behind a slash is ignored."""
+        match = _PIN.fullmatch(text)
+        if match is None:
+            raise _malformed(text)
+        pairs = [pair.partition("=") for pair in (match[2] or "").split(",") if match[2] is not None]
+        given = {name.strip(): _value(value.strip()) for name, _, value in pairs}
+        if len(given) < len(pairs) or not all(name and value != "" for name, value in given.items()):
+            raise _malformed(text)
+        constants = given.pop(CONSTANTS, "")
+        if constants not in ("", RAM, FLASH):
+            raise MoteError(f"constants lie in ram or flash, not in '{constants}'", where=WHERE, remedy=_HOW)
+        return Pin(match[1].strip(), tuple(given.items()), str(constants))
+
+    def __str__(self) -> str:
+        places = ((CONSTANTS, self.constants),) if self.constants else ()
+        return f"{self.kernel}{written((*self.knobs, *places))}"
+
+    def admits(self, kernel: Packed) -> bool:
+        """Whether a kernel is the one, or of the family, that is wanted."""
+        return self.kernel in (kernel.name, kernel.family)
+
+
+_HOW = "write it like gemm4, gemm4[columns=2] or gemm4[constants=ram]; `mote plan --layer LAYER` lists kernels"
+
+
+def _malformed(text: str) -> MoteError:
+    return MoteError(f"'{text}' is not the name of a kernel with values of knobs", where=WHERE, remedy=_HOW)
+
+
+def _value(text: str) -> Knob:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text, re.ASCII) else text
+
+
+def pinned(known: Offers, pins: Mapping[str, str], how: Lowering, cores: int = 1) -> Offers:
+    """The offers restricted to the pinned kernels (by name or family) of layers (by name or number)."""
+    if not pins:
+        return known
+    for text in pins.values():
+        _check_place(Pin.parse(text), how, cores)
+    ops = known.graph.ops
+    graph = known.graph
+    numbered = {n: op for n, op in zip(graph.numbers, ops, strict=True) if not is_alias(graph, op)}
+    layers = {n: (op.name, graph.short_name(op)) for n, op in numbered.items()}
+    chosen = {layer: numbered[one_layer(layers, layer, WHERE)] for layer in pins}
+    offers = Pinned(known, {_key(chosen[layer]): Pin.parse(kernel) for layer, kernel in pins.items()})
+    for n, op in enumerate(ops):
+        if _key(op) in offers.pins:
+            offers.check((n,), how)
+    return offers
+
+
+def _check_place(pin: Pin, how: Lowering, cores: int) -> None:
+    """Refuses constants in RAM where something else brings them there, or nothing does."""
+    if pin.constants != RAM:
+        return
+    for elsewhere, why in (
+        (how.sealed, "encrypted constants are in RAM while the layer runs anyway"),
+        (how.copied, "constants are copied to RAM anyway"),
+        (how.fixed is not None, "images are read where they lie"),
+        (cores > 1, "two cores would wait for the copy"),
+    ):
+        if elsewhere:
+            raise MoteError(f"'{pin}' cannot be had: {why}", where=WHERE, remedy=f"pin {pin.kernel} without it")
+
+
+def one_layer(layers: Mapping[str, Collection[str]], layer: str, where: str) -> str:
+    """The number of the layer with a name or number; `layers` are the names of each, by number."""
+    if layer in layers:
+        return layer
+    numbers = [number for number, names in layers.items() if layer in names]
+    if len(numbers) > 1:
+        raise MoteError(
+            f"the layers {', '.join(numbers)} are all called '{layer}'", where=where, remedy="give the number"
+        )
+    if not numbers:
+        remedy = f"{did_you_mean(layer, chain(*layers.values()))}`mote plan` lists layers with their numbers"
+        raise MoteError(f"there is no layer '{layer}'", where=where, remedy=remedy)
+    return numbers[0]
+
+
+def _not_asked(kernel: str, families: Collection[str]) -> str:
+    """The hint that a kernel is a backend that has not been asked for."""
+    return f"ask for it with --backend {kernel}" if kernel in backends() and kernel not in families else ""
+
+
+Key = tuple[int, str, str]
+"""The identity of an operator in all graphs of a model: index and name of its layer there, and its kind, since one
+layer may become several operators."""
+
+
+def _key(op: Op) -> Key:
+    return op.index, op.name, op.kind
+
+
+class Pinned(Offers):
+    """Offers without the kernels that pins exclude. `pins`: the kernel, by layer."""
+
+    def __init__(self, known: Offers, pins: Mapping[Key, Pin]) -> None:
+        super().__init__(known.graph)
+        self.known, self.pins = known, pins
+        self._copies: dict[Packed, Packed] = {}
+
+    def of(self, graph: Graph) -> Offers:
+        return Pinned(self.known.of(graph), self.pins)
+
+    def claimed(self) -> list[Numbers]:
+        return self.known.claimed()
+
+    def regions(self, how: Lowering) -> list[Numbers]:
+        return self.known.regions(how)
+
+    def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        wanted = self._wanted(ops)
+        if not wanted:
+            return self.known.kernels(ops, how)
+        kernels = [k for k in self._with_knobs(ops, how, wanted) if all(pin.admits(k) for pin in wanted)]
+        if all(pin.constants != RAM for pin in wanted):
+            return kernels
+        return [k if k.loaded else self._copied(ops, k) for k in kernels if k.loaded or loadable(k)]
+
+    def _with_knobs(self, ops: Numbers, how: Lowering, wanted: set[Pin]) -> list[Packed]:
+        """The kernels of operators with the knobs of their pins; none where the pins of a region differ in them."""
+        (first, *others) = {(pin.kernel, pin.knobs) for pin in wanted}
+        if others:
+            return []
+        name, knobs = first
+        return self.known.turned(ops, replace(how, coded=True), knobs, name) if knobs else self.everything(ops, how)
+
+    def _copied(self, ops: Numbers, kernel: Packed) -> Packed:
+        if kernel not in self._copies:
+            self._copies[kernel] = self.known.loaded(ops, kernel)
+        return self._copies[kernel]
+
+    def may_load(self, ops: Numbers) -> bool:
+        return all(pin.constants != FLASH for pin in self._wanted(ops)) and self.known.may_load(ops)
+
+    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        return self.known.everything(ops, replace(how, coded=True))
+
+    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self._unless_excluded(ops, self.known.adding(ops, how))
+
+    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self._unless_excluded(ops, self.known.ring(ops, how))
+
+    def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
+        return self.known.wanted_layouts(ops, how)
+
+    def pinned(self, ops: Numbers) -> set[str]:
+        return set(map(str, self._wanted(ops)))
+
+    def _wanted(self, ops: Numbers) -> set[Pin]:
+        return {self.pins[key] for n in ops if (key := _key(self.graph.ops[n])) in self.pins}
+
+    def _unless_excluded(self, ops: Numbers, kernel: Packed | None) -> Packed | None:
+        wanted = self._wanted(ops)
+        able = kernel is not None and all(
+            pin.admits(kernel) and not pin.knobs and pin.constants != RAM for pin in wanted
+        )
+        return kernel if able else None
+
+    def check(self, ops: Numbers, how: Lowering) -> None:
+        """Refuses a pin that no kernel of the layer matches, alone or fused with its neighbours."""
+        pieces = [ops, *(region for region in self.regions(how) if ops[0] in region)]
+        if any(self._all(self, piece, how) for piece in pieces):
+            return
+        every = replace(how, coded=True)
+        known = [k for piece in pieces for k in self._all(self.known, piece, every)]
+        choice = dict.fromkeys(k.name if k.family in k.name[:-3] else f"{k.name} ({k.family})" for k in known)
+        remedy = f"there is to choose from: {', '.join(choice)}"
+        refusals = [
+            self.known.refusal(ops, pin.kernel) or _not_asked(pin.kernel, [k.family for k in known])
+            for pin in self._wanted(ops)
+        ]
+        if any(refusals):
+            remedy = f"{'; '.join(filter(None, refusals))}; {remedy}"
+        named = [k for k in known if all(pin.admits(k) for pin in self._wanted(ops))]
+        if named:
+            remedy = "; ".join(dict.fromkeys(self._knobs_of(k, pieces, every) for k in named))
+        raise PinError(
+            f"layer '{self.op(ops).name}' has no kernel '{', '.join(self.pinned(ops))}'",
+            [self.graph.numbers[n] for n in ops],
+            remedy=remedy,
+        )
+
+    def _knobs_of(self, kernel: Packed, pieces: Sequence[Numbers], how: Lowering) -> str:
+        """The knobs that a kernel has, and the values of each, in words."""
+        layouts = [replace(how, reads=kernel.needs.reads), how]
+        known = [self.known.knobs(piece, each) for piece in pieces for each in layouts]
+        choices = next((knobs[kernel.family] for knobs in known if kernel.family in knobs), {})
+        texts = [f"{name}={'|'.join(map(str, values))}" for name, values in choices.items()]
+        texts += [f"{CONSTANTS}={RAM}|{FLASH}"] if loadable(kernel) else []
+        return f"{kernel.name} has {'the knobs ' + ', '.join(texts) if texts else 'no knobs'}"
+
+    def _all(self, offers: Offers, ops: Numbers, how: Lowering) -> list[Packed]:
+        """The kernels of operators, with the first input in the model's layout or in their preferred one."""
+        layout = offers.preferred(ops, how)
+        planar = [] if layout is None else offers.kernels(ops, replace(how, reads=layout))
+        called = (offers.adding(ops, how), offers.ring(ops, how))
+        return [*offers.kernels(ops, how), *planar, *(k for k in called if k is not None)]

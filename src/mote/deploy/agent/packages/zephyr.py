@@ -1,0 +1,168 @@
+"""Zephyr: an application with the agent over a UART, USB or a debug probe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mote.compiler.emit.licence import SPDX
+from mote.compiler.package.cmake import quoted
+from mote.compiler.package.description import Files
+from mote.compiler.package.zephyr import BOARDS, libraries_outside_zephyr
+from mote.deploy.agent.packages.description import PORT, AgentPackage, check_sentence, port_text, rtt_files
+
+STACK = 8192
+"""Bytes of the main thread's stack, which the model runs on."""
+PROTECTION = {"arm": "CONFIG_ARM_MPU", "riscv": "CONFIG_RISCV_PMP"}
+"""Options of memory protection, which keeps code from being executed in RAM."""
+KCONFIG = f"""\
+# {SPDX}
+mainmenu "Mote's agent"
+
+choice MOTE_AGENT_LINE
+\tprompt "The line to the host"
+\tdefault MOTE_AGENT_UART
+
+config MOTE_AGENT_UART
+\tbool "A UART"
+\tselect SERIAL
+\timply UART_INTERRUPT_DRIVEN
+\thelp
+\t  The one that the devicetree names mote,agent in /chosen, which may be a USB one (usb.overlay), or else that of the
+\t  console.
+
+config MOTE_AGENT_RTT
+\tbool "A debug probe"
+\thelp
+\t  Rings in RAM in the layout of SEGGER's RTT, without a library (mote_rtt.h).
+
+endchoice
+
+source "Kconfig.zephyr"
+"""
+USB_OVERLAY = f"""\
+/* {SPDX} */
+/ {{
+\tchosen {{
+\t\tmote,agent = &mote_agent_line;
+\t}};
+}};
+
+&zephyr_udc0 {{
+\tmote_agent_line: mote_agent_line {{
+\t\tcompatible = "zephyr,cdc-acm-uart";
+\t}};
+}};
+"""
+USB = f"""\
+# {SPDX}
+CONFIG_USB_DEVICE_STACK_NEXT=y
+CONFIG_CDC_ACM_SERIAL_INITIALIZE_AT_BOOT=y
+CONFIG_UART_LINE_CTRL=y
+"""
+RTT = f"""\
+# {SPDX}
+CONFIG_MOTE_AGENT_RTT=y
+"""
+MARK = f"""\
+/* {SPDX} */
+/* The pin that changes with every step, for an energy meter: name one of yours. */
+/ {{
+\taliases {{
+\t\tmote-mark = &mote_mark;
+\t}};
+\tmote_pins {{
+\t\tcompatible = "gpio-leds";
+\t\tmote_mark: mote_mark {{
+\t\t\tgpios = <&gpio0 0 GPIO_ACTIVE_HIGH>;
+\t\t}};
+\t}};
+}};
+"""
+
+
+def files(package: AgentPackage) -> Files:
+    """The application."""
+    return {
+        **{f"src/{path}": text for path, text in package.files.items()},
+        f"src/{PORT}": port_text("zephyr", PORT),
+        **{f"src/{path}": text for path, text in rtt_files().items()},
+        "CMakeLists.txt": _cmake(package),
+        "Kconfig": KCONFIG,
+        "prj.conf": _configuration(package),
+        "usb.conf": USB,
+        "usb.overlay": USB_OVERLAY,
+        "rtt.conf": RTT,
+        "mark.overlay": MARK,
+        "README.md": _readme(package),
+    }
+
+
+def _cmake(package: AgentPackage) -> str:
+    library = package.library
+    model = "\n  ".join((*(f"src/{path}" for path in package.model_sources), *map(quoted, library.external)))
+    agent = "\n  ".join(f"src/{path}" for path in (*package.sources, PORT))
+    include = " ".join(("src", *map(quoted, library.includes)))
+    told = ";".join((library.optimization.level, *library.needed))
+    only_gcc = " ".join(library.only_gcc)
+    more = f'\nif(CMAKE_C_COMPILER_ID STREQUAL "GNU")\n  list(APPEND OPTIONS {only_gcc})\nendif()' if only_gcc else ""
+    return f"""\
+# {SPDX}
+# {library.measured}
+cmake_minimum_required(VERSION 3.20.0)
+find_package(Zephyr REQUIRED HINTS $ENV{{ZEPHYR_BASE}})
+project({library.name}_agent C)
+
+set(MODEL
+  {model})
+set(OPTIONS "{told}"){more}
+set_source_files_properties(${{MODEL}} PROPERTIES COMPILE_OPTIONS "${{OPTIONS}}")
+target_include_directories(app PRIVATE {include})
+target_sources(app PRIVATE
+  ${{MODEL}}
+  {agent})
+target_sources_ifdef(CONFIG_MOTE_AGENT_RTT app PRIVATE src/mote_rtt.c)
+{libraries_outside_zephyr(library, "app")}"""
+
+
+def _configuration(package: AgentPackage) -> str:
+    fpu = {"fpu", "float32"} & package.target.features
+    lines = [
+        "CONFIG_REBOOT=y",
+        "CONFIG_GPIO=y",
+        "CONFIG_THREAD_STACK_INFO=y",
+        f"CONFIG_MAIN_STACK_SIZE={STACK}",
+        *(["CONFIG_FPU=y"] if fpu else []),
+        *(["CONFIG_REQUIRES_FULL_LIBC=y"] if package.library.math else []),
+        *(f"CONFIG_{option}=y" for dependency in package.library.dependencies for option in dependency.options),
+        *(_executable_ram(package) if package.options.scratch else ()),
+    ]
+    return f"# {SPDX}\n" + "\n".join(lines) + "\n"
+
+
+def _executable_ram(package: AgentPackage) -> Sequence[str]:
+    """The lines without which code cannot be called in RAM."""
+    unit = PROTECTION.get(package.target.arch)
+    return (f"# Code is written to RAM and called there.\n{unit}=n",) if unit else ()
+
+
+def _readme(package: AgentPackage) -> str:
+    board = BOARDS.get(package.target.cpu, ("YOUR_BOARD",))[0]
+    return f"""\
+# {package.title}
+
+```sh
+west build -b {board}
+west flash
+```
+
+The line is the UART of the console. Others:
+
+```sh
+west build -b {board} -- -DEXTRA_CONF_FILE=usb.conf -DEXTRA_DTC_OVERLAY_FILE=usb.overlay
+west build -b {board} -- -DEXTRA_CONF_FILE=rtt.conf
+```
+
+An overlay of yours names another UART: `/ {{ chosen {{ mote,agent = &uart1; }}; }};`. `mark.overlay` is an example of
+the pin for an energy meter. The counter is that of the core (DWT, mcycle) where it counts, and else `k_cycle_get_32`.
+
+{check_sentence(["serial:/dev/ttyACM0", "tcp:127.0.0.1:9090"], "Over the serial port, or a debugger's RTT server:")}"""

@@ -1,0 +1,47 @@
+"""Runs of a model on a board, as those of an emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mote.base.errors import MoteError
+from mote.deploy.boards.session import BoardSession, Wants
+from mote.hardware.toolchain import Execution, Mode
+
+WANTS = {
+    Mode.MEASURE: Wants(stack=True, marks=True),
+    Mode.PROFILE: Wants(steps=True),
+    Mode.DUMP: Wants(tensors=True),
+}
+"""Marks are for energy meters; they take no time that is counted."""
+
+
+def board_execution(
+    session: BoardSession,
+    mode: Mode,
+    inputs: Sequence[Sequence[bytes]],
+    *,
+    stateful: bool = True,
+    done: Callable[[int], None] = lambda count: None,
+) -> Execution:
+    """Runs inferences on a board: `Execution.instructions` and `steps` are cycles of the board's counter.
+
+    `stateful`: inferences depend on those before them; others are repeated alone where the board was reset.
+    """
+    if mode not in WANTS:
+        raise MoteError(f"a board cannot {mode}", where=session.line.name, remedy="use an emulator: omit --board")
+    inferences = session.inferences(inputs, WANTS[mode], stateful=stateful, done=done)
+    outputs = [inference.outputs for inference in inferences]
+    dumps = [dict(inference.tensors) for inference in inferences]
+    if mode is Mode.DUMP:
+        return Execution(outputs, dumps, None, None, None)
+    cycles = [inference.cycles for inference in inferences if inference.cycles is not None]
+    steps = [inference.steps for inference in inferences if inference.steps is not None]
+    stacks = [inference.stack for inference in inferences if inference.stack is not None]
+    return Execution(
+        outputs,
+        dumps,
+        cycles if len(cycles) == len(inferences) else None,
+        steps if mode is Mode.PROFILE else None,
+        max(stacks, default=None),
+    )

@@ -1,0 +1,129 @@
+"""`mote.dump`: the contents of an image as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mote.base.errors import explaining, naming
+from mote.base.notebook import card, sizes, table
+from mote.compiler.emit.image import format
+from mote.compiler.emit.image.reader import ImageContents, OpInfo, PlaceInfo, PortInfo, read, read_image
+from mote.compiler.lower.program import IMAGE, STATES, Kind
+
+MEMORY_NAMES = {STATES: "states", IMAGE: "image", format.NO_MEMORY: "-"}
+
+
+@dataclass(frozen=True)
+class ImageDump:
+    """An image of `mote.pack` and its contents."""
+
+    image: str
+    """The file."""
+    contents: ImageContents
+    """The header, the kernels, inputs, outputs, steps and metadata, as they are recorded."""
+
+    def __repr__(self) -> str:
+        header = self.contents.header
+        signed = "signed" if self.contents.signature else "not signed"
+        return (
+            f"<ImageDump of {self.image!r}: {header['bytes']:,} bytes, version {header['version']}, {signed},"
+            f" {len(self.contents.kernels)} kernels, {len(self.contents.schedule):,} steps>"
+        )
+
+    def _repr_html_(self) -> str:
+        header = self.contents.header
+        facts = {
+            "image": sizes(header["bytes"]),
+            "arena": sizes(sum(header["arena"])),
+            "version": header["version"],
+            "signed": self.contents.signature is not None,
+        }
+        rows = [
+            (i, layer.get("kind") or op.form.name.lower(), op.name, op.kernel, op.fields["times"])
+            for i, (op, layer) in enumerate(zip(self.contents.ops, op_layers(self.contents), strict=True))
+        ]
+        return card(self.image, facts, table(("op", "kind", "layer", "kernel", "runs"), rows, left=4))
+
+    def json(self) -> dict[str, Any]:
+        """The contents as JSON types."""
+        image = self.contents
+        header = image.header
+        return {
+            "image": self.image,
+            "bytes": header["bytes"],
+            "format": header["format"],
+            "crc": f"{header['crc']:08x}",
+            "version": header["version"],
+            "product": header["product"],
+            "features": [f.name for f in format.FEATURES if f in image.features],
+            "source_sha256": bytes(header["source"]).hex(),
+            "mote": image.about.get("mote"),
+            "options": image.about.get("options", {}),
+            "ram": {"arenas": list(header["arena"]), "states": header["states"], "counters": header["counters"]},
+            "warm_up": header["warm_up"],
+            "learned": [dict(state) for state in image.learned],
+            "record": image.record_bytes,
+            "sections": image.sections,
+            "inputs": [_port(p) for p in image.inputs],
+            "outputs": [_port(p) for p in image.outputs],
+            "kernels": [{"id": f"{k.id:08x}", "name": k.name} for k in image.kernels],
+            "steps": len(image.schedule),
+            "ops": [_op(op, layer) for op, layer in zip(image.ops, op_layers(image), strict=True)],
+            "signature": image.signature,
+        }
+
+
+@explaining()
+def dump(image: str | Path) -> ImageDump:
+    """Read an image of `mote.pack`: header, memory, inputs and outputs, kernels, operators and signature. Nothing of it
+    is executed, and the signature is not verified, which `mote.verify_image` does."""
+    data = read_image(image)
+    with naming(str(image)):
+        return ImageDump(str(image), read(data))
+
+
+def op_layers(image: ImageContents) -> list[Mapping[str, Any]]:
+    """The metadata of each op; empty for ops of bodies and jumps, and where names were omitted."""
+    return [*image.layers, *[{}] * len(image.ops)][: len(image.ops)]
+
+
+def _port(port: PortInfo) -> dict[str, Any]:
+    return {
+        "name": port.name,
+        "dtype": str(port.dtype),
+        "shape": list(port.shape),
+        "scale": port.scale,
+        "zero_point": port.zero_point,
+        "memory": MEMORY_NAMES.get(port.memory, port.memory),
+        "offset": port.offset,
+        "bytes": port.nbytes,
+        "labels": list(port.labels),
+    }
+
+
+def _op(op: OpInfo, layer: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": op.name,
+        "layer": layer.get("layer"),
+        "kind": layer.get("kind"),
+        "form": op.form.name.lower(),
+        "kernel": op.kernel or None,
+        "times": op.fields["times"],
+        "operands": [_place(operand.place) for operand in op.operands],
+        "output": None if op.out is None else _place(op.out),
+        "scratch": op.fields["scratch_bytes"],
+        "sums": op.fields["sums_bytes"],
+    }
+
+
+def _place(place: PlaceInfo) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "memory": MEMORY_NAMES.get(place.memory, place.memory),
+        "kind": place.kind.name.lower(),
+        "rows": place.rows,
+        "row_bytes": place.row_bytes,
+    }
+    return entry | ({"offsets": list(place.offsets)} if place.kind is Kind.TABLE else {"at": place.at})

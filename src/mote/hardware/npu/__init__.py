@@ -1,0 +1,8 @@
+"""The command stream of Ethos-U: decoded, checked to touch only its own memory, shown, and executed by a functional
+model."""
+
+from mote.hardware.npu.disassembly import disassemble
+from mote.hardware.npu.functional import execute
+from mote.hardware.npu.stream import CommandStream, NpuOperation, decode, operations
+
+__all__ = ["CommandStream", "NpuOperation", "decode", "disassemble", "execute", "operations"]

@@ -1,0 +1,5 @@
+"""A functional model of Ethos-U: the values that a command stream computes, without its timing."""
+
+from mote.hardware.npu.functional.run import Trace, execute
+
+__all__ = ["Trace", "execute"]

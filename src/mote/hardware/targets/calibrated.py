@@ -1,0 +1,51 @@
+"""The record of a calibration in a target's file: what it was measured on, and with which errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from mote.base.text import did_you_mean, printable
+from mote.hardware.targets.values import bad, cut
+
+_ERRORS = ("memory_error", "cost_error")
+_KEYS = ("measured", *_ERRORS, "errors")
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Errors are relative, in the mean of what was measured."""
+
+    measured: str = ""
+    """The board, and how many programs and layers it ran."""
+    memory_error: float | None = None
+    """Error of the memory timing."""
+    cost_error: float | None = None
+    """Error of the table of costs."""
+    errors: tuple[tuple[str, float], ...] = ()
+    """Errors by families of programs and of kernels."""
+
+
+def read_calibrated(path: Path, keys: Any) -> Calibrated | None:
+    """The table `[calibration]` of a target's file; None where it has none."""
+    if keys is None:
+        return None
+    if not isinstance(keys, dict):
+        raise bad(path, "'calibration' must be a table: [calibration]")
+    for key in keys:
+        if key not in _KEYS:
+            guess = did_you_mean(key, _KEYS)
+            raise bad(
+                path, f"in [calibration]: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(_KEYS)}"
+            )
+    measured, errors = keys.get("measured", ""), keys.get("errors", {})
+    if not isinstance(measured, str) or not measured.isprintable():
+        raise bad(path, f"in [calibration]: 'measured' must be a string that can be printed, not {cut(measured)}")
+    if not isinstance(errors, dict):
+        raise bad(path, "in [calibration]: 'errors' must be a table: [calibration.errors]")
+    for name, value in (*((key, keys[key]) for key in _ERRORS if key in keys), *errors.items()):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value) or value < 0:
+            raise bad(path, f"in [calibration]: '{printable(name)}' must be a number from 0 on, not {cut(value)}")
+    return Calibrated(measured, keys.get("memory_error"), keys.get("cost_error"), tuple(errors.items()))

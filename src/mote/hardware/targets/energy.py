@@ -1,0 +1,71 @@
+"""The energy model of a target: power whatever runs, and energy by the kind of work, fitted to captures of a meter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from mote.base.text import did_you_mean, printable
+from mote.hardware.targets.values import bad, cut
+
+CLASSES = ("multiply", "memory", "other", "wait", "flash_byte")
+"""The kinds of work: cycles of multiplications, of loads and stores, of all else, of waiting for flash, and bytes that
+were read from flash."""
+_MOST = {"static_mw": 1e6, **{f"{name}_pj": 1e9 for name in CLASSES}, "error": 1e3}
+"""Numbers from zero on, and the most that they can be."""
+_KEYS = (*_MOST, "source")
+
+
+@dataclass(frozen=True)
+class EnergyModel:
+    """Energy of work = static power x time + picojoules of each kind of work. `error` is the mean of the errors of
+    layers that a fit to all others has."""
+
+    static_mw: float = 0.0
+    """Power in milliwatts, whatever runs."""
+    multiply_pj: float = 0.0
+    """Picojoules of a cycle of multiplications."""
+    memory_pj: float = 0.0
+    """Picojoules of a cycle of loads and stores."""
+    other_pj: float = 0.0
+    """Picojoules of a cycle of anything else."""
+    wait_pj: float = 0.0
+    """Picojoules of a cycle of waiting for flash."""
+    flash_byte_pj: float = 0.0
+    """Picojoules of a byte that is read from flash."""
+    error: float = 0.0
+    """Mean relative error of layers."""
+    source: str = ""
+    """The captures that it was fitted to."""
+
+    def microjoules(self, work: Mapping[str, float], seconds: float) -> float:
+        """The energy of so much work of each kind, in so much time."""
+        dynamic: float = sum(getattr(self, f"{name}_pj") * work.get(name, 0.0) for name in CLASSES)
+        return 1e3 * self.static_mw * seconds + 1e-6 * dynamic
+
+
+def read_energy(path: Path, keys: Any) -> EnergyModel | None:
+    """The table `[energy]` of a target's file; None where it has none."""
+    if keys is None:
+        return None
+    if not isinstance(keys, dict):
+        raise bad(path, "'energy' must be a table: [energy]")
+    for key, value in keys.items():
+        if key not in _KEYS:
+            guess = did_you_mean(key, _KEYS)
+            raise bad(path, f"in [energy]: unknown key '{printable(key)}'", f"{guess}there are: {', '.join(_KEYS)}")
+        if key == "source" and not (isinstance(value, str) and value.isprintable()):
+            raise bad(path, f"in [energy]: 'source' must be a string that can be printed, not {cut(value)}")
+        if key in _MOST and not _is_amount(value, _MOST[key]):
+            raise bad(path, f"in [energy]: '{key}' must be a number from 0 to {_MOST[key]:g}, not {cut(value)}")
+    model = EnergyModel(**keys)
+    if not model.static_mw and not any(getattr(model, f"{name}_pj") for name in CLASSES):
+        raise bad(path, "in [energy]: nothing takes energy", "state static_mw, or picojoules of a kind of work")
+    return model
+
+
+def _is_amount(value: object, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and 0 <= value <= most

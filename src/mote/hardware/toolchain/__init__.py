@@ -1,0 +1,29 @@
+"""Compilers, emulators and ELF files: from a generated C project to outputs and exact numbers.
+
+`build` compiles a model with the harness, `execute` runs it, `sizes` says what flash and RAM it takes, `worst_stack`
+how much stack.
+"""
+
+from mote.hardware.toolchain.builder import Mode, build
+from mote.hardware.toolchain.compilers import Compiler, find_compiler
+from mote.hardware.toolchain.elf import Sizes, sizes
+from mote.hardware.toolchain.emulators import Emulator, as_run, execute, find_emulator
+from mote.hardware.toolchain.harness_protocol import Execution
+from mote.hardware.toolchain.stack import Frame, Stack, worst_stack
+
+__all__ = [
+    "Compiler",
+    "Emulator",
+    "Execution",
+    "Frame",
+    "Mode",
+    "Sizes",
+    "Stack",
+    "as_run",
+    "build",
+    "execute",
+    "find_compiler",
+    "find_emulator",
+    "sizes",
+    "worst_stack",
+]

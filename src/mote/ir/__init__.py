@@ -1,0 +1,1 @@
+"""What a network is: graphs of operators, and what operators compute."""

@@ -1,0 +1,438 @@
+"""The network as data: operators, and the graph that joins them over tensors.
+
+A graph is immutable, verified after every pass, and printable as text. Operators and graphs are in one file because
+each is defined by the other; what is true of one operator only lives in a file of `mote.ops`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.base.errors import working_on
+from mote.base.text import SHORT, cut, short_names
+from mote.ir.graph.attributes import Attributes
+from mote.ir.graph.ranges import RANGED, Peak, Range, anything, between
+from mote.ir.graph.streaming import StreamAxis
+from mote.ir.graph.tensor import Array, Shape, Tensor
+from mote.ir.graph.types import DType, StateRole
+
+ABSENT = -1
+"""The id in `inputs` of an optional tensor that is not there (a bias, say)."""
+
+
+@dataclass(frozen=True)
+class Increment:
+    """An operator for what is new: `op` makes the new elements of `flow` from the last `needs[position]` elements of
+    its inputs."""
+
+    op: Op
+    flow: StreamAxis
+    needs: Mapping[int, int]
+
+
+class Op(Attributes):
+    """One operator: attributes are the fields of the subclass, tensors are ids of the graph.
+
+    A subclass says what its outputs' shapes are (`shapes`), what it computes (`evaluate`, the NumPy
+    reference, bit-exact for int8), which input rows an output row needs (`reads`) and what it cannot do
+    (`unsupported`). Which C kernel computes it is not its business: see `mote.compiler.kernels`.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    name: str = ""
+    index: int = -1
+
+    kind: ClassVar[str] = ""
+    is_view: ClassVar[bool] = False
+    """The output is the input's bytes under another shape: nothing to compute, the buffer is shared."""
+    weights: ClassVar[int | None] = None
+    """The position of the input that is its weights, where kernels say which types of those they take."""
+    sequential: ClassVar[bool] = False
+    """It updates its states with each row: rows of its output are computed from the top, each from the states that the
+    row before left. An operator with states that is not sequential runs whole."""
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        """The graphs that it runs, where it is control flow."""
+        return ()
+
+    @property
+    def updates(self) -> dict[int, int]:
+        """The positions of outputs that are states after the inference, written in place over the states before it: the
+        inputs at the positions that they map to. A kernel is given such a state once, as that operand."""
+        return {}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        raise NotImplementedError
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        raise NotImplementedError
+
+    def stored(self, g: Graph, results: Sequence[Array]) -> dict[int, Array]:
+        """The results of `evaluate` by tensor id, in the types and shapes of the tensors."""
+        pairs = zip((g.tensors[t] for t in self.outputs), results, strict=True)
+        return {t.id: np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, value in pairs}
+
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        """The outputs before their activations, for float outputs that are sums; else nothing.
+        `mote.ir.graph.tolerance` gives it absolute values and a graph of absolute constants, to learn how large the
+        terms of the sums are."""
+        return []
+
+    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """The size of the terms that cancel inside a float function where its result is near 0: runtimes that add them
+        up are off by roundings of the terms, and not of the result."""
+        return 0.0
+
+    def unsure(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
+        """The other codes that a reference in floating point may give for what lies near to a half between two of them;
+        None: it gives the same."""
+        return None
+
+    def unsupported(self, g: Graph) -> str | None:
+        """Why this operator cannot be compiled in this graph, or None."""
+        return None
+
+    def misjudged(self, g: Graph) -> str | None:
+        """The reason why LiteRT's reference kernel is wrong or fails here, so that it is no reference for the model; or
+        None."""
+        return None
+
+    def is_identity(self, g: Graph) -> bool:
+        """Whether the output always equals input 0, shape and quantization included."""
+        return False
+
+    def table(self, g: Graph) -> NDArray[np.int8] | None:
+        """For a function of one int8 value to an int8 value: its results for -128..127."""
+        return None
+
+    def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
+        """The values that the first output can have, an int8 one, from those of the inputs that are computed and int8;
+        None: any."""
+        return None
+
+    def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
+        """How far its sums go, from what is known of the inputs' values; None: it adds up nothing in integers."""
+        return None
+
+    def threads(self, g: Graph) -> dict[int, NDArray[np.int64]] | None:
+        """Which channel (index on the last axis) of an input each channel of the output is made from, and from no other
+        one: by the positions of computed inputs, without those whose channels are all needed; OUTSIDE where it is made
+        from none. None: channels mix."""
+        return None
+
+    def narrowed(self, g: Graph, kept: Sequence[NDArray[np.int64]]) -> Self:
+        """The operator restricted to these channels: those of its computed inputs in order, then its output's."""
+        return self
+
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        """The least and the largest value of an input that mean something to the operator: an index into another one,
+        say. None: any."""
+        return None
+
+    def macs(self, g: Graph) -> int:
+        return 0
+
+    def work(self, g: Graph) -> int:
+        """About what the NumPy reference takes, in multiplications."""
+        return self.macs(g)
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """The rows of input `position` that row `y` of the output is made from, in the order in which the kernel's
+        row function takes them; OUTSIDE for padding. None: the output can only be computed as a whole."""
+        return None
+
+    def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
+        """How the operator goes on when its inputs (by position) flow; None: it needs all of them every time. `causal`:
+        padding may stand for what was before the stream. Raises PaddingError and StrideError."""
+        return None
+
+    def activations(self, g: Graph) -> list[Tensor]:
+        """The inputs that are computed at run time (not constants)."""
+        return [g.tensors[i] for _, i in self.computed(g)]
+
+    def computed(self, g: Graph) -> list[tuple[int, int]]:
+        """The positions and ids of these."""
+        return [(p, i) for p, i in enumerate(self.inputs) if i != ABSENT and g.tensors[i].data is None]
+
+    def tensor(self, g: Graph, position: int) -> Tensor | None:
+        """Input `position`, or None where it is absent."""
+        if position >= len(self.inputs) or self.inputs[position] == ABSENT:
+            return None
+        return g.tensors[self.inputs[position]]
+
+    def input(self, g: Graph, position: int = 0) -> Tensor:
+        tensor = self.tensor(g, position)
+        assert tensor is not None, f"{self.kind} '{self.name}' lacks input {position}"
+        return tensor
+
+    def output(self, g: Graph, position: int = 0) -> Tensor:
+        return g.tensors[self.outputs[position]]
+
+    @property
+    def where(self) -> str:
+        """How messages name it."""
+        return f"layer {self.index} {self.kind} '{self.name}'"
+
+    def attributes(self) -> dict[str, Any]:
+        base = {f.name for f in fields(Op)}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in base}
+
+    @classmethod
+    def like(cls, op: Op, **others: Any) -> Self:
+        """An operator of this kind with the attributes of `op` that it has as well, and with others."""
+        cls.generate()
+        own = {f.name for f in fields(cls)}
+        return cls(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in own}, **others)
+
+    def with_(self, **changes: Any) -> Self:
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A state of the model that lasts from one inference to the next, in one place: tensor `before` is what an
+    inference finds there (nobody computes it), tensor `after` what it leaves (an operator writes it over `before`, see
+    `Op.updates`). Both are one tensor where inferences only read it."""
+
+    before: int
+    after: int
+    initial: Array
+    role: StateRole = StateRole.NONE
+
+
+@dataclass(frozen=True)
+class ModelLayer:
+    """A layer of the model as reports call it: by its index there and a short name."""
+
+    index: int
+    name: str
+
+    @staticmethod
+    def named(names: Mapping[int, str]) -> dict[int, ModelLayer]:
+        """The layers of a model, by index, from the names that the file gives them."""
+        short = short_names(list(names.values()))
+        return {index: ModelLayer(index, name) for index, name in zip(names, short, strict=True)}
+
+
+class InvalidGraphError(Exception):
+    """A graph that breaks an invariant: the file's fault where it was just read, Mote's after a pass."""
+
+    def __init__(self, reason: str, where: str) -> None:
+        self.reason = reason
+        self.where = where
+        super().__init__(f"{where}: {reason}")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Operators in execution order over tensors by id. Passes return a new graph."""
+
+    name: str
+    tensors: Mapping[int, Tensor]
+    ops: tuple[Op, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    states: tuple[State, ...] = ()
+    warm_up: int = 0
+    """How many inferences it takes until the outputs mean something: the first ones fill the states."""
+    layers: Mapping[int, ModelLayer] = field(default_factory=dict)
+    """The layers of the model that operators belong to, by `Op.index`."""
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name!r}: {len(self.ops)} operators, {len(self.tensors)} tensors>"
+
+    def layer_of(self, op: Op) -> int:
+        """The index of the operator's layer in the model; -1 where it belongs to none."""
+        return self.layers[op.index].index if op.index in self.layers else -1 if self.layers else op.index
+
+    def short_name(self, op: Op) -> str:
+        """A name of the operator's layer in at most 20 characters, by which all reports call it: unique in the model
+        and the same in every graph that passes make of it."""
+        if op.index in self.layers:
+            return self.layers[op.index].name
+        return self._short_others.get(op.name) or cut(op.name, SHORT)
+
+    @cached_property
+    def _short_others(self) -> dict[str, str]:
+        """Short names of operators that belong to no layer of the model, by their names."""
+        others = list(dict.fromkeys(op.name for op in self.ops if op.index not in self.layers))
+        return dict(zip(others, short_names(others, taken=[x.name for x in self.layers.values()]), strict=True))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The number of each operator in reports: that of its layer in the model, with .1, .2 and so on behind it where
+        a layer became several operators; x1, x2 and so on for operators of no layer; the operator's place in a graph
+        that knows no layers."""
+        if not self.layers:
+            return tuple(map(str, range(len(self.ops))))
+        layers = [self.layer_of(op) for op in self.ops]
+        many = Counter(layers)
+        seen: Counter[int] = Counter()
+        numbers = []
+        for layer in layers:
+            seen[layer] += 1
+            own = f"{layer}" if many[layer] == 1 else f"{layer}.{seen[layer]}"
+            numbers.append(own if layer >= 0 else f"x{seen[layer]}")
+        return tuple(numbers)
+
+    @cached_property
+    def ranges(self) -> dict[int, Range]:
+        """Which values the tensors of the type that ranges are known of can have."""
+        ranges = {}
+        for i, t in self.tensors.items():
+            if t.dtype == RANGED:
+                ranges[i] = anything(t) if t.data is None else between([t.data])
+        for op in self.ops:
+            if op.output(self).dtype == RANGED:
+                with working_on(op):
+                    narrower = op.range(self, [ranges.get(i) for i in op.inputs])
+                ranges |= {op.outputs[0]: narrower} if narrower else {}
+        return ranges
+
+    def peak(self, op: Op) -> Peak | None:
+        """How far the sums of one of the operators go."""
+        return op.peak(self, [self.ranges.get(i) for i in op.inputs])
+
+    @cached_property
+    def sums_wrap(self) -> bool:
+        """Whether an accumulator might overflow 32 bits, so that kernels must be compiled to wrap."""
+        inside = any(body.sums_wrap for op in self.ops for body in op.bodies)
+        return inside or any((peak := self.peak(op)) is not None and peak.wraps for op in self.ops)
+
+    @cached_property
+    def work(self) -> int:
+        """About what the NumPy reference takes, in multiplications."""
+        return sum(op.work(self) for op in self.ops)
+
+    @cached_property
+    def producers(self) -> dict[int, Op]:
+        return {out: op for op in self.ops for out in op.outputs}
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """Where each operator stands in the order of execution, by its identity."""
+        return {id(op): place for place, op in enumerate(self.ops)}
+
+    @cached_property
+    def consumers(self) -> dict[int, list[Op]]:
+        consumers: dict[int, list[Op]] = {}
+        for op in self.ops:
+            for tensor in dict.fromkeys(op.inputs):
+                if tensor != ABSENT:
+                    consumers.setdefault(tensor, []).append(op)
+        return consumers
+
+    def only_consumer(self, tensor: int) -> Op | None:
+        """The one operator that reads `tensor`, if nothing else (a graph output included) does."""
+        readers = self.consumers.get(tensor, [])
+        return readers[0] if len(readers) == 1 and tensor not in self.outputs else None
+
+    def becomes(self, tensor: int) -> Tensor | None:
+        """The tensor that QUANTIZE makes of a float tensor, where it has no other consumers."""
+        readers = self.consumers.get(tensor, [])
+        if tensor in self.outputs or not readers or any(op.kind != "QUANTIZE" for op in readers):
+            return None
+        return readers[0].output(self) if self.tensors[tensor].dtype == DType.FLOAT32 else None
+
+    def with_ops(self, ops: Iterable[Op], tensors: Iterable[Tensor] = ()) -> Graph:
+        """This graph with other operators and some tensors added or replaced; unused tensors are dropped."""
+        ops = tuple(ops)
+        known = {**self.tensors, **{t.id: t for t in tensors}}
+        used = {*self.inputs, *self.outputs}
+        for op in ops:
+            used.update(op.inputs, op.outputs)
+        states = tuple(s for s in self.states if s.after in used)
+        return replace(self, ops=ops, tensors={i: t for i, t in known.items() if i in used}, states=states)
+
+    def fresh_id(self) -> int:
+        return max(self.tensors, default=-1) + 1
+
+    def evaluate(self, values: Mapping[int, Array]) -> dict[int, Array]:
+        """Run the NumPy reference: graph inputs in, every tensor that is computed out. States that are not among the
+        values are at their beginning; `carried` makes those of the next inference."""
+        known: dict[int, Array] = {s.before: s.initial for s in self.states} | dict(values)
+        for op in self.ops:
+            args = self.arguments(op, known)
+            with working_on(op):
+                results = op.evaluate(self, args)
+            known |= op.stored(self, results)
+        return known
+
+    def carried(self, values: Mapping[int, Array]) -> dict[int, Array]:
+        """The states before the next inference, from the results of `evaluate` for this one."""
+        return {s.before: values[s.after] for s in self.states}
+
+    def arguments(self, op: Op, known: Mapping[int, Array]) -> list[Array | None]:
+        """The values of an operator's inputs: constants, and what is known of the others; None where one is absent."""
+        tensors = (None if i == ABSENT else self.tensors[i] for i in op.inputs)
+        return [None if t is None else known[t.id] if t.data is None else t.data for t in tensors]
+
+    def verify(self) -> Graph:
+        """Check the invariants that every pass must keep; raises InvalidGraphError."""
+        seen = {*self.inputs, *(s.before for s in self.states)}
+        seen |= {i for i, t in self.tensors.items() if t.data is not None}
+        for op in self.ops:
+            for i in op.inputs:
+                if i != ABSENT and i not in seen:
+                    raise InvalidGraphError(f"reads tensor {i} before it is computed", op.where)
+            for body in op.bodies:
+                body.verify()
+            with working_on(op):
+                expected = op.shapes(self)
+            if len(expected) != len(op.outputs):
+                raise InvalidGraphError(f"has {len(op.outputs)} outputs, the operator {len(expected)}", op.where)
+            for out, shape in zip(op.outputs, expected, strict=True):
+                if out in seen:
+                    raise InvalidGraphError(f"computes tensor {out} a second time", op.where)
+                if self.tensors[out].shape != shape:
+                    actual = self.tensors[out].shape
+                    raise InvalidGraphError(f"output {out} has shape {actual}, the operator gives {shape}", op.where)
+                seen.add(out)
+        for out in (*self.outputs, *(s.after for s in self.states)):
+            if out not in seen:
+                raise InvalidGraphError(f"output tensor {out} is never computed", f"graph '{self.name}'")
+        self._verify_updates()
+        return self
+
+    def _verify_updates(self) -> None:
+        """States are written in place, by operators that say so, after everyone who reads what was there."""
+        made = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
+        wanted = {s.after: s.before for s in self.states if s.after != s.before}
+        if made != wanted:
+            raise InvalidGraphError(f"updates {made}, its states are {wanted}", f"graph '{self.name}'")
+        for op in self.ops:
+            for i in op.updates.values():
+                late = self.ops[self.ops.index(op) + 1 :]
+                if any(op.inputs[i] in reader.inputs for reader in late):
+                    raise InvalidGraphError(f"tensor {op.inputs[i]} is read after it was written over", op.name)
+
+    def text(self) -> str:
+        """The graph as text, one operator a line: what tests and people compare."""
+        lines = [f"graph({', '.join(str(self.tensors[i]) for i in self.inputs)})"]
+        for op in self.ops:
+            args = ", ".join("-" if i == ABSENT else self._short(i) for i in op.inputs)
+            attrs = ", ".join(f"{k}={v}" for k, v in op.attributes().items() if _worth_printing(v))
+            outs = ", ".join(str(self.tensors[i]) for i in op.outputs)
+            lines.append(f"  {outs} = {op.kind}({args})" + (f" {{{attrs}}}" if attrs else ""))
+            lines += [f"    {line}" for body in op.bodies for line in body.text().split("\n")]
+        lines.append(f"  return {', '.join(f'%{i}' for i in self.outputs)}")
+        return "\n".join(lines)
+
+    def _short(self, i: int) -> str:
+        t = self.tensors[i]
+        return f"%{i}" if t.data is None else f"const {t.dtype}[{'x'.join(map(str, t.shape))}]"
+
+
+def _worth_printing(value: object) -> bool:
+    if isinstance(value, tuple):
+        return not any(isinstance(part, Graph) for part in value)
+    return isinstance(value, int | float | str)

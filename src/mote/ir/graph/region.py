@@ -1,0 +1,258 @@
+"""Operators that are computed together, seen as one: the unit of fused kernels and of external generators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+
+from mote.ir.graph.graph import ABSENT, Graph, Op
+from mote.ir.graph.rows import OUTSIDE
+from mote.ir.graph.tensor import Array, Shape
+
+Numbers = tuple[int, ...]
+"""Operators that are computed together, by their places in `Graph.ops`: mostly one."""
+
+
+class Region(Op):
+    """Connected operators of a graph, in topological order, that no path leaves and enters again.
+
+    The inputs are those of all operators, one after another, without the tensors that they make themselves; the outputs
+    are the tensors that anybody else sees. Nobody sees the others, which have no buffer.
+    """
+
+    ops: tuple[Op, ...]
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """The kinds of its operators."""
+        return "+".join(op.kind for op in self.ops)
+
+    @cached_property
+    def sources(self) -> tuple[tuple[int, int], ...]:
+        """Which operator each input belongs to, and at which of its positions."""
+        made = _made(self.ops)
+        return tuple((k, p) for k, op in enumerate(self.ops) for p, t in enumerate(op.inputs) if t not in made)
+
+    @property
+    def inner(self) -> set[int]:
+        """The tensors that only its own operators see."""
+        return _made(self.ops) - set(self.outputs)
+
+    @property
+    def updates(self) -> dict[int, int]:
+        last = len(self.ops) - 1
+        at = self.outputs.index
+        return {
+            at(self.ops[last].outputs[out]): self.sources.index((last, position))
+            for out, position in self.ops[last].updates.items()
+        }
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        by_tensor = {t: shape for op in self.ops for t, shape in zip(op.outputs, op.shapes(g), strict=True)}
+        return [by_tensor[t] for t in self.outputs]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        given = dict(zip(self.sources, values, strict=True))
+        made: dict[int, Array] = {}
+        for k, op in enumerate(self.ops):
+            args = [made[t] if t in made else given[k, p] for p, t in enumerate(op.inputs)]
+            made |= op.stored(g, op.evaluate(g, args))
+        return [made[t] for t in self.outputs]
+
+    def macs(self, g: Graph) -> int:
+        return sum(op.macs(g) for op in self.ops)
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        """The rows of an input under row `y` of the output, found from the last operator back to the input's own. Where
+        one operator of them has a window these are its rows, OUTSIDE included; where windows lie over one another, the
+        rows inside the image, from the top. None where several operators make outputs: those are computed whole."""
+        if self.outputs != self.ops[-1].outputs:
+            return None
+        k, p = self.sources[position]
+        return self._under(g, k, p, self._rows_of(g, k, y))
+
+    def _rows_of(self, g: Graph, k: int, y: int) -> tuple[int, ...] | None:
+        """The rows of what operator k computes under row `y` of the region's output."""
+        if k == len(self.ops) - 1:
+            return (y,)
+        return _merged(
+            [
+                self._under(g, reader, p, self._rows_of(g, reader, y))
+                for reader in range(k + 1, len(self.ops))
+                for p, t in enumerate(self.ops[reader].inputs)
+                if t in self.ops[k].outputs
+            ]
+        )
+
+    def _under(self, g: Graph, k: int, position: int, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """The rows of an input of operator k that some rows of its output are made from."""
+        if rows is None:
+            return None
+        parts = [(OUTSIDE,) if row == OUTSIDE else self.ops[k].reads(g, position, row) for row in rows]
+        ones = [part[0] for part in parts if part is not None and len(part) == 1]
+        return tuple(ones) if len(ones) == len(parts) else _merged(parts)
+
+
+def _merged(parts: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """The rows that any part needs: of several parts those inside the image, from the top; None where one needs all
+    rows."""
+    limited = [part for part in parts if part is not None]
+    if len(limited) < len(parts):
+        return None
+    return limited[0] if len(limited) == 1 else tuple(sorted({row for part in limited for row in part} - {OUTSIDE}))
+
+
+def _made(ops: Iterable[Op]) -> set[int]:
+    return {t for op in ops for t in op.outputs}
+
+
+def joined(graph: Graph, ops: Sequence[Op]) -> Op:
+    """Operators of a graph, in its order, seen as one."""
+    if len(ops) == 1:
+        return ops[0]
+    made = _made(ops)
+    return Region(
+        inputs=tuple(t for op in ops for t in op.inputs if t not in made),
+        outputs=tuple(t for op in ops for t in op.outputs if _is_seen(graph, ops, t)),
+        name=ops[-1].name,
+        index=ops[-1].index,
+        ops=tuple(ops),
+    )
+
+
+def _is_seen(graph: Graph, ops: Sequence[Op], tensor: int) -> bool:
+    """Whether anybody but these operators sees a tensor that one of them makes; what nobody reads is an output."""
+    readers = graph.consumers.get(tensor, [])
+    if not readers or tensor in graph.outputs or any(tensor == s.after for s in graph.states):
+        return True
+    return any(all(reader is not op for op in ops) for reader in readers)
+
+
+def can_fuse(graph: Graph, ops: Sequence[Op]) -> bool:
+    """Whether operators are a region whose last one makes all outputs: what a fused kernel computes."""
+    return not region_problem(graph, ops) and joined(graph, ops).outputs == ops[-1].outputs
+
+
+def halves(graph: Graph, region: Op) -> list[Op]:
+    """A region cut in two near its middle, where the tensors between the parts take the fewest bytes; parts that are
+    not connected are regions of their own. Empty where no cut gives regions."""
+    ops = region.ops if isinstance(region, Region) else (region,)
+    count = len(ops)
+    cuts = sorted(range(1, count), key=lambda k: (not count <= 4 * k <= 3 * count, _crossing(graph, ops, k)))
+    for k in cuts:
+        parts = [*_connected(graph, ops[:k]), *_connected(graph, ops[k:])]
+        if not any(region_problem(graph, part) for part in parts):
+            return [joined(graph, part) for part in parts]
+    return []
+
+
+def _crossing(graph: Graph, ops: Sequence[Op], cut: int) -> tuple[int, int]:
+    """Bytes of the tensors between the operators before a cut and those behind it; then the distance to the middle."""
+    needed = {t for op in ops[cut:] for t in op.inputs}
+    nbytes = sum(graph.tensors[t].nbytes for t in _made(ops[:cut]) & needed)
+    return nbytes, abs(2 * cut - len(ops))
+
+
+def _connected(graph: Graph, ops: Sequence[Op]) -> Iterator[list[Op]]:
+    """Operators in groups that share computed tensors, each in the order of the graph."""
+    rest = list(ops)
+    while rest:
+        group = {id(op) for op in _component(graph, rest)}
+        yield [op for op in rest if id(op) in group]
+        rest = [op for op in rest if id(op) not in group]
+
+
+def region_problem(graph: Graph, ops: Sequence[Op]) -> str:
+    """Why operators are no region of a graph that could be computed at once; empty where they are one."""
+    places = [graph.places.get(id(op), -1) for op in ops]
+    if not ops or min(places) < 0:
+        return "has operators that the graph does not have" if ops else "is empty"
+    if places != sorted(set(places)):
+        return "has operators twice, or not in the order of the graph"
+    if any(op.bodies for op in ops):
+        return "has control flow"
+    if any(op.updates for op in ops[:-1]):
+        return "writes a state before its last operator"
+    if len(ops) > 1 and any(op.sequential for op in ops):
+        return "has an operator that updates its states with each row"
+    if len(_component(graph, ops)) < len(ops):
+        return "is not connected"
+    if any(op.is_view and any(_is_seen(graph, ops, t) for t in op.outputs) for op in ops):
+        return "ends in a reshape, which computes nothing"
+    if leaving := _leaves(graph, ops, places):
+        return f"is not convex: a path leaves it and comes back through {leaving.where}"
+    return ""
+
+
+def _component(graph: Graph, ops: Sequence[Op]) -> list[Op]:
+    """The operators that share computed tensors with the first one, directly or through others of them."""
+
+    def touched(op: Op) -> set[int]:
+        return {*op.outputs, *(t for _, t in op.computed(graph))}
+
+    reached, known = [ops[0]], touched(ops[0])
+    while near := [op for op in ops if touched(op) & known and all(op is not other for other in reached)]:
+        reached += near
+        known.update(t for op in near for t in touched(op))
+    return reached
+
+
+def _leaves(graph: Graph, ops: Sequence[Op], places: Sequence[int]) -> Op | None:
+    """An operator outside of some in a graph that reads what they make, and that they need."""
+    made, outside = _made(ops), dict[int, Op]()
+    for place in range(places[0], places[-1] + 1):
+        op = graph.ops[place]
+        if place in places:
+            if back := next((outside[t] for t in op.inputs if t in outside), None):
+                return back
+        elif any(t in made or t in outside for t in op.inputs):
+            outside.update(dict.fromkeys(op.outputs, op))
+    return None
+
+
+def in_order(graph: Graph, pieces: Iterable[Numbers]) -> list[Numbers] | None:
+    """All operators of a graph that run, in pieces that are computed at once, each after those that it needs: by their
+    last operators, as far as that goes. Inputs that arrive have negative numbers and come first. None where two pieces
+    need one another."""
+    ranked = sorted(pieces, key=lambda ops: ops[-1])
+    regions = [[graph.ops[n] for n in ops] for ops in ranked if len(ops) > 1]
+    if all(joined(graph, ops).outputs == ops[-1].outputs for ops in regions):
+        return ranked
+    needs = _needs(graph, ranked)
+    readers: dict[int, list[int]] = {}
+    for i, needed in enumerate(needs):
+        for j in needed:
+            readers.setdefault(j, []).append(i)
+    left = [len(needed) for needed in needs]
+    ready = [i for i, count in enumerate(left) if not count]
+    heapify(ready)
+    order: list[Numbers] = []
+    while ready:
+        i = heappop(ready)
+        order.append(ranked[i])
+        for reader in readers.get(i, []):
+            left[reader] -= 1
+            if not left[reader]:
+                heappush(ready, reader)
+    return order if len(order) == len(ranked) else None
+
+
+def _needs(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
+    """The pieces that each one has to wait for: those that make what it reads, and those that read a state that it
+    writes over. What is in no piece is a view, and needs what that is a view of."""
+    made = {t: i for i, ops in enumerate(pieces) for n in ops if n >= 0 for t in graph.ops[n].outputs}
+    for op in graph.ops:
+        if op.is_view and op.outputs[0] not in made and op.inputs[0] in made:
+            made[op.outputs[0]] = made[op.inputs[0]]
+    read = {t: set[int]() for op in graph.ops for t in op.inputs if t != ABSENT}
+    for i, ops in enumerate(pieces):
+        for t in (t for n in ops if n >= 0 for t in graph.ops[n].inputs if t != ABSENT):
+            read[t].add(i)
+    dependencies = []
+    for i, ops in enumerate(pieces):
+        own = [graph.ops[n] for n in ops if n >= 0]
+        before = {made[t] for op in own for t in op.inputs if t in made}
+        over = {j for op in own for position in op.updates.values() for j in read[op.inputs[position]]}
+        dependencies.append((before | over) - {i})
+    return dependencies

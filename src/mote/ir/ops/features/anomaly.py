@@ -1,0 +1,117 @@
+"""The anomaly score of an autoencoder: the mean squared difference between its input and its output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from mote.ir.graph import Graph, Op, Tensor
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.quantize import quantization_problem
+
+CODES = (DType.INT8, DType.UINT8, DType.INT16)
+PRODUCT_BITS = 29
+"""Bits of a product of a code and its multiplier: the difference of two fits 31."""
+SUM_BITS = 63
+SCORE_BITS = 31
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The integers of an anomaly score. An element's difference is (output * output_factor - input * input_factor) /
+    2^narrow, both less their zero points; the score is the sum of the squares of differences / 2^shift. All divisions
+    round halves up."""
+
+    output_factor: int
+    input_factor: int
+    narrow: int
+    shift: int
+    scale: Fraction
+    """The real value of a step of the score."""
+
+    @staticmethod
+    def between(output: Tensor, given: Tensor) -> Arithmetic:
+        """The arithmetic for an output and an input of a model that have as many elements. The ratio of the factors is
+        the fraction nearest to that of the scales; both are 0 where the scales are too far apart."""
+        codes = tuple(max(t.dtype.limits[1] - t.zero_point, t.zero_point - t.dtype.limits[0]) for t in (output, given))
+        most = tuple((1 << PRODUCT_BITS) >> code.bit_length() for code in codes)
+        ratio = Fraction(output.scale) / Fraction(given.scale)
+        limit = min(most[1], int(most[0] / ratio))
+        nearest = ratio.limit_denominator(limit) if limit else Fraction(0)
+        if not nearest:
+            return Arithmetic(0, 0, 0, 0, Fraction(1))
+        factors = nearest.numerator, nearest.denominator
+        unit = Fraction(given.scale) / nearest.denominator
+        largest = sum(code * factor for code, factor in zip(codes, factors, strict=True))
+        room = isqrt(((1 << SUM_BITS) - 1) // output.size)
+        narrow = next(bits for bits in range(32) if (largest >> bits) + 1 <= room)
+        squares = output.size * ((largest >> narrow) + 1) ** 2
+        shift = next(bits for bits in range(SUM_BITS) if (squares >> bits) + 1 < 1 << SCORE_BITS)
+        scale = (unit * (1 << narrow)) ** 2 * (1 << shift) / output.size
+        return Arithmetic(factors[0], factors[1], narrow, shift, scale)
+
+
+class AnomalyScore(Op):
+    """The mean squared difference between a model's output (input 0) and its input (input 1). Of integers it is an
+    int32 number with the scale of `arithmetic`; of floats a float."""
+
+    kind = "AnomalyScore"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(1,)]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return compared_problem(self.input(g), self.input(g, 1))
+
+    def arithmetic(self, g: Graph) -> Arithmetic:
+        return Arithmetic.between(self.input(g), self.input(g, 1))
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        y, x = values
+        assert y is not None and x is not None
+        if y.dtype == np.float32:
+            squares = np.square(y.reshape(-1) - x.reshape(-1))
+            return [np.cumsum(squares)[-1:] * np.float32(1 / y.size)]
+        how = self.arithmetic(g)
+        output, given = (
+            v.reshape(-1).astype(np.int64) - t.zero_point for v, t in ((y, self.input(g)), (x, self.input(g, 1)))
+        )
+        apart = shifted(output * how.output_factor - given * how.input_factor, how.narrow)
+        return [shifted(np.array([np.square(apart).sum()]), how.shift)]
+
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        y, x = values
+        assert y is not None and x is not None
+        return [np.array([np.square(y.reshape(-1) + x.reshape(-1)).mean()], np.float32)]
+
+
+def compared_problem(y: Tensor, x: Tensor) -> str | None:
+    """Why a model's output and input cannot be compared, or None."""
+    if y.size != x.size:
+        return f"the model's output has {y.size} elements, its input {x.size}: it does not reconstruct its input"
+    if y.dtype == x.dtype == DType.FLOAT32:
+        return None
+    if y.dtype not in CODES or x.dtype not in CODES:
+        return f"{x.dtype} input with {y.dtype} output is not supported (both float32, or {', '.join(CODES)})"
+    if (problem := _problem(y) or _problem(x)) is not None:
+        return problem
+    if not Arithmetic.between(y, x).input_factor:
+        return f"the scales of output and input, {y.scale:g} and {x.scale:g}, are too far apart"
+    return None
+
+
+def _problem(t: Tensor) -> str | None:
+    low, high = t.dtype.limits
+    if (problem := quantization_problem(t)) is not None or low <= t.zero_point <= high:
+        return problem
+    return f"the zero point of {t.dtype} tensor '{t.name}' is {t.zero_point}, which it cannot hold"
+
+
+def shifted(x: Array, bits: int) -> Array:
+    """x / 2^bits, halves up."""
+    return (x + (1 << bits >> 1)) >> bits

@@ -1,0 +1,76 @@
+"""From integers of preprocessing to the model's input: element-wise steps and quantization in one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.rows import row_count
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.elementwise.quantize import QUANTIZED, quantization_problem, quantized
+
+SOURCES = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
+
+
+@dataclass(frozen=True)
+class AffineLine:
+    """clip(value * factor + offset, low, high) in float64; each one number, or one for each channel."""
+
+    factor: Array
+    offset: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, factor: float) -> AffineLine:
+        return cls(*(np.array([x], np.float64) for x in (factor, 0.0, -np.inf, np.inf)))
+
+    def __call__(self, values: Array) -> Array:
+        """The real values of integers, rounded to float32 once."""
+        real = values.astype(np.float64) * self.factor + self.offset
+        return np.clip(real, self.low, self.high).astype(np.float32)
+
+
+class AffineMap(Op):
+    """clip(x * factor + offset, low, high) in float64, rounded to float32, and quantized where the output is: of
+    integers, with one number of each parameter or one for each channel, the last axis of more than one element."""
+
+    shape: Shape
+    factor: tuple[float, ...]
+    offset: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    kind = "AFFINE_MAP"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, y = self.input(g), self.output(g)
+        if x.dtype not in SOURCES or y.dtype not in (*QUANTIZED, DType.FLOAT32):
+            return f"{x.dtype} input with {y.dtype} output is not supported"
+        return None if y.dtype == DType.FLOAT32 else quantization_problem(y)
+
+    @property
+    def channels(self) -> int:
+        """Channels with parameters of their own; 1 where all have the same."""
+        return max(map(len, (self.factor, self.offset, self.low, self.high)))
+
+    def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
+        return (y,) if row_count(self.input(g).shape) == row_count(self.shape) else None
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (x,) = values
+        assert x is not None
+        return [self.of(g, x.reshape(-1, self.channels)).reshape(self.shape)]
+
+    def of(self, g: Graph, integers: Array) -> Array:
+        """The outputs of integers [..., channels]."""
+        line = AffineLine(*(np.array(p, np.float64) for p in (self.factor, self.offset, self.low, self.high)))
+        real = line(integers)
+        y = self.output(g)
+        return real if y.dtype == DType.FLOAT32 else quantized(real, y)

@@ -1,0 +1,75 @@
+"""SCATTER (ONNX): writes updates into a tensor, or combines them with its elements, at computed indices.
+
+Indices that are outside have no place: what they say is left out, as in SCATTER_ND."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from math import prod
+
+import numpy as np
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.indexing.gather import flat_places, index_problem, other_type
+from mote.ir.ops.indexing.scatter import WIDE_INDICES
+
+
+class Combine(StrEnum):
+    """The reduction of an update with the element that it replaces."""
+
+    PUT = "put"
+    ADD = "add"
+    MULTIPLY = "mul"
+    LEAST = "min"
+    MOST = "max"
+
+
+class Scatter(Op):
+    """Input 0, combined with the parts of input 1, each at the place that its tuple of indices (input 2) names, one
+    after another. Integers wrap."""
+
+    combine: Combine
+    kind = "SCATTER"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        depth = self.input(g, 2).shape[-1]
+        return (0, min(self.input(g).shape[:depth]) - 1) if position == 2 else None
+
+    def unsupported(self, g: Graph) -> str | None:
+        x, parts = self.input(g), self.input(g, 1)
+        if parts.dtype != x.dtype:
+            return f"{parts.dtype} parts of {x.dtype} are not supported"
+        if x.dtype == DType.BOOL and self.combine is not Combine.PUT:
+            return f"'{self.combine}' of bool is not supported"
+        return other_type(g, self) or index_problem(g, self, 2, WIDE_INDICES)
+
+    def misjudged(self, g: Graph) -> str | None:
+        return "LiteRT has no such operator"
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, parts, indices = values
+        assert x is not None and parts is not None and indices is not None
+        depth = indices.shape[-1]
+        at, inside = flat_places(indices, x.shape)
+        part = prod(x.shape[depth:])
+        result = x.reshape(-1, part).copy()
+        of = _OF[self.combine]
+        with np.errstate(all="ignore"):
+            for place, new in zip(at[inside], parts.reshape(-1, part)[inside], strict=True):
+                result[place] = of(result[place], new)
+        return [result.reshape(x.shape)]
+
+
+_OF: dict[Combine, Callable[[Array, Array], Array]] = {
+    Combine.PUT: lambda old, new: new,
+    Combine.ADD: np.add,
+    Combine.MULTIPLY: np.multiply,
+    Combine.LEAST: lambda old, new: np.where(new < old, new, old),
+    Combine.MOST: lambda old, new: np.where(new > old, new, old),
+}

@@ -1,0 +1,148 @@
+"""Nearest class means over int8 features: a class is the mean of its samples, all in integers.
+
+States are int32 sums of the samples [classes, features] and their counts [classes]. Where a class has `most` samples,
+its sums and its count are halved before the next one is added: what is older than the last `most` samples counts less
+and less, and sums never leave 30 bits. States that were restored as anything else are brought into that range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+
+import numpy as np
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.learning.samples import NONE, inputs_problem, output_problem
+
+MOST_SAMPLES = 1 << 22
+"""The most samples of a class that are added up before sums are halved."""
+MOST_CLASSES = 32768
+COSINE_FRACTION = 15
+"""Fraction bits of cosines."""
+
+
+def _most_problem(most: int) -> str | None:
+    if 2 <= most <= MOST_SAMPLES and most % 2 == 0:
+        return None
+    return f"sums of {most} samples are not supported (an even number from 2 to {MOST_SAMPLES})"
+
+
+def _classes_problem(classes: int) -> str | None:
+    return None if 1 <= classes <= MOST_CLASSES else f"{classes} classes are not supported (1 to {MOST_CLASSES})"
+
+
+def _restored(sums: Array, count: int, most: int) -> tuple[Array, int]:
+    """Sums and count of a class in the range that updates leave."""
+    count = min(max(count, 0), most)
+    return np.clip(sums.astype(np.int64), -128 * count, 127 * count), count
+
+
+class PrototypeUpdate(Op):
+    """A sample is added to its class. Inputs: features, label int32 [1], sums, counts; outputs: samples of that class
+    now, 0 where the label is no class, then sums and counts."""
+
+    most: int = MOST_SAMPLES
+    kind = "PROTOTYPE_UPDATE"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: 2, 2: 3}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(1,), self.input(g, 2).shape, self.input(g, 3).shape]
+
+    def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
+        return (0, self.most) if position == 3 else None
+
+    def unsupported(self, g: Graph) -> str | None:
+        classes = self.input(g, 3).size
+        wanted = [
+            (1, DType.INT32, (1,)),
+            (2, DType.INT32, (classes, self.input(g).size)),
+            (3, DType.INT32, (classes,)),
+        ]
+        return (
+            _most_problem(self.most)
+            or _classes_problem(classes)
+            or inputs_problem(g, self, DType.INT8, wanted)
+            or output_problem(g, self, DType.INT32)
+        )
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, label, sums, counts = values
+        assert x is not None and label is not None and sums is not None and counts is not None
+        place = int(label[0])
+        if not 0 <= place < len(counts):
+            return [np.zeros(1, np.int32), sums, counts]
+        sums, counts = sums.copy(), counts.copy()
+        own, count = _restored(sums[place], int(counts[place]), self.most)
+        if count == self.most:
+            own, count = np.sign(own) * (np.abs(own) // 2), count // 2
+        sums[place], counts[place] = own + x.reshape(-1), count + 1
+        return [np.array([count + 1], np.int32), sums, counts]
+
+
+class ClassMeans(Op):
+    """A score of features for each class, from the mean of its samples. A class without samples has the least int32
+    number. Inputs: features, sums, counts; output: int32 scores [classes]."""
+
+    most: int = MOST_SAMPLES
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g, 2).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        classes = self.input(g, 2).size
+        wanted = [(1, DType.INT32, (classes, self.input(g).size)), (2, DType.INT32, (classes,))]
+        return (
+            _most_problem(self.most)
+            or _classes_problem(classes)
+            or inputs_problem(g, self, DType.INT8, wanted)
+            or output_problem(g, self, DType.INT32)
+        )
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, sums, counts = values
+        assert x is not None and sums is not None and counts is not None
+        flat, scores = x.reshape(-1).astype(np.int64), np.full(len(counts), NONE, np.int32)
+        for place, number in enumerate(counts.tolist()):
+            own, count = _restored(sums[place], number, self.most)
+            if count:
+                scores[place] = self._score(flat, (2 * own + count) // (2 * count))
+        return [scores]
+
+    def _score(self, x: Array, mean: Array) -> int:
+        """The score of features for a class with this mean, which is rounded to int8 with halves up."""
+        raise NotImplementedError
+
+
+class PrototypeScores(ClassMeans):
+    """The squared Euclidean distance of features to the mean of each class, less than zero: the nearest class has the
+    highest score. Scores are in steps of the squared scale of the features."""
+
+    kind = "PROTOTYPE_SCORES"
+
+    def _score(self, x: Array, mean: Array) -> int:
+        return -int(np.square(x - mean).sum())
+
+
+class PrototypeCosines(ClassMeans):
+    """The cosine of the angle between features and the mean of each class, both counted from `zero`, the code of 0:
+    COSINE_FRACTION bits, so that one threshold serves for all classes, however loud a sample is. It is 0 where one of
+    them is 0."""
+
+    zero: int = 0
+    kind = "PROTOTYPE_COSINES"
+
+    def unsupported(self, g: Graph) -> str | None:
+        if not -128 <= self.zero <= 127:
+            return f"a zero point of {self.zero} is not supported (-128 to 127)"
+        return super().unsupported(g)
+
+    def _score(self, x: Array, mean: Array) -> int:
+        x, mean = x - self.zero, mean - self.zero
+        lengths = isqrt(int(x @ x) * int(mean @ mean))
+        return ((int(x @ mean) << COSINE_FRACTION) + lengths // 2) // lengths if lengths else 0

@@ -1,0 +1,108 @@
+"""Ridge regression by recursive least squares: each sample moves the weights to the optimum of all samples so far.
+
+States are the weights of a linear model (see `linear.py`) and the inverse of the covariance of features, the 1 of
+biases included: symmetric, of which the upper triangle is kept, row by row, float32 [n * (n + 1) / 2]. It begins as the
+identity divided by the penalty `ridge` (`first_inverse`). With a `forgetting` factor below 1 older samples count less
+and less; where nothing new comes in, the inverse stops growing at what it began with, so that it cannot wind up. Its
+diagonal never falls below 2^-24 of that: it stays positive whatever rounding does.
+
+C has the bits of the reference, unless a compiler fuses products and sums; roundings then differ, and grow with the
+condition of the covariance: features of about one scale keep them small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.learning.linear import extended, predicted, weights_problem
+from mote.ir.ops.learning.samples import LARGEST, added, learnable, output_problem
+
+MOST_FEATURES = 4095
+LEAST_SHARE = 2.0**-24
+"""How far the diagonal of the inverse may fall, of what it began with."""
+
+
+def first_inverse(size: int, ridge: float) -> Array:
+    """The inverse covariance before the first sample of so many features."""
+    rows, columns = np.triu_indices(size + 1)
+    return np.where(rows == columns, np.float32(1 / ridge), np.float32(0))
+
+
+class RidgeUpdate(Op):
+    """A sample moves weights and inverse. Inputs: features, what the outputs should be (float32 [outputs], or a label,
+    int32 [1], for 1 at that output and 0 at all others), weights, inverse; outputs: 1 where the sample was learned,
+    else 0, then weights and inverse. Not learned are labels that are no outputs, features that are too large or no
+    numbers, and what would leave the range of float32."""
+
+    ridge: float
+    forgetting: float = 1.0
+    kind = "RIDGE_UPDATE"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: 2, 2: 3}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(1,), self.input(g, 2).shape, self.input(g, 3).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        if not 1e-6 <= self.ridge <= 1e6 or not 0.5 <= self.forgetting <= 1:
+            return (
+                f"a ridge of {self.ridge} and a forgetting factor of {self.forgetting} are not supported "
+                "(1e-6 to 1e6, 0.5 to 1)"
+            )
+        if self.input(g).size > MOST_FEATURES:
+            return f"{self.input(g).size} features are not supported (1 to {MOST_FEATURES})"
+        target, inverse, n = self.input(g, 1), self.input(g, 3), self.input(g).size + 1
+        if (inverse.dtype, inverse.shape) != (DType.FLOAT32, (n * (n + 1) // 2,)):
+            return f"an inverse of {inverse.dtype} {inverse.shape} is not supported (float32 {n * (n + 1) // 2})"
+        outputs = self.input(g, 2).shape[0]
+        if target.dtype != DType.INT32 and (target.dtype, target.shape) != (DType.FLOAT32, (outputs,)):
+            return f"targets of {target.dtype} {target.shape} are not supported (float32 {outputs}, or int32 1)"
+        labelled = target.dtype == DType.INT32
+        return weights_problem(g, self, 2, label=labelled) or output_problem(g, self, DType.INT32)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, target, weights, inverse = values
+        assert x is not None and target is not None and weights is not None and inverse is not None
+        outputs, unchanged = len(weights), [np.zeros(1, np.int32), weights, inverse]
+        if not learnable(x) or (target.dtype == np.int32 and not 0 <= target[0] < outputs):
+            return unchanged
+        if target.dtype == np.int32:
+            target = (np.arange(outputs, dtype=np.int64) == target[0]).astype(np.float32)
+        z = extended(x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            errors = target - predicted(x, weights)
+            moved = self._moved(inverse, z)
+            power = added(np.float32(0), moved * z)
+        if not 0 <= power <= LARGEST or not (np.abs(errors) <= LARGEST).all():
+            return unchanged
+        gains = moved * (np.float32(1) / (np.float32(self.forgetting) + power))
+        return [np.ones(1, np.int32), weights + errors[:, None] * gains, self._after(inverse, gains, moved)]
+
+    @staticmethod
+    def _moved(inverse: Array, z: Array) -> Array:
+        """The inverse times the features: row by row of the triangle, each of which is a column, too."""
+        moved, begin, n = np.zeros(len(z), np.float32), 0, len(z)
+        for i in range(n):
+            row = inverse[begin : begin + n - i]
+            moved[i] = added(moved[i], row * z[i:])
+            moved[i + 1 :] += row[1:] * z[i]
+            begin += n - i
+        return moved
+
+    def _after(self, inverse: Array, gains: Array, moved: Array) -> Array:
+        rows, columns = np.triu_indices(len(gains))
+        after: Array = inverse - gains[rows] * moved[columns]
+        most = np.float32(1 / self.ridge)
+        diagonal = rows == columns
+        after[diagonal] = np.maximum(after[diagonal], np.float32(LEAST_SHARE / self.ridge))
+        grown = np.float32(1 / self.forgetting)
+        if after[diagonal].max() * grown <= most:
+            after *= grown
+        return after

@@ -1,0 +1,309 @@
+"""Stateful Signal operators of TFLite Micro's audio front end: framer, delay, overlap-add, stacker, and the estimate of
+noise of the spectral subtraction.
+
+TFLite Micro keeps what they remember inside of the operator; here it is a state as others are. Where it computes
+nothing yet, and so leaves its output as it was, that is zeros, or what was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.tensor import Array, Shape
+from mote.ir.graph.types import DType
+from mote.ir.ops.signal.audio_stateless import MicroOp
+
+COUNTERS = 3
+
+
+def typed(g: Graph, op: Op, *dtypes: DType) -> str | None:
+    """Why the first input and output of an operator do not have one of these types, or None."""
+    x, y = op.input(g), op.output(g)
+    if x.dtype in dtypes and y.dtype == x.dtype:
+        return None
+    return f"{x.dtype} input with {y.dtype} output is not supported (only {', '.join(dtypes)})"
+
+
+class FrameCount(MicroOp):
+    """Counts the hops of a signal so far: `more` in an inference, up to `most`. Input and output: the state of
+    SignalFramer that counts."""
+
+    more: int
+    most: int
+    kind = "SignalFramer count"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {0: 0}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(1,)]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (heard,) = values
+        assert heard is not None
+        return [np.minimum(np.maximum(heard, 0) + self.more, self.most).astype(heard.dtype)]
+
+
+class Framer(MicroOp):
+    """Overlapping frames of a streamed signal. Inputs: the signal [.., samples], the samples kept of each signal (one
+    at least), the count of hops including this inference; outputs: frames [.., frames, size], what is kept. `kept`
+    samples before each hop belong to its frame; a frame is the first `size` of all. The first `missing` hops have zeros
+    instead of a frame."""
+
+    size: int
+    step: int
+    kept: int
+    missing: int
+    kind = "SignalFramer"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: 1}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        *outer, samples = self.input(g).shape
+        return [(*outer, samples // self.step, self.size), self.input(g, 1).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return typed(g, self, DType.INT16)
+
+    def frames(self, g: Graph) -> int:
+        return self.input(g).shape[-1] // self.step
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, kept, heard = values
+        assert x is not None and kept is not None and heard is not None
+        lines = np.concatenate([kept[:, : self.kept], x.reshape(len(kept), -1)], axis=1)
+        frames = np.zeros((len(kept), self.frames(g), self.size), x.dtype)
+        for i in np.flatnonzero(self._done(g, heard)):
+            frames[:, i] = lines[:, i * self.step : i * self.step + self.size]
+        after = kept.copy()
+        after[:, : self.kept] = lines[:, lines.shape[1] - self.kept :]
+        return [frames, after]
+
+    def _done(self, g: Graph, heard: Array) -> NDArray[np.bool_]:
+        """Which frames of an inference have all of their samples."""
+        frames = self.frames(g)
+        return np.asarray(heard[0] - frames + np.arange(frames, dtype=np.int64) >= self.missing)
+
+    def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
+        return np.broadcast_to(~self._done(g, values[self.inputs[2]])[:, None], self.output(g).shape)
+
+
+class Ready(MicroOp):
+    """Whether a counter of a state has come to a number: the second output of SignalFramer and SignalStacker."""
+
+    at: int
+    least: int
+    kind = "SignalReady"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [()]
+
+    def unsupported(self, g: Graph) -> str | None:
+        y = self.output(g)
+        return None if y.dtype == DType.BOOL else f"{y.dtype} output is not supported (only bool)"
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (counters,) = values
+        assert counters is not None
+        return [np.array(counters.reshape(-1)[self.at] >= self.least)]
+
+
+class Delay(MicroOp):
+    """Delay line: signals as they were some samples ago. Inputs: signals [.., samples], the delayed samples of each."""
+
+    kind = "SignalDelay"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: 1}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape, self.input(g, 1).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return typed(g, self, DType.INT16)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, kept = values
+        assert x is not None and kept is not None
+        lines = np.concatenate([kept, x.reshape(len(kept), -1)], axis=1)
+        size = x.shape[-1]
+        return [lines[:, :size].reshape(x.shape), lines[:, size:]]
+
+
+class OverlapAdd(MicroOp):
+    """Frames added up where they overlap, saturated in int16. Inputs: frames [.., frames, size], the sums behind the
+    last step of each signal."""
+
+    step: int
+    kind = "SignalOverlapAdd"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: 1}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        *outer, frames, _ = self.input(g).shape
+        return [(*outer, frames * self.step), self.input(g, 1).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return typed(g, self, DType.INT16, DType.FLOAT32)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, kept = values
+        assert x is not None and kept is not None
+        *_, frames, size = x.shape
+        lines = x.reshape(len(kept), frames, size)
+        output = np.zeros((len(kept), frames, self.step), x.dtype)
+        sums = kept
+        for i in range(frames):
+            sums = np.concatenate([sums, np.zeros((len(kept), self.step), x.dtype)], axis=1)
+            if x.dtype == np.int16:
+                sums = np.clip(sums.astype(np.int32) + lines[:, i], -32768, 32767).astype(np.int16)
+            else:
+                sums = sums + lines[:, i]
+            output[:, i], sums = sums[:, : self.step], sums[:, self.step :]
+        return [output.reshape(self.output(g).shape), sums]
+
+    def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        return self.evaluate(g, values)
+
+
+class StackCount(MicroOp):
+    """The counters of SignalStacker, its input and output: how many frames wait; how new the last stack is, `step`
+    where it is made now, zero where there was none; and whether nothing came yet, the first frame, or others after it
+    (0 to 2). A stack has `frames` of them, and the first frame counts for `left` more."""
+
+    left: int
+    frames: int
+    step: int
+    kind = "SignalStacker count"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {0: 0}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(COUNTERS,)]
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        (counters,) = values
+        assert counters is not None
+        waiting, age, begun = (int(n) for n in counters)
+        waiting = waiting + 1 if begun else self.left + 1
+        age = max(age - 1, 0)
+        if waiting >= self.frames:
+            waiting, age = waiting - self.step, self.step
+        return [np.array([waiting, age, 2 if begun else 1], counters.dtype)]
+
+
+class Stacker(MicroOp):
+    """The last frames side by side, every few frames. Inputs: a frame, the frames kept, the counters with this frame
+    counted; outputs: the stack, and what is kept. Between stacks the output is the last one."""
+
+    left: int
+    right: int
+    step: int
+    kind = "SignalStacker"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {1: 1}
+
+    @property
+    def frames(self) -> int:
+        return self.left + 1 + self.right
+
+    @property
+    def kept(self) -> int:
+        """Frames that are remembered: the last stack, and what came since."""
+        return self.frames + self.step - 1
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [(self.frames * self.input(g).size,), self.input(g, 1).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return typed(g, self, DType.INT16)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, kept, counters = values
+        assert x is not None and kept is not None and counters is not None
+        _, age, begun = (int(n) for n in counters)
+        lines = np.concatenate([kept[1:], x.reshape(1, -1)])
+        if begun == 1:
+            lines[-1 - self.left :] = x
+        end = len(lines) - (self.step - age)
+        shown = lines[end - self.frames : end] if age else np.zeros((self.frames, x.size), x.dtype)
+        return [shown.reshape(-1), lines]
+
+    def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
+        return np.full(self.output(g).shape, values[self.inputs[2]][1] == 0)
+
+
+class NoiseEstimate(MicroOp):
+    """The noise of channels, smoothed over time: the second output of SignalFilterBankSpectralSubtraction. Inputs:
+    channels, the estimate. Channels of odd numbers have weights of their own."""
+
+    shares: tuple[int, int]
+    """The weights of the new value, in channels of even and of odd numbers."""
+    rests: tuple[int, int]
+    """The weights of the previous estimate, in channels of even and of odd numbers."""
+    smoothing_bits: int
+    bits: int
+    clamping: bool
+    kind = "SignalFilterBankSpectralSubtraction noise"
+
+    @property
+    def updates(self) -> dict[int, int]:
+        return {0: 1}
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return typed(g, self, DType.UINT32)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, before = values
+        assert x is not None and before is not None
+        signal = x << np.uint32(self.smoothing_bits)
+        odd = np.arange(x.size, dtype=np.int64) & 1
+        weights, rests = (
+            np.array(w, np.int64).astype(np.uint32).astype(np.uint64)[odd] for w in (self.shares, self.rests)
+        )
+        with np.errstate(over="ignore"):
+            mixed = signal.astype(np.uint64) * weights + before.astype(np.uint64) * rests
+        estimate = (mixed >> np.uint64(self.bits)).astype(np.uint32)
+        return [np.minimum(estimate, signal) if self.clamping else estimate]
+
+
+class SpectralSubtraction(MicroOp):
+    """Channels without their noise, of which a share stays: the first output of SignalFilterBankSpectralSubtraction.
+    Inputs: channels, the estimate of the noise."""
+
+    least: int
+    smoothing_bits: int
+    bits: int
+    kind = "SignalFilterBankSpectralSubtraction"
+
+    def shapes(self, g: Graph) -> list[Shape]:
+        return [self.input(g).shape]
+
+    def unsupported(self, g: Graph) -> str | None:
+        return typed(g, self, DType.UINT32)
+
+    def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
+        x, noise = values
+        assert x is not None and noise is not None
+        signal = x << np.uint32(self.smoothing_bits)
+        left = (signal - np.minimum(noise, signal)) >> np.uint32(self.smoothing_bits)
+        with np.errstate(over="ignore"):
+            floor = (x.astype(np.uint64) * np.uint64(self.least & 0xFFFFFFFF)) >> np.uint64(self.bits)
+        return [np.maximum(left, floor.astype(np.uint32))]

@@ -1,0 +1,15 @@
+"""The types that operators of integer training compute with."""
+
+from __future__ import annotations
+
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.types import DType
+
+
+def type_problem(g: Graph, op: Op, *types: DType) -> str | None:
+    """Why an operator whose first inputs have these types cannot be computed, or None."""
+    for position, dtype in enumerate(types):
+        t = op.input(g, position)
+        if t.dtype != dtype:
+            return f"{t.dtype} tensor '{t.name}' is not supported (only {dtype})"
+    return None

@@ -1,3 +1,0 @@
-"""AVR: layers with 8x8 bit products, whose constants are read from program memory."""
-
-from mote.kernels.avre.layers import KERNELS as KERNELS

@@ -1,5 +1,0 @@
-"""Kernels of detection, decision trees, distances and support vectors."""
-
-from mote.kernels.portable.classical import detection, distances_svm, forest
-
-KERNELS = (*detection.KERNELS, *forest.KERNELS, *distances_svm.KERNELS)

@@ -1,5 +1,0 @@
-"""Kernels of states, and those that users bring."""
-
-from mote.kernels.portable.control import custom, state
-
-KERNELS = (*state.KERNELS, *custom.KERNELS)

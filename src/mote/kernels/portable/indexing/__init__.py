@@ -1,5 +1,0 @@
-"""Kernels that read or write at indices known at run time."""
-
-from mote.kernels.portable.indexing import gather, scatter, scatter_onnx
-
-KERNELS = (*gather.KERNELS, *scatter.KERNELS, *scatter_onnx.KERNELS)

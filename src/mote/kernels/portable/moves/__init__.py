@@ -1,5 +1,0 @@
-"""Kernels that only move elements."""
-
-from mote.kernels.portable.moves import gather_constant, pad_concat_transpose, strided
-
-KERNELS = (*pad_concat_transpose.KERNELS, *strided.KERNELS, *gather_constant.KERNELS)

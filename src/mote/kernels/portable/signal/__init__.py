@@ -1,5 +1,0 @@
-"""Kernels of the Signal operators, and Fourier transforms."""
-
-from mote.kernels.portable.signal import audio, rfft2d
-
-KERNELS = (*audio.KERNELS, *rfft2d.KERNELS)

@@ -1,3 +1,0 @@
-"""Convolutions as products of matrices."""
-
-from mote.kernels.rv32m.gemm.gemm4x3 import KERNELS as KERNELS

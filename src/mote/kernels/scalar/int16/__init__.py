@@ -1,3 +1,0 @@
-"""Layers with int16 activations."""
-
-from mote.kernels.scalar.int16.fours import KERNELS as KERNELS

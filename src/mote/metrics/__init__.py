@@ -1,7 +1,0 @@
-"""Metrics: pure functions of arrays, which know nothing of models."""
-
-from mote.metrics.events import events
-from mote.metrics.score import METRICS, Score, accuracy, check_metric, measure
-from mote.metrics.signal import decibels, noise
-
-__all__ = ["METRICS", "Score", "accuracy", "check_metric", "decibels", "events", "measure", "noise"]

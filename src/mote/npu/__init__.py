@@ -1,8 +1,0 @@
-"""The command stream of Ethos-U: decoded, checked to touch only its own memory, shown, and executed by a functional
-model."""
-
-from mote.npu.disassembly import disassemble
-from mote.npu.functional import execute
-from mote.npu.stream import CommandStream, NpuOperation, decode, operations
-
-__all__ = ["CommandStream", "NpuOperation", "decode", "disassemble", "execute", "operations"]

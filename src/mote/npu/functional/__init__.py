@@ -1,5 +1,0 @@
-"""A functional model of Ethos-U: the values that a command stream computes, without its timing."""
-
-from mote.npu.functional.run import Trace, execute
-
-__all__ = ["Trace", "execute"]

@@ -1,0 +1,1 @@
+"""Making models better: searches, tuning, training, quantization and pruning."""

@@ -1,0 +1,167 @@
+"""Channel pruning order: at each step the channels with the least estimated loss for their saving.
+
+The loss of a layer without some inputs, after a least-squares refit of the other weights, follows from the Gram matrix
+of its inputs. With H its inverse, and S the inputs that go, the squared error rises by w_S (H_SS)^-1 w_S^T for each
+output, the other weights become w - w_S (H_SS)^-1 H_S, and the inverse without them is H - H_S^T (H_SS)^-1 H_S. So one
+channel after another is removed and each time all others are judged as things are then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mote.base.integers import repeat
+from mote.compiler.passes.shrinking.removable_channels import Layer, Mask
+from mote.ir.graph import Graph
+from mote.ir.graph.numeric.fixedpoint import Ints
+from mote.optimize.compress.prune.groups import STAYS, ChannelGroups
+from mote.optimize.compress.prune.layers import Gram, Reals, float_layers, matrix
+
+FOURS = 4
+"""Channels that kernels process at once: multiples of this stay multiples."""
+
+
+@dataclass(frozen=True)
+class RemovalStep:
+    """The groups to remove next, and the estimated share of the model's signal that is lost by then."""
+
+    groups: tuple[int, ...]
+    loss: float
+
+
+def order(
+    graph: Graph,
+    groups: ChannelGroups,
+    grams: Mapping[int, Gram],
+    sensitivities: Mapping[int, float],
+    prices: Mapping[int, float],
+) -> list[RemovalStep]:
+    """Orders groups for removal; of each family one part of `unit` channels stays. `prices` are costs of operators, by
+    output."""
+    layers = [(op, op.outputs[0]) for op in float_layers(graph)]
+    readers = [_Reader.of(graph, op, groups, grams[y], sensitivities[y]) for op, y in layers]
+    costs = _Costs(graph, groups, prices)
+    left = {number: list(family) for number, family in enumerate(groups.families)}
+    steps: list[RemovalStep] = []
+    lost = 0.0
+    while parts := list(_cheapest(left.values(), _losses(groups, readers))):
+        _, gone = min((loss / max(costs.saved(part), 1e-9), part) for loss, part in parts)
+        for group in gone:
+            lost += float(_losses(groups, readers)[group])
+            for reader in readers:
+                reader.forget(group)
+        costs.remove(gone)
+        number = groups.family[gone[0]]
+        left[number] = [group for group in left[number] if group not in gone]
+        steps.append(RemovalStep(gone, lost))
+    return steps
+
+
+def _cheapest(families: Iterable[Sequence[int]], losses: Reals) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """For each family with groups to spare, the next groups to remove and the loss without them."""
+    for family in families:
+        unit = unit_of(len(family))
+        if len(family) > unit:
+            part = tuple(sorted(family, key=lambda group: (losses[group], group))[:unit])
+            yield float(losses[list(part)].sum()), part
+
+
+def unit_of(count: int) -> int:
+    """How many of a number of channels are removed at once: four where the number is a multiple of four, else one."""
+    return FOURS if count % FOURS == 0 else 1
+
+
+def _losses(groups: ChannelGroups, readers: Sequence[_Reader]) -> Reals:
+    total = np.zeros(len(groups.family))
+    for reader in readers:
+        reader.add_losses(total)
+    return total
+
+
+class _Reader:
+    """A layer whose remaining weights are refitted when inputs are removed."""
+
+    def __init__(self, weights: Reals, inverse: Reals, inputs: Ints, outputs: Ints, weight: float) -> None:
+        self.weights, self.inverse = weights, inverse
+        self.inputs = inputs
+        """The group of each column."""
+        self.outputs = outputs
+        """The group of each row."""
+        self.weight = weight
+        """The weight of a squared error."""
+        self.known: dict[int, float] | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, op: Layer, groups: ChannelGroups, gram: Gram, sensitivity: float) -> _Reader:
+        own = matrix(graph, op)
+        stays = np.full(max(graph.tensors[op.inputs[0]].channels, 1) + 1, STAYS, np.int64)
+        of_input = np.append(groups.labels.get(op.inputs[0], stays[:-1]), STAYS)
+        of_output = groups.labels.get(op.outputs[0], np.full(op.output(graph).channels, STAYS, np.int64))
+        outputs = repeat(of_output, len(own.weights) // len(of_output))
+        energy = gram.energy(own.weights, own.biased)
+        weight = sensitivity / energy if energy > 0.0 else 0.0
+        return cls(own.weights.copy(), np.linalg.inv(gram.damped()), of_input[own.owners], outputs, weight)
+
+    def add_losses(self, total: Reals) -> None:
+        """Adds, for each group, the loss in this layer without it."""
+        if self.known is None:
+            self.known = {int(g): self._loss(self.inputs == g) for g in np.unique(self.inputs[self.inputs != STAYS])}
+        for group, loss in self.known.items():
+            total[group] += loss
+
+    def _loss(self, own: Mask) -> float:
+        part = self.weights[:, own]
+        return self.weight * float((part * np.linalg.solve(self.inverse[np.ix_(own, own)], part.T).T).sum())
+
+    def forget(self, group: int) -> None:
+        """Removes the inputs and outputs of a group."""
+        own = self.inputs == group
+        if own.any():
+            scaled = np.linalg.solve(self.inverse[np.ix_(own, own)], self.inverse[own])
+            self.weights = (self.weights - self.weights[:, own] @ scaled)[:, ~own]
+            self.inverse = (self.inverse - self.inverse[:, own] @ scaled)[np.ix_(~own, ~own)]
+            self.inputs = self.inputs[~own]
+        rows = self.outputs == group
+        self.weights, self.outputs = self.weights[~rows], self.outputs[~rows]
+        if own.any() or rows.any():
+            self.known = None
+
+
+class _Costs:
+    """Costs of operators by remaining channels: proportional to outputs, and for layers with weights also to inputs."""
+
+    def __init__(self, graph: Graph, groups: ChannelGroups, prices: Mapping[int, float]) -> None:
+        layers = {id(op) for op in float_layers(graph)}
+        self.parts = []
+        for op in graph.ops:
+            price, sides = prices.get(op.outputs[0], 0.0), [op.outputs[0]]
+            if id(op) in layers:
+                sides.append(op.inputs[0])
+            labels = [groups.labels[t] for t in sides if t in groups.labels]
+            if price > 0.0 and labels:
+                self.parts.append((price, labels))
+        self.gone = np.zeros(len(groups.family) + 1, np.bool_)
+
+    def saved(self, more: Sequence[int]) -> float:
+        """The saving when these groups are removed too."""
+        then = self.gone.copy()
+        then[list(more)] = True
+        return self._total(self.gone) - self._total(then)
+
+    def remove(self, more: Sequence[int]) -> None:
+        self.gone[list(more)] = True
+
+    def _total(self, gone: Mask) -> float:
+        """Total cost; `gone` has one extra entry (index STAYS) for channels that cannot be removed."""
+        return float(sum(price * np.prod([1.0 - gone[own].mean() for own in sides]) for price, sides in self.parts))
+
+
+def prefixes(steps: Sequence[RemovalStep]) -> Iterator[tuple[int, ...]]:
+    """The groups that are removed after 0, 1, 2, ... steps."""
+    gone: tuple[int, ...] = ()
+    yield gone
+    for step in steps:
+        gone += step.groups
+        yield gone

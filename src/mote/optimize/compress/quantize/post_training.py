@@ -1,0 +1,348 @@
+"""`mote quantize`: post-training quantization of a float model to a `.tflite` file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mote.base.errors import MoteError, explaining, naming
+from mote.base.files import write_file
+from mote.base.notebook import card, sizes, table
+from mote.base.progress import Say, counted, silent
+from mote.base.text import did_you_mean
+from mote.bench.evaluation.converter import Edge, differences, edge_table, edges_of
+from mote.bench.execute.batch import is_stream
+from mote.bench.execute.stimuli import stimuli
+from mote.compiler.options import check_at_least
+from mote.compiler.passes.normal_form import normal
+from mote.frontends import EDGES, Format, Source, read, source_of
+from mote.frontends.calibration import RANDOM
+from mote.frontends.data.dataset import dataset
+from mote.frontends.data.scale import scale_warnings
+from mote.frontends.reading import reading
+from mote.frontends.tflite.export import export
+from mote.frontends.tflite.file.schema import IDENTIFIER, IDENTIFIER_AT
+from mote.ir.graph import Graph, Op
+from mote.ir.graph.graph import ABSENT
+from mote.ir.graph.tensor import Array
+from mote.ir.graph.types import DType
+from mote.ir.ops.matrix.blockwise import BlockwiseFullyConnected, BlockwiseLookup
+from mote.optimize.compress.quantize.noise import signal_to_noise
+from mote.optimize.compress.quantize.pipeline import Methods, QuantizationResult, finished, prepared
+from mote.optimize.compress.quantize.types.precision import Precision, Scheme
+from mote.optimize.compress.quantize.types.type_assignment import is_real
+
+MOST_SAMPLES = 512
+"""Default limit of calibration samples: more take longer and change nothing."""
+MOST_COMPARED = 64
+"""Calibration samples that layer noise is measured on."""
+RANDOM_CASES = 16
+INTEGERS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
+"""Activation types of models that are already quantized."""
+
+
+@dataclass(frozen=True)
+class QuantizedLayer:
+    """An operator of the model in normal form, and its quantization."""
+
+    index: int
+    """The number by which precisions are chosen."""
+    name: str
+    """The name of the layer."""
+    op: str
+    """The operator."""
+    precision: str
+    """The precision of the layer."""
+    reason: str
+    """The reason for another precision than requested; empty where there is none."""
+    low: float | None
+    """Lower end of the output's calibrated range; None for outputs that are not float."""
+    high: float | None
+    """Upper end of the output's calibrated range; None for outputs that are not float."""
+    scale: float | None
+    """Scale of a quantized output."""
+    zero_point: int | None
+    """Zero point of a quantized output."""
+    noise: float | None
+    """Signal-to-noise ratio of the output in dB, against the float model on calibration data; None where nothing is
+    lost, or there was no data."""
+    short: str = ""
+    """The layer's short name, the same in all reports."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quantized:
+    """A quantized model as a `.tflite` file."""
+
+    model: str
+    """The model's file, or what its object is called."""
+    format: str
+    """The format of the float model."""
+    precision: str
+    """The precision that was asked for."""
+    data: bytes
+    """The file."""
+    graph: Graph
+    """The graph of the file."""
+    float_graph: Graph
+    """The float model in normal form."""
+    layers: tuple[QuantizedLayer, ...]
+    """The layers and their quantization."""
+    inputs: list[Edge]
+    """The inputs of the file."""
+    outputs: list[Edge]
+    """The outputs of the file."""
+    samples: int
+    """Calibration samples used; 0: none, or random ones."""
+    methods: Methods
+    """The methods that were used."""
+    warnings: tuple[str, ...]
+    """Warnings about the model and the data."""
+    available: int = 0
+    """Calibration samples available; 0: as many as were used."""
+    notes: tuple[str, ...] = ()
+    """Differences between the file and the model."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Quantized {self.model!r} as {self.precision}: {len(self.layers)} layers, {len(self.data):,} bytes,"
+            f" {self.samples:,} samples>"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {"precision": self.precision, "file": sizes(len(self.data)), "samples": self.samples}
+        rows = [
+            (x.index, x.op, x.name, x.precision, x.reason, x.low, x.high, x.scale, x.zero_point, x.noise)
+            for x in self.layers
+        ]
+        head = ("#", "op", "name", "precision", "why", "low", "high", "scale", "zero point", "SNR in dB")
+        edges = edge_table(self.inputs, self.outputs)
+        return card(self.model, facts, table(head, rows, left=5), edges, notes=(*self.warnings, *self.notes))
+
+    @cached_property
+    def source(self) -> Source:
+        """The model as `mote.compile` and the other functions take it."""
+        return Source(str(Path(self.model).with_suffix(".tflite")), Format.TFLITE, self.data)
+
+    def write(self, path: str | Path) -> None:
+        """Writes the file atomically; replaces an existing `.tflite` file."""
+        write_file(str(path), self.data, IDENTIFIER, IDENTIFIER_AT)
+
+    def json(self) -> dict[str, Any]:
+        """All fields but the file and the graphs as JSON types."""
+        return {
+            "model": self.model,
+            "format": self.format,
+            "precision": self.precision,
+            "bytes": len(self.data),
+            "samples": self.samples,
+            "available": self.available or self.samples,
+            "methods": asdict(self.methods),
+            "inputs": [asdict(edge) for edge in self.inputs],
+            "outputs": [asdict(edge) for edge in self.outputs],
+            "layers": [asdict(layer) for layer in self.layers],
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+
+@explaining()
+def post_training(
+    model: Any,
+    data: Any = None,
+    *,
+    precision: str = Precision.INT8,
+    layers: Mapping[int, str] | None = None,
+    calibration: str = Methods.calibration,
+    equalize: bool = Methods.equalize,
+    correct_biases: bool = Methods.correct_biases,
+    rounding: str = Methods.rounding,
+    io: str = "int8",
+    random_calibration: bool = False,
+    example_inputs: Any = None,
+    shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    signature: str = "",
+    constants: Mapping[str, Any] | Sequence[str] = (),
+    edges: str = EDGES[0],
+    inputs: str = "",
+    samples: int = MOST_SAMPLES,
+    say: Say = silent,
+) -> Quantized:
+    """Quantize a float model, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
+
+    `data` is what `mote.frontends.data.dataset` takes; a few hundred typical inputs are enough. `precision` is that of
+    all layers but those that `layers` names by their numbers in the report. Of more than so many `samples`, so many are
+    taken from all over the data (0: all). With `random_calibration` instead of data the file has the right size, and no
+    accuracy that means anything. `say` is a callback for progress."""
+    scheme = scheme_of(precision, layers)
+    check_at_least("samples", samples, 0)
+    methods = Methods(calibration, equalize, correct_biases, rounding)
+    source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
+    with naming(source.where):
+        model_read = read(source)
+        graph = checked(model_read.graph(), scheme)
+        needs_data = any(p.integer for p in (scheme.default, *scheme.layers.values()))
+        if random_calibration:
+            cases: Sequence[Mapping[int, Array]] = stimuli(graph, RANDOM_CASES, 0)
+            odd: tuple[str, ...] = ()
+            methods = replace(methods, equalize=False, correct_biases=False, rounding="nearest")
+        elif data is None and needs_data:
+            raise MoteError(
+                "there is no calibration data, so that the ranges of activations are unknown",
+                remedy="give a few hundred typical inputs (--data); with --random-calibration only the size of the file"
+                " means something",
+            )
+        else:
+            given = None if data is None else dataset(data, inputs=inputs)
+            cases = [] if given is None else given.cases(graph)
+            odd = () if given is None else scale_warnings(model_read.graph(), given)
+        steps = "" if random_calibration or given is None else given.steps
+        available = len(cases)
+        result = _result(graph, _calibrated(graph, cases, samples), scheme, methods, io, say)
+        made = written(
+            source,
+            result,
+            scheme,
+            (*model_read.warnings, *odd),
+            random=random_calibration,
+            preprocess=steps or model_read.preprocess,
+        )
+        return replace(made, available=0 if random_calibration else available)
+
+
+def quantized_graph(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Graph:
+    """The graph of the file that `post_training` makes of a float graph by default, with all this data."""
+    scheme = scheme_of(Precision.INT8)
+    normalized = checked(graph, scheme)
+    chosen = _calibrated(normalized, cases, MOST_SAMPLES)
+    return _result(normalized, chosen, scheme, Methods(), "int8", silent).integers.graph
+
+
+def written(
+    source: Source,
+    result: QuantizationResult,
+    scheme: Scheme,
+    warnings: Sequence[str],
+    *,
+    random: bool = False,
+    preprocess: str = "",
+) -> Quantized:
+    """Writes a quantization result as a file; `random`: calibration data was random; `preprocess`: the steps that made
+    the calibration data, which the file's metadata then has."""
+    graph, given = result.integers.graph, result.prepared
+    exported = export(graph, source.where, RANDOM if random else "", preprocess)
+    return Quantized(
+        model=source.where,
+        format=source.format,
+        precision=scheme.default,
+        data=exported.data,
+        graph=graph,
+        float_graph=given.exact,
+        layers=_layers(result, [] if random else given.cases),
+        inputs=edges_of(graph, graph.inputs),
+        outputs=edges_of(graph, graph.outputs),
+        samples=0 if random else len(given.cases),
+        methods=given.methods,
+        warnings=(*warnings, *([RANDOM] if random else [])),
+        notes=tuple(differences(given.exact)),
+    )
+
+
+def scheme_of(precision: str, layers: Mapping[int, str] | None = None) -> Scheme:
+    """The scheme of the precisions that users name, for all layers and for some by number."""
+    return Scheme(_precision(precision), {i: _precision(p) for i, p in (layers or {}).items()})
+
+
+def spread(cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
+    """A number of cases, evenly spread over the data, which may be sorted by class; 0: all."""
+    if not most or len(cases) <= most:
+        return cases
+    return [cases[i] for i in np.linspace(0, len(cases) - 1, most).round().astype(int)]
+
+
+def _calibrated(graph: Graph, cases: Sequence[Mapping[int, Array]], most: int) -> Sequence[Mapping[int, Array]]:
+    """The calibration cases: the first ones of a stream, else evenly spread ones."""
+    return cases[:most] if most and is_stream(graph) else spread(cases, most)
+
+
+def _precision(text: str) -> Precision:
+    known = [p.value for p in Precision]
+    if text not in known:
+        remedy = f"{did_you_mean(text, known)}known are {', '.join(known)}"
+        raise MoteError(f"'{text}' is no precision", where="option precision", remedy=remedy)
+    return Precision(text)
+
+
+def checked(graph: Graph, scheme: Scheme) -> Graph:
+    """The normal form of a model; refuses what cannot be quantized."""
+    for op in graph.ops:
+        if (whole := _whole(graph, op)) is not None:
+            raise MoteError(
+                f"the model is quantized already: it has {whole} numbers",
+                where=op.where,
+                remedy="quantize the float model that it was made from",
+            )
+    normalized = normal(graph)
+    unknown = [i for i in scheme.layers if i not in {op.index for op in normalized.ops}]
+    if unknown:
+        remedy = "the report numbers the layers"
+        raise MoteError(f"there is no layer {unknown[0]}", where="option layers", remedy=remedy)
+    return normalized
+
+
+def _whole(graph: Graph, op: Op) -> DType | None:
+    """The type of a quantized input or output of an operator, if it has one."""
+    tensors = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t != ABSENT]
+    if isinstance(op, BlockwiseFullyConnected | BlockwiseLookup):
+        return op.input(graph, 1).dtype
+    return next((t.dtype for t in tensors if t.quant is not None and t.dtype in INTEGERS), None)
+
+
+def _result(
+    graph: Graph, cases: Sequence[Mapping[int, Array]], scheme: Scheme, methods: Methods, io: str, say: Say
+) -> QuantizationResult:
+    seen = prepared(graph, cases, methods, scheme.default, counted(say, "calibrating"))
+    say("choosing integers...")
+    result = finished(seen, scheme, io=io, done=counted(say, "rounding the weights of layers"))
+    precisions = result.integers.precisions
+    gained = [op for op in graph.ops if precisions.get(op.index, Precision.FLOAT32) is not Precision.FLOAT32]
+    if not any(op.macs(graph) or precisions[op.index] is Precision.FLOAT16 for op in gained):
+        kinds = ", ".join(sorted({op.kind for op in graph.ops})) or "no layers at all"
+        raise MoteError(
+            f"there is nothing to quantize: no layer with weights among {kinds}",
+            remedy="compile the model as it is",
+        )
+    return result
+
+
+def _layers(result: QuantizationResult, cases: Sequence[Mapping[int, Array]]) -> tuple[QuantizedLayer, ...]:
+    exact, made, ranges = result.prepared.exact, result.integers, result.prepared.ranges
+    noise = signal_to_noise(exact, made.graph, _calibrated(exact, cases, MOST_COMPARED)) if cases else {}
+    layers = []
+    for op in exact.ops:
+        t = op.outputs[0]
+        low, high = ranges.get(t, (None, None)) if is_real(exact, t) else (None, None)
+        quant = made.graph.tensors[t].quant if t in made.graph.tensors else None
+        decibels = noise.get(t)
+        layers.append(
+            QuantizedLayer(
+                index=op.index,
+                name=op.name or exact.tensors[t].name,
+                op=op.kind,
+                precision=made.precisions.get(op.index, exact.tensors[t].dtype),
+                reason=made.refused.get(op.index, ""),
+                low=low,
+                high=high,
+                scale=None if quant is None else float(quant.scale[0]),
+                zero_point=None if quant is None else int(quant.zero_point[0]),
+                noise=decibels if decibels is not None and isfinite(decibels) else None,
+                short=exact.short_name(op),
+            )
+        )
+    return tuple(layers)

@@ -1,0 +1,45 @@
+"""Costs of a compiled model, held to limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mote.compiler.code_size import code_size
+from mote.compiler.compiled import Compiled
+from mote.compiler.line import compile
+from mote.compiler.options import parsed
+from mote.compiler.settings import Settings
+from mote.hardware.targets import Target
+from mote.optimize.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+
+
+def compiled_model(model: bytes, settings: Settings, options: Mapping[str, Any]) -> Compiled:
+    """A model as it is shipped: compiled with the settings of a search, and with options of its own."""
+    return compile(model, replace(settings, name=settings.name or "model", **parsed(options)))
+
+
+def costs_of(compiled: Compiled) -> NetworkCosts:
+    """The costs of a model as it is shipped: its code is linked where there is a compiler, and estimated else."""
+    flash = compiled.project.constants + code_size(compiled).nbytes
+    return timed(compiled.settings.target, compiled.plan.ram, flash, compiled.cost)
+
+
+def timed(target: Target, ram: int, flash: int, cycles: int) -> NetworkCosts:
+    """Costs with the time and the energy of so many cycles, as far as the target states its clock and current."""
+    latency = cycles / target.clock_hz if target.clock_hz else None
+    energy = target.volts * target.ua_per_mhz * cycles / 1e12 if target.volts and target.ua_per_mhz else None
+    return NetworkCosts(ram, flash, cycles, latency, energy)
+
+
+def limited(costs: NetworkCosts, limits: CostLimits, *, least: bool = False) -> NetworkCosts | DoesNotFit:
+    """Costs within limits, or the limit that they exceed; `least`: they are lower bounds."""
+    takes = "takes at least" if least else "takes"
+    for name, unit in (("ram", "bytes of RAM"), ("flash", "bytes of flash"), ("cycles", "cycles")):
+        cost, limit = getattr(costs, name), getattr(limits, name)
+        if limit is not None and cost > limit:
+            return DoesNotFit(f"{takes} {cost:,} {unit}, {limit:,} are allowed")
+    if limits.latency is not None and costs.latency is not None and costs.latency > limits.latency:
+        return DoesNotFit(f"{takes} {costs.latency * 1e3:.4g} ms, {limits.latency * 1e3:.4g} ms are allowed")
+    return costs

@@ -1,0 +1,467 @@
+"""`mote.search`: models for a task that are trained, quantized and within the limits of a target, from data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from math import inf
+from pathlib import Path
+from random import Random
+from typing import Any, Unpack
+
+from mote.base.errors import BudgetError, MoteError, explaining
+from mote.base.extras import require
+from mote.base.progress import Say, silent
+from mote.base.text import did_you_mean, printable
+from mote.bench.metrics import accuracy
+from mote.compiler.given import CompileOptions
+from mote.compiler.settings import Settings, chosen_settings
+from mote.frontends.data.dataset import dataset, prepared
+from mote.frontends.data.dataset_type import Dataset
+from mote.frontends.features.pipeline import preprocessing
+from mote.optimize.compress.quantize.types.precision import Precision
+from mote.optimize.nas.around.family import AroundFamily
+from mote.optimize.nas.around.given import given_model
+from mote.optimize.nas.around.pricing import GraphPricing
+from mote.optimize.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, least_worth, spread
+from mote.optimize.nas.classical.classical_family import ClassicalFamily, suits
+from mote.optimize.nas.classical.classical_space import ClassicalSpace
+from mote.optimize.nas.costs.compiled_costs import compiled_model, costs_of, limited
+from mote.optimize.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
+from mote.optimize.nas.costs.pricer import Pricer
+from mote.optimize.nas.evolution import POPULATION, beginning, evolve
+from mote.optimize.nas.family import Choice, FinishedMember, ModelFamily
+from mote.optimize.nas.halving import halve
+from mote.optimize.nas.member import SearchMember
+from mote.optimize.nas.named_spaces import GivenSpace, named_space
+from mote.optimize.nas.network_family import AUTO, POOL, STRATEGIES, NetworkFamily
+from mote.optimize.nas.result import SearchResult
+from mote.optimize.nas.spaces.options import PRECISIONS
+from mote.optimize.nas.spaces.space import SearchSpace
+from mote.optimize.nas.spaces.space_file import spaces_for
+from mote.optimize.nas.tasks import SOUND, LearningTask, kind_of, learning_tasks
+from mote.optimize.search import digest, front
+from mote.optimize.search.session import searching
+
+TEACHER = "mote.optimize.nas.training.teacher"
+"""Loaded only for training, as it needs PyTorch."""
+EPOCHS = 30
+TRIALS, TRAINED, AROUND = 300, 36, 100
+"""Candidates that are scored on a supernet, candidates that are trained one by one, and candidates around a model."""
+NOTHING = "none"
+"""The augmentation that leaves samples as they are."""
+GIVEN = "given"
+"""The name of the model that is searched around."""
+FINALISTS = 6
+"""Candidates that are trained to the end."""
+DEFAULTS = {"finalists": FINALISTS, "device": "auto", "optimize": "balanced", "strategy": AUTO}
+"""Options that the command of a result leaves out."""
+SHARING_TIME = 1 / 3
+"""The share of the time that supernets are trained for at most."""
+CHOOSING = 0.5
+"""The share of the time after which finalists are trained."""
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """How much a search does."""
+
+    epochs: int = EPOCHS
+    trials: int | None = None
+    """Candidates to score; None: TRIALS on a supernet, TRAINED else."""
+    finalists: int = FINALISTS
+    minutes: float | None = None
+    """Minutes after which nothing new is begun; None: any number."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in (("epochs", self.epochs), ("trials", self.trials), ("finalists", self.finalists)):
+            if value is not None and value < 1:
+                raise MoteError(f"{value} is less than 1", where=f"option {name}", remedy="give a larger number")
+        if self.minutes is not None and self.minutes <= 0:
+            raise MoteError("there is nothing to spend", where="option minutes", remedy="give a larger number")
+
+
+@explaining()
+def search(
+    data: Any,
+    settings: Settings | None = None,
+    *,
+    test: Any,
+    around: Any = None,
+    example_inputs: Any = None,
+    space: GivenSpace | Sequence[GivenSpace] = (),
+    task: str = "",
+    precision: str | Sequence[str] = (),
+    strategy: str = AUTO,
+    teacher: GivenSpace | None = None,
+    validate: Any = None,
+    epochs: int = EPOCHS,
+    trials: int | None = None,
+    finalists: int = FINALISTS,
+    minutes: float | None = None,
+    seed: int = 0,
+    augment: str = "",
+    device: str = "auto",
+    journal: str | Path | None = None,
+    workers: int = 0,
+    scheduler: str = "",
+    say: Say = silent,
+    **options: Unpack[CompileOptions],
+) -> SearchResult:
+    """Models for a task within the limits of a target: `search(train, test=test, target="stm32l4r5", ram="32K",
+    flash="128K", latency="20ms").write("best")`. Options are those of `mote.compile`.
+
+    `data` and `test` are what `mote.dataset` takes, with labels: classes, or values of a regression. The `task` is
+    image, spectrogram, sound, series or table; without one the shape of samples tells. A `space` is a name, a TOML
+    file, a `SearchSpace` or a `ClassicalSpace`, or several; without one it is that for the task. For tables there are
+    also the models of scikit-learn, if that is installed: `classical`. Candidates are compared by a part of the data
+    that is held out, or by data to `validate` with; the test data is used once, for the models of the result.
+
+    With a float model to search `around`, of any format that `mote.compile` reads (a module of PyTorch with
+    `example_inputs`), candidates are this model with fewer channels, blocks and taps, sparse weights and other
+    precisions, distilled from it; the first member of the result is the model itself, `given`.
+
+    Layers have this `precision`, or the best of several, instead of those that a space says: int8, int4 weights, int16
+    activations. So many `trials` are scored, by the `strategy` supernet with its weights, by that of halving by
+    training them for a part of the `epochs`; without one, as suits the space. A `teacher` is a space whose largest
+    network is trained first, whatever its costs; all others learn from it (distillation). So many `finalists` are
+    trained for all of the epochs and quantized. After so many `minutes` nothing new is begun. `journal` is a file of
+    results, from which an interrupted search continues. `augment` transforms samples in training: "flip,shift=4".
+    Without it spectrograms are shifted and stretched in time, unless it is "none"."""
+    plan = SearchPlan(epochs, trials, finalists, minutes, seed)
+    if strategy not in STRATEGIES:
+        remedy = f"{did_you_mean(strategy, STRATEGIES)}use {', '.join(STRATEGIES)}"
+        raise MoteError(f"'{printable(strategy)}' is no strategy", where="option strategy", remedy=remedy)
+    chosen = chosen_settings(settings, options)
+    limits = CostLimits(chosen.ram, chosen.flash, chosen.cycles, chosen.latency)
+    shipped = replace(chosen, latency=None, cycles=None)
+    train, tested = (dataset(given, labelled=True) for given in (data, test))
+    held = None if validate is None else dataset(validate, labelled=True)
+
+    def cost(made: FinishedMember) -> NetworkCosts | DoesNotFit:
+        return _shipped_costs(made, shipped, limits)
+
+    precisions = chosen_precisions(precision)
+    given = [space] if isinstance(space, GivenSpace) else list(space)
+    told = _told(
+        validate="" if held is None else held.shown,
+        space=[_named(one) for one in given],
+        task=task,
+        precision=",".join(precisions),
+        strategy=strategy,
+        teacher=_named(teacher),
+        trials=trials,
+        finalists=finalists,
+        minutes=minutes,
+        augment=augment,
+        device=device,
+        optimize=chosen.optimize,
+        workers=workers,
+        scheduler=scheduler,
+    )
+    if around is not None:
+        if space or task or teacher or strategy != AUTO:
+            option = "space" if space else "task" if task else "teacher" if teacher else "strategy"
+            raise MoteError("the model says that already", where=f"option {option}", remedy="omit it, or the model")
+        model = given_model(around, example_inputs=example_inputs)
+        say("judging layers...")
+        own = model.task(train, held, seed)
+        if precisions and Precision.INT8 not in precisions:
+            raise MoteError("the model is int8, but for some layers", where="option precision", remedy="add int8 to it")
+        family = AroundFamily.of(
+            model,
+            own,
+            shipped,
+            GraphPricing(shipped, limits),
+            precisions=precisions or PRECISIONS,
+            augment="" if augment == NOTHING else augment,
+            device=device,
+        )
+        near = SearchSubject(own, (family,), model.taken(tested), shipped, limits, cost)
+        plan = replace(plan, trials=trials or AROUND)
+        result = search_families(near, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
+        return replace(_with_given(result, near, family), around=model.where, options=told)
+    if (task or kind_of(train)) != SOUND:
+        train, tested = _floats(train), _floats(tested)
+        held = None if held is None else _floats(held)
+    tasks = learning_tasks(train, held, kind=task, seed=seed)
+    pricer = Pricer(shipped, limits)
+    families: list[ModelFamily] = []
+    spaces = _spaces(given, tasks[0])
+    taught = None if teacher is None else _teacher(teacher, tasks, epochs, seed, _augmented(augment, tasks[0]), device)
+    seconds = inf if minutes is None else 60 * minutes * SHARING_TIME / len(spaces)
+    for space in spaces:
+        if isinstance(space, ClassicalSpace):
+            families.append(ClassicalFamily(tasks[0], shipped, limits, space, seed))
+            continue
+        one = space.with_precision(precisions) if precisions else space
+        ahead = one.preprocess
+        ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
+        behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
+        families.append(
+            NetworkFamily.of(
+                one,
+                behind,
+                pricer,
+                epochs=epochs,
+                seed=seed,
+                augment=_augmented(augment, behind[0]),
+                device=device,
+                strategy=strategy,
+                seconds=seconds,
+                count=min(trials or POOL, POOL),
+                teacher=taught,
+            )
+        )
+    subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
+    result = search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
+    return replace(result, options=told)
+
+
+def chosen_precisions(given: str | Sequence[str]) -> tuple[Precision, ...]:
+    """The precisions that are named, with commas in between or one by one."""
+    names = given.split(",") if isinstance(given, str) and given else given
+    for name in names:
+        if name not in PRECISIONS:
+            known = [precision.value for precision in PRECISIONS]
+            remedy = f"{did_you_mean(name, known)}use {', '.join(known)}"
+            raise MoteError(
+                f"'{printable(name)}' is no precision of a network", where="option precision", remedy=remedy
+            )
+    return tuple(Precision(name) for name in names)
+
+
+def _told(**options: Any) -> dict[str, Any]:
+    """Options that are neither left out nor the default, for the command of a result."""
+    return {name: value for name, value in options.items() if value and value != DEFAULTS.get(name)}
+
+
+def _augmented(given: str, task: LearningTask) -> str:
+    """The data augmentation: the given one, or the usual of a task."""
+    return "" if given == NOTHING else given or task.augmentation
+
+
+def _named(space: GivenSpace | None) -> str:
+    return "" if space is None else str(space) if isinstance(space, str | Path) else space.name
+
+
+def _teacher(
+    given: GivenSpace, tasks: Sequence[LearningTask], epochs: int, seed: int, augment: str, device: str
+) -> Any:
+    """The network of a space that others learn from."""
+    space = named_space(given)
+    if isinstance(space, ClassicalSpace) or len(tasks) > 1:
+        reason = "only networks teach" if len(tasks) == 1 else "it would have to take the data of several front ends"
+        raise MoteError(reason, where="option teacher", remedy="name a space of networks for data without a front end")
+    require("torch", extra="torch", what="mote.search")
+    space = replace(space, resolution=None, preprocess="")
+    return import_module(TEACHER).NetworkTeacher(space, tasks[0], epochs, seed, augment, device)
+
+
+def _spaces(given: Sequence[GivenSpace], task: LearningTask) -> list[SearchSpace | ClassicalSpace]:
+    """The spaces that are given, or those for a task: classical models for tables, and the first space of networks."""
+    if given:
+        return [named_space(one) for one in given]
+    return [*([ClassicalSpace()] if suits(task) else []), *spaces_for(task.kind)[:1]]
+
+
+def _floats(data: Dataset) -> Dataset:
+    """Whole numbers, such as the bytes of images, as floats, which is what models of a search are trained with."""
+    whole = any(values.dtype.kind in "iu" for values in data.inputs.values())
+    return dataset(data, preprocess="float", labelled=True) if whole else data
+
+
+def _shipped_costs(made: FinishedMember, settings: Settings, limits: CostLimits) -> NetworkCosts | DoesNotFit:
+    """The costs of a finished model as it is compiled."""
+    try:
+        compiled = compiled_model(made.files[made.model], settings, made.options)
+    except BudgetError as error:
+        return DoesNotFit(error.reason)
+    return limited(costs_of(compiled), limits)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSubject:
+    """What is searched: families of candidates for a task and a target."""
+
+    task: LearningTask
+    families: tuple[ModelFamily, ...]
+    test: Dataset
+    """Raw test data."""
+    settings: Settings
+    """The settings that models are compiled with."""
+    limits: CostLimits
+    costs: Callable[[FinishedMember], NetworkCosts | DoesNotFit]
+    """The costs of a finished model."""
+
+
+def search_families(
+    subject: SearchSubject,
+    plan: SearchPlan,
+    *,
+    journal: str | Path | None = None,
+    workers: int = 0,
+    scheduler: str = "",
+    say: Say = silent,
+) -> SearchResult:
+    """Searches families of candidates: choices on supernets by evolution, others by successive halving; then trains
+    finalists to the end, and tests them once."""
+    effort = SearchEffort(inf if plan.minutes is None else 60 * plan.minutes)
+    say = effort.meter.metered(say)
+    families = tuple(_prepared(subject.families, journal, say))
+    with searching(families, scheduler=scheduler, workers=workers, journal=journal) as runner:
+        evaluator = CandidateEvaluator(families, runner, effort, say)
+        finalists = _finalists(evaluator, plan)
+        finished = list(evaluator.finished(finalists, plan.epochs))
+    members, notes = _members(subject, families, finished, say)
+    if not members:
+        raise MoteError(
+            f"no trained model fits: {notes[0]}",
+            where=f"target {subject.settings.target.name}",
+            remedy="allow more RAM, flash or time",
+        )
+    best = front(members, lambda m: -m.validation, lambda m: m.costs.ram, lambda m: m.costs.flash, _cycles)
+    chosen = {m.name for m in best}
+    return SearchResult(
+        data=subject.task.train.shown,
+        test=subject.test.shown,
+        target=subject.settings.target.name,
+        task=subject.task.kind,
+        metric=subject.task.metric,
+        limits=subject.limits,
+        members=tuple(best),
+        dominated=tuple(m for m in members if m.name not in chosen),
+        families=tuple(family.name for family in families),
+        trials=effort.trials,
+        costed=effort.costed,
+        epochs=plan.epochs,
+        seed=plan.seed,
+        spent=effort.meter.spent(),
+        settings=subject.settings,
+        preprocess=str(subject.test.preprocessing),
+        notes=(*notes, *_context(best[0], subject)),
+    )
+
+
+def _context(member: SearchMember, subject: SearchSubject) -> Iterator[str]:
+    """A note on what test accuracies are to be compared with; none of a regression."""
+    labels = subject.test.labels
+    if subject.task.classes and labels is not None:
+        count = len(labels)
+        score = accuracy("top1", round(member.test * count), labels.reshape(-1), count, {})
+        yield f"test accuracy of {member.name} on {count:,} samples: {score.context}"
+
+
+def _cycles(member: SearchMember) -> float:
+    return member.costs.cycles
+
+
+def _prepared(families: Sequence[ModelFamily], journal: str | Path | None, say: Say) -> Iterator[ModelFamily]:
+    """Families with trained supernets and teachers; these are kept beside the journal."""
+    for family in families:
+        yield family.prepared("" if journal is None else f"{journal}.{digest(family.key)[:12]}", say)
+
+
+def _finalists(evaluator: CandidateEvaluator, plan: SearchPlan) -> list[SearchCandidate]:
+    """The candidates to train to the end, far from one another on the front, the most accurate first; families with
+    supernets and others each have their part, since their accuracies are not comparable."""
+    groups = [
+        [number for number, family in enumerate(evaluator.families) if family.shared is shared]
+        for shared in (True, False)
+    ]
+    count = -(-plan.finalists // sum(map(bool, groups)))
+    finalists: list[SearchCandidate] = []
+    for shared, numbers in zip((True, False), groups, strict=True):
+        if not numbers:
+            continue
+        if shared:
+            trials, rng = plan.trials or TRIALS, Random(plan.seed)
+            first = beginning(evaluator, numbers, min(POPULATION, trials), rng)
+            scored = evolve(evaluator, first, trials, rng, CHOOSING)
+        else:
+            trials = plan.trials or TRAINED
+            scored = halve(evaluator, numbers, trials, plan.epochs, count, plan.seed, CHOOSING)
+        if scored:
+            best = scored if len(scored) <= count else spread(_worthy(front(scored, *AXES), count), count)
+            finalists += filter(None, map(evaluator.planned, best))
+    if not finalists:
+        raise MoteError(
+            "no candidate could be trained", where="option data", remedy="look at the data: are its values finite?"
+        )
+    return sorted(finalists, key=lambda c: -c.accuracy)
+
+
+def _worthy(best: Sequence[SearchCandidate], count: int) -> list[SearchCandidate]:
+    """Members of a front that are not far below the most accurate one, or so many of the most accurate."""
+    ordered = sorted(best, key=lambda c: -c.accuracy)
+    least = least_worth(ordered)
+    return [c for rank, c in enumerate(ordered) if rank < count or c.accuracy >= least]
+
+
+def _members(
+    subject: SearchSubject,
+    families: Sequence[ModelFamily],
+    finished: Sequence[tuple[SearchCandidate, FinishedMember | DoesNotFit]],
+    say: Say,
+) -> tuple[list[SearchMember], list[str]]:
+    """Finished models that fit, tested, by falling accuracy on held-out data; and why others do not fit."""
+    members, notes = [], []
+    counts: dict[str, int] = {}
+    for candidate, failed in finished:
+        if isinstance(failed, DoesNotFit):
+            family = families[candidate.family]
+            notes.append(f"{family.name} {family.described(candidate.choice)} could not be finished: {failed.reason}")
+    ready = [(candidate, made) for candidate, made in finished if isinstance(made, FinishedMember)]
+    for candidate, made in sorted(ready, key=lambda pair: (-pair[1].validation, pair[0].costs.cycles)):
+        family = families[candidate.family]
+        described = family.described(candidate.choice)
+        costs = subject.costs(made)
+        if isinstance(costs, DoesNotFit):
+            notes.append(f"{family.name} {described} was trained, but does not fit: {costs.reason}")
+            continue
+        counts[family.name] = counts.get(family.name, 0) + 1
+        name = f"{family.name.replace('/', '-').replace(' ', '-')}-{counts[family.name]}"
+        say(f"testing {name}...")
+        members.append(_member(subject, name, family, candidate.choice, made, costs))
+    return members, notes
+
+
+def _member(
+    subject: SearchSubject,
+    name: str,
+    family: ModelFamily,
+    choice: Choice,
+    made: FinishedMember,
+    costs: NetworkCosts,
+) -> SearchMember:
+    """A finished model, tested."""
+    taken = prepared(subject.test, preprocessing(made.steps)) if made.steps else subject.test
+    return SearchMember(
+        name=name,
+        family=family.name,
+        description=family.described(choice),
+        choice=choice,
+        validation=made.validation,
+        test=subject.task.accuracy(made.files[made.model], taken),
+        costs=costs,
+        files=made.files,
+        model=made.model,
+        steps=made.steps,
+        options=made.options,
+    )
+
+
+def _with_given(result: SearchResult, subject: SearchSubject, family: AroundFamily) -> SearchResult:
+    """The result with the model that was searched around, only quantized, as the first member; where that does not fit,
+    with a note on it."""
+    made = family.finish({}, 1)
+    costs = subject.costs(made)
+    if isinstance(costs, DoesNotFit):
+        test = subject.task.accuracy(made.files[made.model], subject.test)
+        note = f"the model as given has a test {result.metric} of {test:.2%}, but does not fit: {costs.reason}"
+        return replace(result, notes=(*result.notes, note))
+    given = _member(subject, GIVEN, family, {}, made, costs)
+    others, worse = (tuple(m for m in some if m.choice) for some in (result.members, result.dominated))
+    return replace(result, members=(given, *others), dominated=worse)

@@ -1,0 +1,170 @@
+"""`mote.calibrate_target`: a target's file with the memory timing and the costs that were measured on a board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import mote.hardware.targets as targets
+from mote.base.errors import MoteError, explaining
+from mote.base.files import write_file
+from mote.base.notebook import card, table
+from mote.base.progress import Say, silent
+from mote.hardware.targets import Memory, Reads, Target
+from mote.hardware.targets.extending import extending_file
+from mote.hardware.targets.memory import HOLDS
+from mote.optimize.tune.calibration.board_costs import CostFit, fit_costs
+from mote.optimize.tune.calibration.cost_fit import EVERY
+from mote.optimize.tune.calibration.measurer import BoardMeasurer, EmulatedMeasurer, Measurer
+from mote.optimize.tune.calibration.memory_fit import MemoryFit, fit_memory, with_reads
+
+BEGINS = "# Calibrated by `mote calibrate-target`"
+_READS = ("wait_states", "read_bytes", "line_bytes", "prefetch", "code_lines", "data_lines", "shared_lines", "ways")
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A target with what was measured, and the errors of that."""
+
+    target: str
+    """The target as it was given."""
+    measured_on: str
+    """The board."""
+    memory: MemoryFit
+    """Memory timing, and its error."""
+    costs: CostFit | None = None
+    """The table of kernels' costs, and its error; None where it was not measured."""
+
+    def __repr__(self) -> str:
+        return f"<Calibration of {self.target} on {self.measured_on}: error {100 * self.memory.error:.2f}%>"
+
+    def _repr_html_(self) -> str:
+        facts = {"memory": str(self.memory.reads), "error": f"{self.memory.error:.2%}"}
+        facts |= {} if self.costs is None else {"error of costs": f"{self.costs.error:.2%}"}
+        rows = [(family, f"{error:.2%}") for family, error in self.errors.items()]
+        return card(f"{self.target} on {self.measured_on}", facts, table(("programs", "error"), rows))
+
+    def json(self) -> dict[str, Any]:
+        """All fields as JSON types."""
+        return asdict(self)
+
+    @property
+    def source(self) -> str:
+        """The origin of the memory timing, as targets state it."""
+        return (
+            f"mote calibrate-target on {self.measured_on}: {self.memory.programs} programs, mean error"
+            f" {self.memory.error:.1%}"
+        )
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Mean relative errors by families of programs and of kernels."""
+        return self.memory.families | ({} if self.costs is None else self.costs.families)
+
+    def toml(self, extends: str = "", costs: str = "") -> str:
+        """The target's file, which extends the target that was given; `costs` is the file of its table."""
+        base = targets.load(self.target)
+        reads = replace(self.memory.reads, source=self.source)
+        measured = with_reads(base, reads)
+        lines = [
+            f"{BEGINS} on {self.measured_on}: mean error {self.memory.error:.2%} of {self.memory.programs} programs.",
+            f"extends = {json.dumps(extends or self.target)}",
+            *([f"costs = {json.dumps(costs)}"] if costs else []),
+        ]
+        if base.memories:
+            for memory in measured.memories:
+                lines += ["", "[[memory]]", *_memory(memory)]
+        else:
+            lines += ["", "[reads]", *_reads(reads)]
+        lines += ["", "[calibration]", f"measured = {json.dumps(self.source)}"]
+        lines += [f"memory_error = {_rounded(self.memory.error)}"]
+        lines += [] if self.costs is None else [f"cost_error = {_rounded(self.costs.error)}"]
+        lines += ["", "[calibration.errors]"]
+        lines += [f"{json.dumps(family)} = {_rounded(error)}" for family, error in self.errors.items()]
+        return "\n".join(lines) + "\n"
+
+    def write(self, path: str | Path) -> str:
+        """Writes the target's file, and beside it the table of costs, where there is one."""
+        file, extends = extending_file(path, self.target)
+        table = file.with_suffix(".json")
+        if self.costs is not None:
+            write_file(str(table), self.costs.table.encode(), b'{\n  "unit": "cycles"')
+        write_file(str(file), self.toml(extends, table.name if self.costs else "").encode(), BEGINS.encode())
+        return str(file)
+
+
+@explaining()
+def calibrate_target(
+    target: str,
+    *,
+    board: str | None = None,
+    emulated: str | None = None,
+    measurer: Measurer | None = None,
+    costs: bool = False,
+    every: int = EVERY,
+    families: Sequence[str] = (),
+    trust_target: bool = False,
+    say: Say = silent,
+) -> Calibration:
+    """Measure small programs on a board and fit the memory timing of its part: wait states, lines, prefetch; with
+    `costs` also layers with each of their kernels, for the table of costs that plans are made by.
+
+    `target` is the part, or its core, which the emulator traces the same programs on. They run on a `board` with an
+    agent that is flashed for it, on the profiler's model of an `emulated` part, or on any other `measurer`. `costs`
+    measures every Nth layer (`every`), of all `families` of kernels or of some. The result writes a target's file that
+    extends the target, with its errors; `say` is a callback for progress."""
+    base = targets.load(target, trusted=trust_target)
+    chosen = [each for each in (board, emulated, measurer) if each is not None]
+    if len(chosen) != 1:
+        raise MoteError(
+            "needs one thing to measure on",
+            where=f"target {base.name}",
+            remedy="give --board ADDRESS, or --emulated PART",
+        )
+    if measurer is None:
+        measurer = BoardMeasurer(board) if board is not None else _emulated(str(emulated), base, trust_target)
+    if every < 1:
+        raise MoteError(f"must be a positive number, not {every}", where="option every")
+    memory = fit_memory(measurer, base, say)
+    table = None
+    if costs or families:
+        table = fit_costs(measurer, base, memory.reads, every=every, only=families, say=say)
+    return Calibration(target, measurer.title, memory, table)
+
+
+def _emulated(name: str, base: Target, trusted: bool) -> EmulatedMeasurer:
+    part = targets.load(name, trusted=trusted)
+    if (part.arch, part.cpu) != (base.arch, base.cpu):
+        raise MoteError(
+            f"is a {part.cpu}, and {base.name} a {base.cpu}",
+            where=f"option emulated {name}",
+            remedy="name a part with the same core",
+        )
+    return EmulatedMeasurer(part)
+
+
+def _memory(memory: Memory) -> list[str]:
+    """The keys of a memory."""
+    lines = [f"name = {json.dumps(memory.name)}", f'kind = "{memory.kind}"', f"size = {memory.size}"]
+    lines += [] if memory.origin is None else [f"origin = 0x{memory.origin:08X}"]
+    lines += [f"wait = {memory.wait}"] if memory.wait else []
+    lines += [f"holds = {json.dumps(list(memory.holds))}"] if memory.holds != HOLDS else []
+    lines += [f"section = {json.dumps(memory.section)}"]
+    return lines + (_reads(memory.reads) if memory.reads != Reads() else [])
+
+
+def _reads(reads: Reads) -> list[str]:
+    """The keys of a memory's timing that differ from the usual ones."""
+    told = {key: getattr(reads, key) for key in _READS}
+    usual = asdict(Reads(read_bytes=reads.read_bytes, line_bytes=reads.read_bytes))
+    kept = {key: value for key, value in told.items() if value != usual[key] or key in ("wait_states", "read_bytes")}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in kept.items()]
+    return [*lines, *([f"source = {json.dumps(reads.source, ensure_ascii=False)}"] if reads.source else [])]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

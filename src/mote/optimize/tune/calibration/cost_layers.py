@@ -1,0 +1,533 @@
+"""Layers that the costs of kernels are fitted to: shapes like those of small networks, and some odd ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.compiler.passes.rewriting import half_precision
+from mote.compiler.passes.streaming import stream
+from mote.frontends import tflite
+from mote.frontends.features.building import built
+from mote.frontends.features.pipeline import preprocessing
+from mote.frontends.tflite.writer import Writer
+from mote.ir.graph import Graph
+
+PREPROCESSING = (
+    ("audio(channels=2),mono,remove-dc", 400),
+    ("audio,pre-emphasis=31/32,micro-frontend(hop=320)", 800),
+    ("motion(rate=100),motion-features(frame=64,hop=64,features=std+kurtosis,bands=1-5-20-50,wavelet=haar)", 64),
+    ("motion(rate=100),low-pass=10", 100),
+    ("camera(64x8,rgb565),gray,resize=32x4", 0),
+)
+"""Steps, and samples of a clip."""
+BATCH = 24
+"""Layers in a model."""
+
+
+@dataclass(frozen=True)
+class CostLayer:
+    """A layer to measure."""
+
+    kind: str
+    size: tuple[int, int]
+    inputs: int
+    outputs: int
+    kernel: tuple[int, int] = (1, 1)
+    stride: int = 1
+    padding: str = "SAME"
+    linear: bool = False
+    clamped: bool = False
+    """The activation cuts off more than int8 does: the fastest kernels cannot do that."""
+    before: int = 0
+    """Channels of a 1x1 convolution before it, so that its input can lie as it likes."""
+    kept: float = 1.0
+    """The share of blocks of weights that are not zero."""
+    block: tuple[int, int] = (1, 1)
+    """Outputs and inputs of these."""
+    values: tuple[int, ...] = ()
+    """Those that its weights have; none named: any."""
+    added: bool = False
+    """Something else is added to what it computes, by the same kernel where there is one for that."""
+    repeated: bool = False
+    """The second operand has one value for each channel."""
+    dtype: str = "int8"
+    halves: bool = False
+    """Its weights are of half precision."""
+    bits: int = 8
+    """Of its weights."""
+    half: bool = False
+    """It is computed in half precision."""
+    scales: tuple[float, float, float] = (0.05, 0.0371, 0.0617)
+    """Of the operands of arithmetic, and of its result."""
+
+    @property
+    def spatial(self) -> tuple[int, int]:
+        if self.padding == "SAME":
+            high, wide = (-(-n // self.stride) for n in self.size)
+        else:
+            high, wide = ((n - k) // self.stride + 1 for n, k in zip(self.size, self.kernel, strict=True))
+        return high, wide
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its inputs and outputs."""
+        operands = 2 if self.kind in ("ADD", "MUL") else 1
+        values = operands * prod(self.size) * self.inputs + prod(self.spatial) * self.outputs
+        return values * {"int8": 1, "int16": 2, "float32": 4}[self.dtype]
+
+    @property
+    def weights(self) -> int:
+        return prod(self.kernel) * self.inputs * self.outputs if self.kind in WEIGHTED else 0
+
+    def __str__(self) -> str:
+        (h, w), (kh, kw) = self.size, self.kernel
+        how = " linear" if self.linear else " clamped" if self.clamped else ""
+        how += f" {self.kept:.0%} kept" if self.kept < 1 else ""
+        how += f" of {len(self.values)} values" if self.values else ""
+        how += " added" if self.added else ""
+        how += " repeated" if self.repeated else ""
+        how += f" {self.dtype}" if self.dtype != "int8" else ""
+        how += f" {self.bits} bits" if self.bits != 8 else ""
+        how += " halves" if self.halves else " in half precision" if self.half else ""
+        how += " awkward" if self.scales == AWKWARD else ""
+        return f"{self.kind} {h}x{w}x{self.inputs} {kh}x{kw}/{self.stride} {self.padding} to {self.outputs}{how}"
+
+
+WINDOWS = [(5, 16), (9, 40), (3, 64), (12, 10), (4, 128), (20, 24)]
+SMALL = 1200
+"""Bytes of inputs and outputs that fit beside the stack in two kilobytes of RAM."""
+SMALL_WINDOWS = [(5, 4), (3, 8), (6, 6), (4, 16), (9, 3)]
+"""Rows of windows, and channels after them."""
+WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+POINTWISE = [
+    ((12, 12), 16, 32), ((25, 5), 64, 64), ((6, 6), 128, 128), ((3, 3), 256, 256), ((24, 24), 8, 16),
+    ((48, 48), 8, 8), ((5, 5), 40, 240), ((5, 5), 240, 40), ((11, 11), 24, 144), ((11, 11), 144, 24),
+    ((7, 13), 12, 31), ((4, 4), 96, 10), ((20, 20), 16, 96), ((20, 20), 48, 16), ((1, 49), 40, 64),
+    ((9, 9), 6, 20), ((10, 10), 3, 8), ((8, 8), 32, 5), ((1, 1), 40, 128), ((1, 1), 128, 128), ((1, 1), 128, 32),
+    ((1, 1), 30, 60), ((1, 1), 64, 64), ((9, 1), 24, 40), ((1, 2), 32, 16),
+]  # fmt: skip
+CONV = [
+    ((12, 12), 8, 16, (3, 3), 1), ((16, 16), 16, 16, (3, 3), 1), ((8, 8), 32, 32, (3, 3), 1),
+    ((10, 10), 16, 24, (3, 3), 1), ((8, 8), 64, 32, (3, 3), 1), ((32, 32), 4, 8, (3, 3), 1),
+    ((24, 24), 8, 8, (3, 3), 1), ((6, 6), 64, 64, (3, 3), 1), ((4, 4), 32, 64, (3, 3), 1),
+    ((7, 7), 16, 16, (3, 3), 1), ((5, 9), 12, 20, (3, 3), 1), ((3, 3), 48, 48, (3, 3), 1),
+    ((20, 6), 24, 40, (3, 3), 1), ((13, 13), 16, 32, (3, 3), 1), ((48, 20), 3, 8, (3, 3), 2),
+    ((16, 16), 16, 32, (3, 3), 2), ((8, 8), 32, 64, (3, 3), 2), ((17, 17), 8, 16, (3, 3), 2),
+    ((12, 12), 24, 24, (3, 3), 2), ((32, 32), 4, 8, (3, 3), 2), ((10, 10), 48, 16, (3, 3), 2),
+    ((25, 10), 1, 64, (10, 4), 2), ((12, 12), 3, 16, (5, 5), 1), ((14, 14), 8, 12, (5, 5), 2),
+    ((16, 16), 16, 32, (1, 1), 2), ((9, 1), 40, 32, (3, 1), 1), ((9, 9), 6, 9, (3, 3), 1),
+    ((20, 20), 2, 3, (3, 3), 1), ((14, 14), 1, 16, (3, 3), 1), ((28, 28), 1, 8, (3, 3), 2),
+    ((5, 1), 40, 32, (5, 1), 1), ((3, 1), 40, 64, (3, 1), 1), ((10, 1), 30, 20, (10, 1), 1),
+    ((8, 8), 1, 16, (3, 3), 1),
+]  # fmt: skip
+DEPTHWISE = [
+    ((12, 12), 16, (3, 3), 1), ((25, 5), 64, (3, 3), 1), ((24, 24), 8, (3, 3), 1), ((6, 6), 96, (3, 3), 1),
+    ((3, 3), 128, (3, 3), 1), ((48, 48), 4, (3, 3), 1), ((11, 11), 24, (3, 3), 1), ((10, 10), 48, (3, 3), 1),
+    ((24, 24), 16, (3, 3), 2), ((12, 12), 32, (3, 3), 2), ((6, 6), 64, (3, 3), 2), ((9, 21), 20, (3, 3), 2),
+    ((48, 32), 6, (3, 3), 2), ((10, 10), 32, (5, 5), 1), ((20, 20), 12, (5, 5), 1), ((5, 5), 96, (5, 5), 1),
+    ((20, 20), 16, (5, 5), 2), ((11, 11), 32, (5, 5), 2), ((10, 10), 24, (7, 7), 1), ((20, 20), 12, (7, 7), 1),
+    ((5, 5), 64, (7, 7), 1), ((20, 20), 12, (7, 7), 2), ((11, 11), 24, (7, 7), 2), ((7, 7), 30, (3, 3), 1),
+    ((30, 1), 64, (5, 1), 1), ((49, 1), 40, (9, 1), 1), ((3, 1), 40, (3, 1), 1), ((5, 1), 128, (5, 1), 1),
+    ((10, 1), 128, (10, 1), 1), ((21, 1), 60, (21, 1), 1), ((15, 1), 30, (15, 1), 1), ((9, 1), 64, (9, 1), 1),
+    ((24, 1), 128, (10, 1), 1), ((8, 1), 48, (5, 1), 1), ((30, 1), 40, (3, 1), 1), ((28, 1), 128, (5, 1), 1),
+    ((12, 1), 16, (5, 1), 1), ((40, 1), 24, (7, 1), 1),
+]  # fmt: skip
+FULLY_CONNECTED = [
+    (1, 640, 128), (1, 128, 128), (1, 128, 8), (1, 8, 128), (1, 64, 12), (1, 256, 4), (1, 100, 30), (1, 512, 64),
+    (10, 32, 24), (49, 16, 10), (1, 1000, 10), (1, 37, 41), (1, 400, 120), (1, 120, 84), (20, 64, 16), (1, 1024, 32),
+    (1, 300, 1), (1, 32, 3), (1, 960, 1),
+]  # fmt: skip
+SIMPLE = [
+    ("ADD", (12, 12), 16), ("ADD", (6, 6), 64), ("MUL", (10, 10), 24), ("AVERAGE_POOL_2D", (25, 5), 64),
+    ("AVERAGE_POOL_2D", (8, 8), 64), ("MAX_POOL_2D", (12, 12), 16), ("MAX_POOL_2D", (24, 24), 8),
+]  # fmt: skip
+
+RGB = 3
+"""Channels of a picture."""
+Image = tuple[tuple[int, int], int]
+"""Height and width, and channels."""
+Pool = tuple[tuple[int, int], int, tuple[int, int], int]
+"""Height and width, channels, window, stride."""
+POOLS = ("MAX_POOL_2D", "AVERAGE_POOL_2D")
+POOL: list[Pool] = [
+    ((12, 12), 16, (2, 2), 2), ((24, 24), 8, (3, 3), 2), ((10, 10), 24, (3, 3), 1), ((7, 7), 48, (7, 7), 1),
+    ((25, 5), 64, (25, 5), 1), ((4, 4), 128, (4, 4), 1), ((16, 16), 6, (2, 2), 2),
+]  # fmt: skip
+SMALL_POOL: list[Pool] = [
+    ((8, 8), 8, (2, 2), 2),
+    ((9, 9), 4, (3, 3), 2),
+    ((4, 4), 16, (4, 4), 1),
+    ((10, 6), 6, (3, 2), 1),
+]
+IMAGES = [((12, 12), 16), ((5, 5), 40), ((20, 20), 6), ((1, 1), 64), ((3, 30), 12)]
+SMALL_IMAGES = [((4, 4), 16), ((8, 6), 5), ((1, 1), 40), ((2, 12), 10)]
+"""For operators that treat every value alike, or move values."""
+ANY = ("LOGISTIC", "QUANTIZE", "DEQUANTIZE", "MEAN", "PAD", "TRANSPOSE", "CONCATENATION", "RESIZE_NEAREST_NEIGHBOR",
+       "RESIZE_BILINEAR")  # fmt: skip
+VECTORS = [(1, 10), (1, 12), (1, 2), (1, 100), (20, 10), (49, 4)]
+AWKWARD = (0.0687, 0.0852, 0.1888)
+"""Scales of operands and result for which there are no constants of few bits."""
+REAL = ("ADD", "MUL", "MEAN", "LOGISTIC", "QUANTIZE")
+"""What is measured in floating point too."""
+FLOAT_CONV: list[Any] = [
+    ((6, 6), 8, 16, (3, 3), 1), ((4, 4), 16, 24, (3, 3), 1), ((9, 9), 3, 8, (3, 3), 2), ((7, 7), 1, 12, (5, 5), 1),
+    ((10, 1), 20, 10, (10, 1), 1), ((5, 5), 12, 20, (3, 3), 1), ((5, 5), 16, 24), ((3, 3), 40, 32), ((1, 9), 24, 40),
+    ((6, 6), 8, 8), ((1, 1), 64, 64), ((4, 5), 12, 31),
+]  # fmt: skip
+FLOAT_DEPTHWISE = [
+    ((6, 6), 16, (3, 3), 1), ((12, 12), 4, (3, 3), 1), ((3, 3), 40, (3, 3), 1), ((9, 9), 12, (3, 3), 2),
+    ((5, 5), 16, (5, 5), 1), ((6, 6), 10, (7, 7), 1), ((15, 1), 30, (9, 1), 1),
+]  # fmt: skip
+FLOAT_CONNECTED = [(1, 128, 32), (1, 64, 12), (10, 32, 24), (1, 37, 41), (1, 300, 1)]
+"""Small ones: without a floating-point unit a product takes hundreds of cycles."""
+WIDE = ("ADD", "MUL", "LOGISTIC", "QUANTIZE")
+"""What is measured with int16 activations too."""
+TRANSPOSED = [((6, 6), 8, 16, (3, 3), 2), ((5, 5), 24, 8, (2, 2), 2), ((8, 8), 12, 12, (3, 3), 1)]
+
+ZEROS = {
+    "CONV_2D": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (2, 4)), (0.25, (2, 4))),
+    "FULLY_CONNECTED": ((1.0, (1, 1)), (0.1, (1, 1)), (0.5, (4, 8)), (0.25, (4, 8))),
+}
+"""`kept` and `block` of one layer after another."""
+
+
+BINARY, TERNARY = (-90, 90), (-90, 0, 90)
+
+
+def layers() -> list[CostLayer]:
+    return [*_choices(), *_others(), *_awkward(), *_chains()]
+
+
+def models(every: int = 1, half: bool = False) -> list[list[CostLayer]]:
+    """All layers, in models of layers of all kinds; those with a choice of kernels are apart from the others, and every
+    Nth of them is taken; with `half` those in half precision too, which few cores have."""
+    kinds = [_some(_choices(), every), _others(), _awkward(), _some(_chains(), every), *([_half()] if half else [])]
+    parts = [(gathered, -(-len(gathered) // BATCH)) for gathered in kinds]
+    return [gathered[i::count] for gathered, count in parts for i in range(count)]
+
+
+def small() -> list[list[CostLayer]]:
+    """Layers of networks for a few kilobytes of RAM, each in a model of its own."""
+    windows = [
+        CostLayer("CONV_2D", (8, 8), 1, 16, (3, 3)),
+        CostLayer("CONV_2D", (8, 8), 1, 4, (3, 3)),
+        CostLayer("CONV_2D", (9, 7), 3, 8, (3, 3), 2),
+        CostLayer("CONV_2D", (6, 6), 8, 12, (3, 3), padding="VALID", linear=True),
+        CostLayer("CONV_2D", (6, 6), 8, 24, (3, 3), padding="VALID"),
+        CostLayer("CONV_2D", (12, 5), 2, 8, (5, 3)),
+        CostLayer("CONV_2D", (5, 5), 16, 4, (3, 3)),
+        CostLayer("CONV_2D", (4, 4), 4, 32, (2, 2)),
+        CostLayer("CONV_2D", (1, 20), 4, 8, (1, 5)),
+        CostLayer("CONV_2D", (4, 6), 6, 16, (3, 3)),
+        CostLayer("CONV_2D", (6, 6), 8, 16),
+        CostLayer("CONV_2D", (4, 4), 24, 32),
+        CostLayer("CONV_2D", (4, 4), 16, 10, linear=True),
+        CostLayer("CONV_2D", (2, 8), 40, 8),
+        CostLayer("CONV_2D", (5, 3), 12, 20),
+        CostLayer("DEPTHWISE_CONV_2D", (8, 8), 16, 16, (3, 3), 2),
+        CostLayer("DEPTHWISE_CONV_2D", (4, 4), 24, 24, (3, 3)),
+        CostLayer("DEPTHWISE_CONV_2D", (6, 5), 8, 8, (3, 3), padding="VALID"),
+        CostLayer("DEPTHWISE_CONV_2D", (10, 1), 12, 12, (5, 1)),
+        CostLayer("DEPTHWISE_CONV_2D", (7, 7), 4, 4, (5, 5)),
+    ]
+    vectors = [
+        CostLayer("FULLY_CONNECTED", (1, 1), *s) for s in ((32, 10), (64, 16), (128, 12), (16, 4), (400, 8), (60, 30))
+    ]
+    tables = [
+        CostLayer("LOGISTIC", size, channels, channels) for size, channels in (((4, 4), 16), ((1, 1), 10), ((8, 8), 8))
+    ]
+    linear = [replace(layer, linear=True) for layer in windows]
+    types = [replace(layer, dtype=dtype) for layer in (*windows, *vectors) for dtype in ("int16", "float32")]
+    others = [*_others(SMALL_POOL, SMALL_IMAGES), *_others(), *_awkward(SMALL_IMAGES)]
+    fitting = [layer for layer in (*types, *others) if layer.nbytes <= SMALL and layer.weights <= 2 * SMALL]
+    return [[layer] for layer in (*windows, *linear, *vectors, *tables, *fitting)]
+
+
+def _some(gathered: list[CostLayer], every: int) -> list[CostLayer]:
+    """Every Nth; all shapes of fully connected layers, which take least time, of windows of 3x3, which have most
+    kernels to choose from, and of inputs of few channels, with which networks begin."""
+    return [x for i, x in enumerate(gathered) if i % every == 0 or _always_measured(x)]
+
+
+def _always_measured(layer: CostLayer) -> bool:
+    if layer.values:
+        return True
+    if layer.kind == "FULLY_CONNECTED":
+        return not layer.clamped
+    usual = layer.kernel == (3, 3) and layer.stride == 1
+    return layer.kind == "CONV_2D" and not layer.added and (usual or layer.inputs <= RGB)
+
+
+def _choices() -> list[CostLayer]:
+    """Those that several kernels can compute."""
+    gathered = [CostLayer("CONV_2D", *shape, linear=i % 3 == 2) for i, shape in enumerate(POINTWISE)]
+    for i, (size, inputs, outputs, kernel, stride) in enumerate(CONV):
+        padding = "VALID" if i % 4 == 3 or size[1] == 1 else "SAME"
+        gathered.append(CostLayer("CONV_2D", size, inputs, outputs, kernel, stride, padding, i % 3 == 2))
+    for i, (vectors, inputs, outputs) in enumerate(FULLY_CONNECTED):
+        gathered.append(CostLayer("FULLY_CONNECTED", (1, vectors), inputs, outputs, linear=i % 3 == 2))
+    gathered = [_pruned(layer, i) for i, layer in enumerate(gathered)]
+    gathered += [replace(layer, linear=False, clamped=True) for layer in gathered if layer.kind == "FULLY_CONNECTED"]
+    gathered += _few_values()
+    for i, (size, channels, kernel, stride) in enumerate(DEPTHWISE):
+        padding = "VALID" if i % 4 == 3 or kernel[1] == 1 else "SAME"
+        for before in (0, 4 * (1 + i % 5)):
+            layer = CostLayer("DEPTHWISE_CONV_2D", size, channels, channels, kernel, stride, padding, i % 3 == 2)
+            gathered.append(replace(layer, before=before))
+    for kind, size, channels in SIMPLE:
+        kernel = size if kind.startswith("AVERAGE") else (2, 2)
+        gathered.append(CostLayer(kind, size, channels, channels, kernel, 2, "VALID"))
+    return gathered
+
+
+def _few_values() -> list[CostLayer]:
+    """Convolutions with binary, ternary and sparse ternary weights."""
+    kinds = BINARY, TERNARY, (*TERNARY, 0, 0, 0)
+    shapes = [(size, n, outputs, (1, 1), 1) for size, n, outputs in POINTWISE[:10:2]] + CONV[:12:3]
+    return [
+        CostLayer("CONV_2D", *shape, linear=i % 3 == 2, values=values)
+        for values in kinds
+        for i, shape in enumerate(shapes)
+    ]
+
+
+def _chains() -> list[CostLayer]:
+    """Those that a kernel computes together with the addition behind them: the same layers as without it, so that the
+    difference is what it takes."""
+    plain = [x for x in _choices() if x.kind == "CONV_2D" and x.outputs % 2 == 0 and not x.values]
+    return [replace(layer, kept=1.0, added=True) for layer in plain]
+
+
+def _others(pool: Sequence[Pool] = POOL, images: Sequence[Image] = IMAGES) -> list[CostLayer]:
+    """Those that one kernel computes on each core."""
+    gathered = []
+    for size, channels, kernel, stride in pool:
+        for kind in POOLS:
+            for padding in ("SAME", "VALID")[kernel == size :]:
+                gathered.append(CostLayer(kind, size, channels, channels, kernel, stride, padding))
+    for size, channels in images:
+        for kind in ("ADD", "MUL"):
+            plain = CostLayer(kind, size, channels, channels)
+            gathered += [plain, replace(plain, clamped=True), replace(plain, repeated=True)]
+            gathered.append(replace(plain, clamped=True, repeated=True))
+        gathered += [CostLayer(kind, size, channels, channels) for kind in ANY]
+    gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
+    gathered += [CostLayer("TRANSPOSE_CONV", *shape) for shape in TRANSPOSED]
+    return [*gathered, *_floats(), *_wide(), *_packed()]
+
+
+def _awkward(images: Sequence[Image] = IMAGES) -> list[CostLayer]:
+    """Additions that cannot be done four at a time."""
+    gathered = [CostLayer("ADD", size, channels, channels, scales=AWKWARD) for size, channels in images]
+    return [*gathered, *(replace(layer, repeated=True) for layer in gathered)]
+
+
+def _packed() -> list[CostLayer]:
+    """Some of the same with weights that lie two in a byte."""
+    return [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs, bits=4) for vectors, n, outputs in FULLY_CONNECTED]
+
+
+def _floats() -> list[CostLayer]:
+    """Some of the same in floating point."""
+    gathered = [CostLayer("CONV_2D", *shape) for shape in FLOAT_CONV]
+    gathered += [
+        CostLayer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in FLOAT_DEPTHWISE
+    ]
+    gathered += [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
+    gathered += [replace(layer, halves=True) for layer in gathered]
+    gathered += [CostLayer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
+    gathered += [CostLayer(kind, size, n, n) for size, n in IMAGES[:3] for kind in REAL]
+    gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS[::2]]
+    return [replace(layer, dtype="float32") for layer in gathered]
+
+
+def _half() -> list[CostLayer]:
+    """Float layers in half precision."""
+    gathered = [CostLayer("CONV_2D", *shape) for shape in FLOAT_CONV]
+    gathered += [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FLOAT_CONNECTED]
+    return [replace(layer, dtype="float32", half=True) for layer in gathered]
+
+
+def _wide() -> list[CostLayer]:
+    """Some of the same with int16 activations."""
+    convolutions: list[Any] = [*POINTWISE[::2], *CONV[::2], *CONV[-5::2]]
+    gathered = [CostLayer("CONV_2D", *shape) for shape in convolutions]
+    gathered += [
+        CostLayer("DEPTHWISE_CONV_2D", size, n, n, kernel, stride) for size, n, kernel, stride in DEPTHWISE[::3]
+    ]
+    gathered += [CostLayer("FULLY_CONNECTED", (1, vectors), n, outputs) for vectors, n, outputs in FULLY_CONNECTED]
+    gathered += [CostLayer(kind, size, n, n, kernel, 2, "VALID") for size, n, kernel, _ in POOL[::3] for kind in POOLS]
+    gathered += [CostLayer(kind, size, n, n) for size, n in IMAGES for kind in WIDE]
+    gathered += [CostLayer("SOFTMAX", (1, vectors), n, n) for vectors, n in VECTORS]
+    return [replace(layer, dtype="int16") for layer in gathered]
+
+
+def _pruned(layer: CostLayer, i: int) -> CostLayer:
+    choices = ZEROS[layer.kind]
+    kept, block = choices[i % len(choices)]
+    return replace(layer, kept=kept, block=block)
+
+
+def graph_of(part: Sequence[CostLayer]) -> Graph:
+    w = Writer("layers")
+    for layer in part:
+        _add(w, layer)
+    graph = tflite.parse(w.finish(), "layers")
+    half = {str(layer) for layer in part if layer.half}
+    return half_precision.run(graph, lambda op: op.output(graph).name in half)[0] if half else graph
+
+
+def streamed(windows: Sequence[tuple[int, int]]) -> Graph:
+    """Convolutions over time, one after another, that go on step by step: each has a window that slides in memory."""
+    w = Writer("streamed")
+    length, channels = 64, windows[0][1]
+    x = w.input("x", (1, length, 1, channels), "int8", 0.05, -128)
+    for kernel, outputs in windows:
+        layer = CostLayer("CONV_2D", (length, 1), channels, outputs, (kernel, 1), padding="VALID")
+        x, length, channels = _weighted(w, layer, x), layer.spatial[0], outputs
+    w.output(x)
+    return stream.run(tflite.parse(w.finish(), "streamed"), 1, 1, causal=False)
+
+
+def preprocessing_graphs() -> list[Graph]:
+    """Preprocessing of short clips and small images."""
+    graphs = []
+    for text, samples in PREPROCESSING:
+        steps = preprocessing(text)
+        graph = built(steps.operators, replace(steps.sensor, rate=steps.rate), samples)[1]
+        assert graph is not None
+        graphs.append(graph)
+    return graphs
+
+
+def _add(w: Writer, layer: CostLayer) -> None:
+    shape: tuple[int, ...] = (1, *layer.size, layer.before or layer.inputs)
+    shape = shape[2:] if layer.kind in ("FULLY_CONNECTED", "SOFTMAX") else shape
+    x = w.input("x", shape, *_type(layer, -128, layer.scales[0]))
+    if layer.before:
+        x = _weighted(w, CostLayer("CONV_2D", layer.size, layer.before, layer.inputs), x)
+    if layer.kind in ("ADD", "MUL"):
+        y = _arithmetic(w, layer, x, shape)
+    elif layer.kind in POOLS:
+        y = w.tensor(str(layer), (1, *layer.spatial, layer.outputs), *_type(layer, -128, 0.05))
+        high, wide = layer.kernel
+        w.op(layer.kind, [x], [y], filter_height=high, filter_width=wide, **_moves(layer))
+    elif layer.kind in WEIGHTED:
+        y = _weighted(w, layer, x)
+        y = _added(w, layer, y) if layer.added else y
+    else:
+        y = _unary(w, layer, x, shape)
+    w.output(y)
+
+
+def _type(layer: CostLayer, zero_point: int, scale: float) -> tuple[Any, ...]:
+    """The type, scale and zero point of its tensors."""
+    if layer.dtype == "float32":
+        return (layer.dtype,)
+    return (layer.dtype, scale / 128, 0) if layer.dtype == "int16" else (layer.dtype, scale, zero_point)
+
+
+def _arithmetic(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
+    other = w.input("z", shape[-1:] if layer.repeated else shape, *_type(layer, -20, layer.scales[1]))
+    y = w.tensor(str(layer), shape, *_type(layer, -10, layer.scales[2]))
+    w.op(layer.kind, [x, other], [y], fused_activation_function="RELU" if layer.clamped else "NONE")
+    return y
+
+
+def _added(w: Writer, layer: CostLayer, x: int) -> int:
+    """Something else added to a layer's outputs, of which LiteRT's roundings are known to be done in one step."""
+    shape = (1, *layer.spatial, layer.outputs)
+    zero_point, scale = 3 if layer.linear else -128, _output_scale(prod(layer.kernel) * layer.inputs)
+    other = w.input("z", shape, *_type(layer, -20, 0.742 * scale))
+    y = w.tensor(f"sum of {layer}", shape, *_type(layer, zero_point, 1.234 * scale))
+    w.op("ADD", [x, other], [y], fused_activation_function="NONE")
+    return y
+
+
+def _unary(w: Writer, layer: CostLayer, x: int, shape: tuple[int, ...]) -> int:
+    """A layer with one tensor, and constants that say what happens to it."""
+    high, wide, channels = shape[1:] if len(shape) == 4 else (1, 1, 1)
+    constants: dict[str, Any] = {
+        "MEAN": [1, 2],
+        "PAD": [[0, 0], [1, 1], [1, 2], [0, 0]],
+        "TRANSPOSE": [0, 3, 1, 2],
+        "RESIZE_NEAREST_NEIGHBOR": [2 * high, 2 * wide],
+        "RESIZE_BILINEAR": [2 * high, 2 * wide],
+    }
+    shapes = {
+        "MEAN": (1, channels),
+        "PAD": (1, high + 2, wide + 3, channels),
+        "TRANSPOSE": (1, channels, high, wide),
+        "RESIZE_NEAREST_NEIGHBOR": (1, 2 * high, 2 * wide, channels),
+        "RESIZE_BILINEAR": (1, 2 * high, 2 * wide, channels),
+        "CONCATENATION": (1, high, wide, 2 * channels),
+    }
+    given = [x] + ([w.const("how", np.array(constants[layer.kind], np.int32))] if layer.kind in constants else [])
+    given += [w.input("z", shape, *_type(layer, -128, 0.05))] if layer.kind == "CONCATENATION" else []
+    scale = {"LOGISTIC": 1 / 256, "SOFTMAX": 1 / 256, "QUANTIZE": 0.07}.get(layer.kind, 0.05)
+    types = {"DEQUANTIZE": "float32", "QUANTIZE": "int8"}
+    out = _type(replace(layer, dtype=types.get(layer.kind, layer.dtype)), -128, scale)
+    y = w.tensor(str(layer), shapes.get(layer.kind, shape), *out)
+    options: dict[str, Any] = {"axis": 3} if layer.kind == "CONCATENATION" else {}
+    w.op(layer.kind, given, [y], **options)
+    return y
+
+
+def _weighted(w: Writer, layer: CostLayer, x: int) -> int:
+    """A layer with weights that are spread as trained ones are, and outputs that use their range."""
+    shape: tuple[int, ...] = (layer.outputs, *layer.kernel, layer.inputs)
+    out: tuple[int, ...] = (1, *layer.spatial, layer.outputs)
+    axis, options = 0, _moves(layer)
+    if layer.kind == "DEPTHWISE_CONV_2D":
+        shape, axis = (1, *layer.kernel, layer.outputs), 3
+    elif layer.kind == "FULLY_CONNECTED":
+        shape, out, options = (layer.outputs, layer.inputs), out[2:], {}
+    elif layer.kind == "TRANSPOSE_CONV":
+        out = (1, *(n * layer.stride for n in layer.size), layer.outputs)
+    rng = np.random.default_rng(0)
+    weights = np.clip(rng.normal(0, 30, shape), -127, 127).astype(np.int8)
+    weights = rng.choice(np.array(layer.values, np.int8), shape) if layer.values else weights
+    weights = _without_blocks(weights, layer) if layer.kept < 1 else weights
+    weights >>= 8 - layer.bits
+    scale = np.float32(0.01) * 2 ** -rng.uniform(0, 1, layer.outputs).astype(np.float32)
+    scale = scale[:1] if layer.kind == "FULLY_CONNECTED" else scale
+    bias = rng.integers(-2000, 2001, layer.outputs).astype(np.int32)
+    if layer.dtype == "float32":
+        real = weights.astype(np.float32) / np.float32(128 if layer.halves else 127)
+        k, b = w.const("k", real), w.const("b", bias.astype(np.float32) / 1000)
+    else:
+        step = np.float32(_type(layer, 0, 0.05)[1])
+        bias = bias.astype(np.int64) if layer.dtype == "int16" else bias
+        k, b = w.const("k", weights, scale=scale, axis=axis), w.const("b", bias, scale=scale * step)
+    zero_point = 3 if layer.linear or layer.clamped else -128
+    y = w.tensor(str(layer), out, *_type(layer, zero_point, _output_scale(weights.size // layer.outputs)))
+    inputs = [x, k, b]
+    if layer.kind == "TRANSPOSE_CONV":
+        inputs = [w.const("shape", np.array(out, np.int32)), k, x, b]
+    w.op(layer.kind, inputs, [y], fused_activation_function="NONE" if layer.linear else "RELU", **options)
+    return y
+
+
+def _output_scale(depth: int) -> float:
+    """The scale of outputs which are sums of `depth` products."""
+    return float(0.05 * 0.01 * 40 * depth**0.5)
+
+
+def _without_blocks(weights: NDArray[np.int8], layer: CostLayer) -> NDArray[np.int8]:
+    """Weights [outputs, ..] with zeros in all blocks but some."""
+    (high, wide), matrix = layer.block, weights.reshape(layer.outputs, -1)
+    rows, columns = -(-matrix.shape[0] // high), -(-matrix.shape[1] // wide)
+    kept = np.random.default_rng(1).permutation(rows * columns).reshape(rows, columns) < layer.kept * rows * columns
+    mask = kept.repeat(high, axis=0).repeat(wide, axis=1)[: matrix.shape[0], : matrix.shape[1]]
+    return (matrix * mask).reshape(weights.shape)
+
+
+def _moves(layer: CostLayer) -> dict[str, Any]:
+    """How its window moves."""
+    return {"padding": layer.padding, "stride_h": layer.stride, "stride_w": layer.stride}

@@ -1,0 +1,283 @@
+"""The memory timing of a part that explains the cycles of microbenchmarks best.
+
+The forward model is the profiler's: the same programs are traced on an emulated core, and `measure/profiler/waits.py`
+says what each step waits with memory of a given timing. The search goes from what shows in few programs (the wait for a
+line, its size, prefetch) to what needs lines that are known (how many are kept, for code, for constants, or for both
+together), and then improves all of it a step at a time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mote.base.errors import MoteError
+from mote.base.files import temporary_folder
+from mote.base.progress import Say, silent
+from mote.bench.measure.profiler.costs import marked_run
+from mote.bench.measure.profiler.trace import FlashLoads
+from mote.bench.measure.profiler.waits import Zone, simulate
+from mote.bench.measure.profiler.zones import zones
+from mote.bench.measure.runner import bench
+from mote.hardware.cores.instructions import Timed
+from mote.hardware.targets import Reads, Target
+from mote.optimize.tune.calibration.measurer import Measurer
+from mote.optimize.tune.calibration.microbenchmarks import (
+    FAMILIES,
+    Microbenchmark,
+    firmware_of,
+    first_microbenchmarks,
+    line_microbenchmarks,
+)
+
+Reals = NDArray[np.float64]
+
+LINES = (4, 8, 16, 32, 64, 128)
+"""Bytes of a line."""
+COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+"""Lines that are kept."""
+WAYS = (None, 1, 2, 4, 8)
+MOST_WAIT = 1023
+"""Cycles of waiting for a line."""
+MOST_BYTES = 1 << 16
+"""Bytes of flash of one program."""
+SHORT = 200
+"""Cycles: errors of programs that take few more do not count as much."""
+AS_PUBLISHED = 0.005
+"""Error by which a factor of the core's cycles must be better than none."""
+SHARE = 8
+"""Part of the flash that one program may take."""
+_SLACK = 1e-12
+
+
+@dataclass(frozen=True)
+class MemoryFit:
+    """Memory timing, and how well it explains what was measured."""
+
+    reads: Reads
+    """Wait states, lines and prefetch."""
+    error: float
+    """Mean relative error of the cycles of all programs."""
+    families: dict[str, float]
+    """Mean relative error of the programs of each family."""
+    programs: int
+    """Programs that were measured."""
+
+
+@dataclass(frozen=True)
+class ForwardModel:
+    """Programs that were traced on an emulated core: their cycles with memory of any timing."""
+
+    programs: tuple[Microbenchmark, ...]
+    core: Reals
+    """Cycles of each program if memory answered at once."""
+    blocks: Sequence[Sequence[Timed]]
+    order: NDArray[np.int32]
+    loads: FlashLoads
+    spans: Sequence[Sequence[tuple[int, int]]]
+    """The blocks of each program, by their places in the order."""
+    zones: Callable[[Reads], Sequence[Zone]]
+    """The memories behind addresses, where flash has a given timing."""
+    estimate: bool = False
+    """Whether the core's timing is not published."""
+
+    def only(self, families: Collection[str]) -> ForwardModel:
+        """The programs of some families, behind all that ran before them."""
+        kept = [n for n, program in enumerate(self.programs) if program.family in families]
+        end = self.spans[kept[-1]][-1][1]
+        used, order = np.unique(self.order[:end], return_inverse=True)
+        inside = self.loads.places < end
+        return replace(
+            self,
+            programs=tuple(self.programs[n] for n in kept),
+            core=self.core[kept],
+            blocks=[self.blocks[block] for block in used.tolist()],
+            order=order.astype(np.int32),
+            loads=FlashLoads(self.loads.addresses[inside], self.loads.sizes[inside], self.loads.places[inside]),
+            spans=[self.spans[n] for n in kept],
+        )
+
+    def waits(self, reads: Reads) -> Reals:
+        """Cycles that each program waits."""
+        slow = simulate(self.blocks, self.order, self.loads, self.zones(reads))
+        total = np.concatenate([[0], np.cumsum(slow.code + slow.data)])
+        return np.array([sum(total[hi] - total[lo] for lo, hi in spans) for spans in self.spans], np.float64)
+
+
+def with_reads(target: Target, reads: Reads) -> Target:
+    """The target with the timing of the memory that code and constants lie in."""
+    used = {memory.name for memory in (target.code_memory, target.constants_memory) if memory is not None}
+    memories = tuple(replace(m, reads=reads) if m.name in used else m for m in target.memories)
+    return replace(target, memories=memories, reads=reads)
+
+
+def traced(programs: Sequence[Microbenchmark], target: Target) -> ForwardModel:
+    """Runs programs on the emulated core."""
+    with temporary_folder() as folder:
+        ran, calls = marked_run(bench(firmware_of(programs, target), folder), [])
+    if calls.loads is None:
+        raise MoteError(
+            "which constants are read is not known here",
+            where=f"target {target.name}",
+            remedy="install a C compiler for this computer and a QEMU that takes plug-ins",
+        )
+    costs = calls.steps(len(programs))
+    return ForwardModel(
+        tuple(programs),
+        np.array([cost.cycles - cost.waits.code - cost.waits.constants for cost in costs], np.float64),
+        calls.blocks,
+        calls.order,
+        calls.loads,
+        calls.step_spans(len(programs)),
+        lambda reads: zones(with_reads(target, reads), ran.board, ran.code, ran.sections),
+        calls.core.estimate,
+    )
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A forward model, and the cycles that its programs took on the board."""
+
+    model: ForwardModel
+    cycles: Reals
+
+    def predicted(self, reads: Reads) -> Reals:
+        """Cycles with memory of a timing. Where the core's own timing is an estimate, its cycles count with a factor
+        that fits."""
+        waits, core = self.model.waits(reads), self.model.core
+        if not self.model.estimate:
+            return core + waits
+        weight = 1 / (self.cycles + SHORT) ** 2
+        factor = float((weight * core * (self.cycles - waits)).sum() / (weight * core * core).sum())
+        scaled = np.clip(factor, 0.5, 2.0) * core + waits
+        plain, other = (float((weight * (each - self.cycles) ** 2).mean()) for each in (core + waits, scaled))
+        return core + waits if plain <= other + AS_PUBLISHED**2 else scaled
+
+    def errors(self, reads: Reads) -> Reals:
+        """Relative errors of all programs; those of short ones do not count as much."""
+        return (self.predicted(reads) - self.cycles) / (self.cycles + SHORT)
+
+    def error(self, reads: Reads) -> float:
+        """Mean square error of all programs."""
+        return float(np.square(self.errors(reads)).mean())
+
+    def only(self, *families: str) -> Observed:
+        """The programs of some families."""
+        which = [program.family in families for program in self.model.programs]
+        return replace(self, model=self.model.only(families), cycles=self.cycles[which])
+
+
+Tracer = Callable[[Sequence[Microbenchmark], Target], ForwardModel]
+
+
+def fit_memory(measurer: Measurer, target: Target, say: Say = silent, trace: Tracer = traced) -> MemoryFit:
+    """Measures microbenchmarks and finds the memory timing of a part; `target` says its core."""
+    say(f"measuring wait states on {measurer.title}")
+    first = _observed(measurer, first_microbenchmarks(), target, trace)
+    code = first.only("hops", "straight")
+    shapes = [Reads(1, line, prefetch, line, 8) for line in LINES for prefetch in (False, True)]
+    reads = _best((_slowest(code, shape) for shape in shapes), code.error)
+    reads = _with_constants(first.only("loads"), reads)
+    say(f"{reads.miss} cycles for a line of {reads.line_bytes} bytes; measuring how many lines are kept")
+    most = MOST_BYTES if target.flash is None else min(MOST_BYTES, target.flash // SHARE)
+    second = _observed(measurer, line_microbenchmarks(reads.line_bytes, reads.line_bytes, most), target, trace)
+    if reads.miss:
+        reads = _with_lines(second, reads)
+        reads = _improved(reads, lambda each: first.error(each) + second.error(each))
+    errors: dict[str, list[float]] = defaultdict(list)
+    for observed in (first, second):
+        for program, error in zip(observed.model.programs, observed.errors(reads).tolist(), strict=True):
+            errors[program.family].append(abs(error))
+    every = [error for family in errors.values() for error in family]
+    families = {family: float(np.mean(each)) for family, each in errors.items()}
+    return MemoryFit(reads, float(np.mean(every)), families, len(every))
+
+
+def _observed(measurer: Measurer, programs: Sequence[Microbenchmark], target: Target, trace: Tracer) -> Observed:
+    model = trace(programs, target)
+    cycles = measurer.steps(firmware_of(programs, target))
+    if len(cycles) != len(programs) or min(cycles, default=0) <= 0:
+        raise MoteError(
+            f"measured {len(cycles)} programs of {len(programs)}, or one without any cycles",
+            where=measurer.title,
+            remedy="its agent needs a cycle counter, and a firmware with this many steps (MOTE_AGENT_STEPS)",
+        )
+    return Observed(model, np.array(cycles, np.float64)).only(*FAMILIES)
+
+
+def _best(candidates: Iterable[Reads], error: Callable[[Reads], float]) -> Reads:
+    """The candidate with the least error; the first of several with the same one."""
+    best, least = Reads(), np.inf
+    for candidate in candidates:
+        now = error(candidate)
+        if now < least - _SLACK:
+            best, least = candidate, now
+    return best
+
+
+def _slowest(code: Observed, reads: Reads) -> Reads:
+    """The wait for a line that explains programs best. Without prefetch it is the mean of all misses; with it some are
+    shorter, by the instructions of a line at most."""
+    single = code.model.waits(replace(reads, wait_states=1, prefetch=False))
+    taken = np.maximum(code.cycles - code.model.core, 0.0)
+    mean = round(float((single * taken).sum() / max((single * single).sum(), 1.0)))
+    above = reads.line_bytes // 2 + 2 if reads.prefetch else 2
+    waits = range(max(mean - 2, 0), min(mean + above, MOST_WAIT) + 1)
+    return _best((replace(reads, wait_states=wait) for wait in waits), code.error)
+
+
+def _with_constants(loads: Observed, reads: Reads) -> Reads:
+    """Whether constants are kept in lines like code, or waited for one by one, and how long then."""
+    widths = [
+        width for width in LINES if width <= reads.line_bytes and (reads.miss + 1) * width % reads.line_bytes == 0
+    ]
+    apart = [
+        replace(reads, wait_states=(reads.miss + 1) * width // reads.line_bytes - 1, read_bytes=width, data_lines=0)
+        for width in sorted(widths, reverse=True)
+    ]
+    return _best([*apart, replace(reads, data_lines=8)], loads.error)
+
+
+def _with_lines(second: Observed, reads: Reads) -> Reads:
+    """How many lines are kept, for code and for constants, or for both together."""
+    code = [replace(reads, code_lines=n, ways=ways) for n in COUNTS for ways in WAYS if _fits(n, ways)]
+    reads = _best(code, second.only("loops").error)
+    if not reads.keeps_data:
+        return reads
+    apart = [replace(reads, data_lines=n) for n in COUNTS if _fits(n, reads.ways)]
+    shared = [
+        replace(reads, data_lines=0, shared_lines=True, ways=ways) for ways in WAYS if _fits(reads.code_lines, ways)
+    ]
+    return _best([*shared, *apart], second.error)
+
+
+def _fits(lines: int, ways: int | None) -> bool:
+    return ways is None or (lines % ways == 0 and lines > ways)
+
+
+def _all_fit(reads: Reads, ways: int | None) -> bool:
+    return all(not lines or _fits(lines, ways) for lines in (reads.code_lines, reads.data_lines))
+
+
+def _improved(reads: Reads, error: Callable[[Reads], float]) -> Reads:
+    """Neighbours of a timing as long as one of them is better."""
+    while True:
+        better = _best([reads, *_neighbours(reads)], error)
+        if better == reads:
+            return reads
+        reads = better
+
+
+def _neighbours(reads: Reads) -> list[Reads]:
+    waits = [replace(reads, wait_states=reads.wait_states + step) for step in (-1, 1) if reads.wait_states + step >= 0]
+    others = [replace(reads, prefetch=not reads.prefetch)]
+    pairs = [*pairwise(COUNTS), *(pair[::-1] for pair in pairwise(COUNTS))]
+    lines = [replace(reads, code_lines=b) for a, b in pairs if reads.code_lines == a and _fits(b, reads.ways)]
+    lines += [replace(reads, data_lines=b) for a, b in pairs if reads.data_lines == a and _fits(b, reads.ways)]
+    others += [replace(reads, ways=ways) for ways in WAYS if _all_fit(reads, ways)]
+    return [*waits, *others, *lines]

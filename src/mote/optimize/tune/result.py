@@ -1,0 +1,136 @@
+"""The result of tuning: layer by layer what was chosen and gained, and the file of pins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mote.base.notebook import card, sizes, table
+from mote.compiler.pins_file import PinsFile
+from mote.deploy.boards.interruption import Interruption, interruption_lines
+from mote.optimize.tune.trials import LayerTime, TuningTrial
+
+
+@dataclass(frozen=True)
+class TunedLayer:
+    """A layer, or layers that one kernel computes before or after."""
+
+    number: str
+    """Numbers of the layers."""
+    name: str
+    """Names of the layers."""
+    before: str
+    """The kernel without tuning."""
+    after: str
+    """The tuned kernel."""
+    cycles_before: int
+    """Cycles without tuning."""
+    cycles_after: int
+    """Cycles with the tuned kernel."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A tuned model. Cycles are those of all layers in one inference, waits for memory included."""
+
+    model: str
+    """The model's file, or what its object is called."""
+    target: str
+    """The target's name."""
+    tools: str
+    """The tools that measured."""
+    cycles_before: int
+    """Cycles without tuning."""
+    cycles_after: int
+    """Cycles with the pins."""
+    ram_before: int
+    """Bytes of RAM without tuning: arena, other variables, code and constants in RAM."""
+    ram_after: int
+    """Bytes of RAM with the pins."""
+    settings: Mapping[str, Any]
+    """Settings of the whole model that were chosen, and those that it was tuned with."""
+    layers: tuple[TunedLayer, ...]
+    """Each layer before and after."""
+    trials: int
+    """Models that were compiled and measured."""
+    seconds: float
+    """Time that tuning took."""
+    verified: str
+    """The comparison of all tensors with the reference, in words; empty where nothing was compared yet."""
+    pins: PinsFile = field(repr=False)
+    """The file of pins."""
+    interruptions: tuple[Interruption, ...] = ()
+    """The times that a board was reset or lost meanwhile, and what was run again."""
+
+    def __repr__(self) -> str:
+        return f"<Tuned {self.model!r} for {self.target}: {self.cycles_before:,} -> {self.cycles_after:,} cycles>"
+
+    @property
+    def gain(self) -> float:
+        """The share of cycles that tuning saves."""
+        return 1 - self.cycles_after / self.cycles_before if self.cycles_before else 0.0
+
+    def write(self, path: str | Path) -> None:
+        """Writes the file of pins, which `compile` takes as `pins`."""
+        self.pins.write(path, dict(pair for layer in self.layers for pair in _names(layer)))
+
+    def json(self) -> dict[str, Any]:
+        """All fields as JSON types."""
+        return {**asdict(self), "settings": dict(self.settings), "gain": self.gain}
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "cycles before": self.cycles_before,
+            "cycles after": self.cycles_after,
+            "gain": f"{self.gain:.2%}",
+            "RAM before": sizes(self.ram_before),
+            "RAM after": sizes(self.ram_after),
+            "trials": self.trials,
+        }
+        rows = [(x.number, x.name, x.before, x.after, x.cycles_before, x.cycles_after) for x in self.layers]
+        layers = table(("#", "layer", "kernel before", "kernel after", "cycles before", "cycles after"), rows, left=4)
+        notes = [self.tools, *interruption_lines(self.interruptions)]
+        return card(f"{self.model} tuned for {self.target}", facts, layers, notes=notes)
+
+
+def _names(layer: TunedLayer) -> list[tuple[str, str]]:
+    return list(zip(layer.number.split("+"), layer.name.split("+"), strict=True))
+
+
+def tuned_layers(before: TuningTrial, after: TuningTrial, names: Mapping[str, str]) -> tuple[TunedLayer, ...]:
+    """Layers of two trials side by side; those that only one of them computes together are one row."""
+    groups: list[set[str]] = []
+    for time in (*before.times, *after.times):
+        mine = set(time.layers)
+        near = [group for group in groups if group & mine]
+        groups = [group for group in groups if not group & mine] + ([mine.union(*near)] if mine else [])
+    order = {layer: i for i, layer in enumerate(names)}
+    rows = sorted((sorted(group, key=order.__getitem__) for group in groups), key=lambda group: order[group[0]])
+    return tuple(
+        TunedLayer(
+            "+".join(group),
+            "+".join(names[layer].replace("+", " ") for layer in group),
+            _kernels(before, set(group)),
+            _kernels(after, set(group)),
+            _cycles(before, set(group)),
+            _cycles(after, set(group)),
+        )
+        for group in rows
+    )
+
+
+def _of(trial: TuningTrial, layers: set[str]) -> list[LayerTime]:
+    return [time for time in trial.times if layers & set(time.layers)]
+
+
+def _cycles(trial: TuningTrial, layers: set[str]) -> int:
+    return sum(time.cycles for time in _of(trial, layers))
+
+
+def _kernels(trial: TuningTrial, layers: set[str]) -> str:
+    """The kernels of layers; that constants are in flash goes without saying."""
+    shown = [re.sub(r",?constants=flash", "", time.kernel).replace("[]", "") for time in _of(trial, layers)]
+    return " + ".join(dict.fromkeys(shown))

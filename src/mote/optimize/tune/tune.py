@@ -1,0 +1,183 @@
+"""`mote.tune`: kernels, places and compiler flags of a model chosen by measurement, and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from mote.base.errors import MoteError, explaining
+from mote.base.progress import Say, silent
+from mote.bench.evaluation.verify import verify
+from mote.compiler.given import CompileOptions
+from mote.compiler.line import compile, given_model, prepared
+from mote.compiler.offload.backends import offload
+from mote.compiler.offload.contract import Judgement
+from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
+from mote.compiler.settings import Settings, settings_and_examples
+from mote.deploy.boards.placing import board_settings
+from mote.deploy.boards.pool import board_pool
+from mote.frontends import Source
+from mote.ir.graph import Graph
+from mote.optimize.search.session import searching, sendable
+from mote.optimize.tune.database import CostDatabase
+from mote.optimize.tune.measurers import Measurer, OnBoards, Simulated, on_boards
+from mote.optimize.tune.result import Tuned, tuned_layers
+from mote.optimize.tune.trials import TuningTask, ram_of
+from mote.optimize.tune.tuner import Best, Tuner, TuningEffort
+from mote.version import __version__
+
+MINUTES = 20.0
+INPUTS = 4
+"""Inputs on which all tensors of the tuned model are compared with the reference."""
+
+
+def ignored(_: Tuned) -> None:
+    """The callback of who waits for the end."""
+
+
+@explaining()
+def tune(
+    model: Any,
+    settings: Any = None,
+    *,
+    plain: Settings | None = None,
+    example_inputs: Any = None,
+    minutes: float = MINUTES,
+    trials: int | None = None,
+    journal: str | Path | None = None,
+    costs: str | Path | None = None,
+    workers: int = 0,
+    scheduler: str = "",
+    measurer: Measurer | None = None,
+    compiler: str | None = None,
+    emulator: str | None = None,
+    board: str | None = None,
+    say: Say = silent,
+    better: Callable[[Tuned], None] = ignored,
+    **options: Unpack[CompileOptions],
+) -> Tuned:
+    """Choose the kernels of each layer with their knobs, layouts and fusion, places of code and constants and compiler
+    flags of a model by measuring them, and verify the result. Options are those of `mote.compile`; the policy is speed,
+    unless one is given. Budgets of RAM and flash are kept, and kernels that are pinned stay. Without a budget of RAM,
+    it is what `mote.compile` takes with these options (or with `plain` settings): `ram` allows more, for code and
+    constants in RAM, too.
+
+    It ends when there is nothing left to try, or after `minutes` or `trials`. `journal` is a file of trials, from which
+    an interrupted tuning continues; `costs` a database of costs of layers, which other models use as well. `measurer`
+    counts cycles: the profiler's simulation, unless another is given, or a `board` (see `mote.run`) or several, which
+    measure at once. `better` is called with each improvement, unverified. The result's `write(path)` writes the file
+    that `compile` takes as `pins`."""
+    if minutes <= 0 or (trials is not None and trials < 1):
+        raise MoteError("there is nothing to spend", where=f"option {'minutes' if minutes <= 0 else 'trials'}")
+    settings, example_inputs = settings_and_examples(settings, example_inputs)
+    plain = plain or board_settings(settings, options, board)
+    if settings is None:
+        options.setdefault("optimize", "speed")
+    settings = board_settings(settings, options, board)
+    _check(settings)
+    if board is not None:
+        if emulator is not None or measurer is not None:
+            raise MoteError("measures itself", where=f"board {board}", remedy="omit the emulator and the measurer")
+        with board_pool(board) as pool:
+            return tune(
+                model,
+                settings,
+                plain=plain,
+                example_inputs=example_inputs,
+                minutes=minutes,
+                trials=trials,
+                journal=journal,
+                costs=costs,
+                workers=workers or (0 if scheduler else pool.workers),
+                scheduler=scheduler,
+                measurer=on_boards(pool, compiler),
+                compiler=compiler,
+                say=say,
+                better=better,
+            )
+    counter = Simulated(compiler, emulator) if measurer is None else measurer
+    counter.check(settings.target)
+    source = sendable(given_model(model, settings, example_inputs))
+    settings = _within_plain_ram(source, settings, plain)
+    task = TuningTask(source, replace(settings, pinned_model=""), counter)
+    graph = prepared(source, settings)[2]
+    _check_backends(graph, settings)
+    names = {number: graph.short_name(op) for number, op in zip(graph.numbers, graph.ops, strict=True)}
+    effort = TuningEffort(60 * minutes, trials)
+    tools = counter.tools(settings.target)
+
+    def result(first: Best, best: Best, verdict: str = "") -> Tuned:
+        sizes = {
+            f"{what}_{when}": getattr(one.trial, what)
+            for what in ("cycles", "ram", "constants")
+            for when, one in (("before", first), ("after", best))
+        }
+        chosen = best.setup.applied(settings)
+        values = {name: getattr(chosen, name) for name in SETTINGS} | {"backend": ",".join(chosen.external)}
+        told = {name: value for name, value in values.items() if value not in (None, "")}
+        pins = PinsFile(model_digest(source), settings.target.name, chosen.kernels, told, sizes, tools, __version__)
+        layers = tuned_layers(first.trial, best.trial, names)
+        return Tuned(
+            source.where,
+            settings.target.name,
+            tools,
+            first.cycles,
+            best.cycles,
+            first.trial.ram,
+            best.trial.ram,
+            told,
+            layers,
+            effort.tried,
+            effort.spent,
+            verdict,
+            pins,
+        )
+
+    with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
+        tuner = Tuner(task, runner, CostDatabase(costs), effort, say, lambda *pair: better(result(*pair)))
+        best = tuner.run()
+    say("verifying all tensors...")
+    compiled = task.compile(best.setup)
+    if isinstance(counter, OnBoards):
+        verdict = counter.pool.evaluate(lambda place: verify(compiled, INPUTS, compiler=compiler, board=place))
+    else:
+        verdict = verify(compiled, INPUTS, compiler=compiler, emulator=emulator)
+    if not verdict.passed:
+        raise MoteError(
+            f"the tuned model computes something else: {verdict.verdict}",
+            where=source.where,
+            remedy="please report it with the journal; the pins were not written",
+        )
+    lost = counter.pool.interruptions() if isinstance(counter, OnBoards) else ()
+    return replace(result(tuner.first, best, verdict.verdict), interruptions=(*lost, *verdict.interruptions))
+
+
+def _within_plain_ram(source: Source, settings: Settings, plain: Settings) -> Settings:
+    """Settings with the RAM that a model takes by plain ones as the budget, unless they have one."""
+    if settings.ram is not None or settings.least_ram:
+        return settings
+    return replace(settings, ram=ram_of(compile(source, plain)))
+
+
+def _check(settings: Settings) -> None:
+    """Refuses settings that leave nothing to choose, or that cannot be measured."""
+    for option, wrong, why in (
+        ("cores", settings.cores > 1, "two cores are not emulated"),
+        ("fixed", settings.fixed is not None, "the kernels of a firmware are fixed"),
+        ("recompute", settings.recompute > 0, "layers that run twice are not tuned"),
+    ):
+        if wrong:
+            raise MoteError(f"cannot be tuned: {why}", where=f"option {option}", remedy="omit it")
+
+
+def _check_backends(graph: Graph, settings: Settings) -> None:
+    """Refuses generators whose C is not what runs here: nothing measures their accelerators."""
+    kernels = offload(settings.backend, settings.target).kernels(graph)
+    artifacts = ((kernel.family, kernel.artifact) for offered in kernels.values() for kernel in offered)
+    for name, artifact in artifacts:
+        if artifact.simulated or artifact.judgement is Judgement.REFERENCE:
+            raise MoteError(
+                f"cannot be tuned: nothing here measures the time of '{name}'", where="option backend", remedy="omit it"
+            )

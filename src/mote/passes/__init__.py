@@ -1,5 +1,0 @@
-"""Passes: small functions Graph -> Graph, listed here in the order in which they run."""
-
-from mote.passes.pipeline import Saving, optimize
-
-__all__ = ["Saving", "optimize"]

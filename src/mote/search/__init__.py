@@ -1,8 +1,0 @@
-"""Parallel searches: evaluates one function many times, in this process, in worker processes, or on a cluster; keeps a
-journal, and selects the Pareto front. Nothing here depends on what is searched."""
-
-from mote.search.front import front
-from mote.search.journal import Journal, digest
-from mote.search.runner import Runner, run, running
-
-__all__ = ["Journal", "Runner", "digest", "front", "run", "running"]

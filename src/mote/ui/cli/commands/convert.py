@@ -1,0 +1,84 @@
+"""`mote convert`: a model of any format as a .tflite file, which LiteRT runs to check that it computes the same."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.bench.evaluation.converter import Check, Converted, convert
+from mote.frontends import EDGES
+from mote.ir.graph.tolerance import FLOAT_TOLERANCE
+from mote.ui.cli.commands.verify import SHOWN, count
+from mote.ui.cli.common import add_json, add_model, green, print_json, progress, reading, red, show
+from mote.ui.cli.terminal import unbroken
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    add_model(p)
+    file = p.add_mutually_exclusive_group(required=True)
+    file.add_argument(
+        "output",
+        nargs="?",
+        default=argparse.SUPPRESS,
+        metavar="FILE.tflite",
+        help="the file to write (or -o FILE)",
+    )
+    file.add_argument("-o", "--output", metavar="FILE.tflite", help="the file to write")
+    p.add_argument(
+        "--edges",
+        choices=EDGES,
+        default=EDGES[0],
+        help="memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as"
+        " in the model",
+    )
+    p.add_argument("--no-verify", dest="verify", action="store_false", help="do not run the file with LiteRT")
+    p.add_argument("--inputs", type=count, default=8, metavar="N", help="how many inputs to compare (default: 8)")
+    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    add_json(p)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """A file that is not right is not written."""
+    with progress("converting"):
+        result = convert(
+            arguments.model,
+            **reading(arguments),
+            edges=arguments.edges,
+            verify=arguments.verify,
+            inputs=arguments.inputs,
+            seed=arguments.seed,
+        )
+    right = result.check is None or result.check.passed
+    if right:
+        result.write(arguments.output)
+    written = {"file": arguments.output if right else None}
+    print_json(result.json() | written) if arguments.json else print_text(result, arguments.output)
+    return 0 if right else 1
+
+
+def print_text(result: Converted, output: str) -> None:
+    for warning in result.warnings:
+        show(f"warning: {warning}")
+    for note in result.notes:
+        show(f"note: {note}")
+    if result.check is not None:
+        _print_check(result.check)
+    if result.check is None or result.check.passed:
+        show(f"{output}: {result.operators} operators, {len(result.data):,} bytes, from {result.model}")
+        for what, tensors in (("input", result.inputs), ("output", result.outputs)):
+            for t in tensors:
+                show(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
+
+
+def _print_check(check: Check) -> None:
+    said = f"LiteRT on the new file against {check.reference}, {check.tensors} tensors, {check.inputs} inputs: "
+    if check.exact:
+        show(said + unbroken(green("equal bit for bit")))
+    elif check.passed:
+        show(
+            f"{said}{green('equal')} (integers bit for bit, float32 within {FLOAT_TOLERANCE:g} of the magnitude of what"
+            f" was added up; no element differs by more than {check.max_abs_diff:.3g})"
+        )
+    else:
+        show(said + red(f"{len(check.mismatches)} mismatches") + ", so that nothing was written")
+        for m in check.mismatches[:SHOWN]:
+            show(f"  input {m.input}: {m.op} '{m.name}': {m.differing} elements differ, by up to {m.max_abs_diff:.6g}")

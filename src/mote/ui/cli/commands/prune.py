@@ -1,0 +1,132 @@
+"""`mote prune`: prune or cluster the weights of a float model, refit it to calibration data."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from math import inf
+
+from mote.compiler.settings import OPTIMIZE
+from mote.optimize.compress.prune.costs import TARGET
+from mote.optimize.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
+from mote.optimize.compress.prune.schedule import KINDS
+from mote.ui.cli.common import add_json, add_model, bold, print_json, progress, reading, show, table
+from mote.ui.cli.options.sampling import add_data, data_of
+from mote.ui.cli.options.tools import add_workers
+from mote.ui.cli.table import drop
+
+HELP = {
+    "channels": "remove whole channels (default)",
+    "blocks": "block sparsity: set blocks of weights to zero, which sparse kernels skip",
+    "clusters": "give weights few distinct values, which `--optimize size` stores in few bits",
+}
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    add_model(p)
+    add_data(p, required=True)
+    p.add_argument("-o", "--output", metavar="FILE.tflite", required=True, help="the pruned float model")
+    kinds = p.add_mutually_exclusive_group()
+    for kind in KINDS:
+        kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=HELP[kind])
+    limits = p.add_mutually_exclusive_group(required=True)
+    limits.add_argument(
+        "--macs", metavar="N|P%", help="target for MACs: a number, or a percentage of those of the model"
+    )
+    limits.add_argument("--flash", metavar="BYTES|P%", help="target for the flash of the int8 model (K and M suffixes)")
+    limits.add_argument("--cycles", metavar="N|P%", help="target for the estimated cycles of the int8 model")
+    p.add_argument("--target", default=TARGET, help=f"target to estimate for (default: {TARGET})")
+    p.add_argument(
+        "--optimize", choices=OPTIMIZE, default="", help="how it is compiled (default: balanced; size for --clusters)"
+    )
+    p.add_argument(
+        "--test", metavar="DATA", help="labelled samples, to measure the accuracy of the file, and of its int8 form"
+    )
+    p.add_argument(
+        "--fine-tune",
+        type=int,
+        default=0,
+        metavar="EPOCHS",
+        help="fine-tune the pruned model with PyTorch for this many epochs",
+    )
+    p.add_argument(
+        "--augment",
+        default="",
+        metavar="STEPS",
+        help="data augmentation: flip,shift=4,cutout=8 for images, time=4,stretch=0.1,mask=8x2 for series, noise=0.1",
+    )
+    p.add_argument(
+        "--device", default="auto", help="PyTorch device to train on (default: an accelerator if there is one)"
+    )
+    p.add_argument(
+        "--samples",
+        type=int,
+        default=SAMPLES,
+        metavar="N",
+        help=f"number of samples for refitting weights (default: {SAMPLES})",
+    )
+    shares = ", ".join(f"{share:.0%}%" for share in SHARES)
+    p.add_argument("--front", action="store_true", help=f"also make and measure models at {shares}")
+    add_workers(p)
+    add_json(p)
+    p.set_defaults(kind="channels")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("pruning") as say:
+        result = prune(
+            arguments.model,
+            data_of(arguments),
+            kind=arguments.kind,
+            macs=arguments.macs,
+            flash=arguments.flash,
+            cycles=arguments.cycles,
+            target=arguments.target,
+            optimize=arguments.optimize,
+            test=None if arguments.test is None else data_of(arguments, arguments.test, labelled=True),
+            fine_tune=arguments.fine_tune,
+            augment=arguments.augment,
+            samples=arguments.samples,
+            front=arguments.front,
+            **reading(arguments),
+            scheduler=arguments.scheduler,
+            workers=arguments.workers,
+            device=arguments.device,
+            say=say,
+        )
+    result.write(arguments.output)
+    print_json(result.json() | {"file": arguments.output}) if arguments.json else print_text(result, arguments.output)
+    return 0
+
+
+def print_text(result: Pruned, output: str) -> None:
+    show(bold(f"{result.model} for {result.target}, {result.optimize}: {result.kind}"))
+    rows = [(layer.index, layer.short, layer.op, layer.before, layer.after) for layer in result.layers]
+    print(table(("#", "layer", "op", result.counts, "left"), rows, left=3, fit=(drop("op"),)))
+    show()
+    points = [*(result.points or (result.before,)), replace(result.after, name="pruned")]
+    metric = result.after.metric
+    head = ("", "MACs", "instructions", "cycles", "flash", "RAM", "noise", *([metric, "in int8"] if metric else []))
+    print(table(head, [_row(point, bool(metric)) for point in points], fit=(drop("instructions"), drop("RAM"))))
+    if metric:
+        show(f"{metric}: of the float model, pruned: of {output}; in int8: of it quantized by `mote quantize`")
+    if result.estimated:
+        show(f"not run: {result.estimated}; cycles are the planner's estimate, flash that of constants and code")
+    else:
+        show("instructions: of one inference of the int8 model on the emulated core; cycles: the planner's estimate")
+    for warning in result.warnings:
+        show(f"warning: {warning}")
+    for note in result.notes:
+        show(f"note: {note}")
+    show("weights refitted with {:,} of {:,} samples".format(*result.samples))
+    tuned = f", fine-tuned for {result.fine_tuned} epochs" if result.fine_tuned else ""
+    show(f"{output}: {len(result.data):,} bytes, a float model{tuned}; `mote quantize` quantizes it")
+
+
+def _row(point: PrunedPoint, accuracy: bool) -> tuple[object, ...]:
+    costs = point.costs
+    taken = (None,) * 4 if costs is None else (costs.instructions, costs.cycles, costs.flash, costs.ram)
+    noise = "-" if point.noise == inf else f"{-point.noise:.1f} dB"
+    shares = (point.accuracy, point.int8_accuracy) if accuracy else ()
+    rating = tuple(None if share is None else f"{share:.4f}" for share in shares)
+    return (point.name, point.macs, *taken, noise, *rating)

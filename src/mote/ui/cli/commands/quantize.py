@@ -1,0 +1,171 @@
+"""`mote quantize`: quantize a float model with calibration data, and write it as a .tflite file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from mote.base.errors import MoteError
+from mote.base.text import printable
+from mote.frontends import EDGES
+from mote.optimize.compress.quantize.pipeline import ROUNDINGS, Methods
+from mote.optimize.compress.quantize.post_training import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
+from mote.optimize.compress.quantize.quantizer import IO
+from mote.optimize.compress.quantize.types.precision import Precision
+from mote.ui.cli.commands.mixing import add_mixing, is_asked_for, run_mixing
+from mote.ui.cli.common import add_json, add_model, bold, print_json, progress, reading, show, table
+from mote.ui.cli.options.sampling import add_data, data_of
+from mote.ui.cli.table import drop, shorten
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    add_model(p)
+    p.add_argument("--output", "-o", required=True, metavar="FILE.tflite", help="the file to write")
+    add_data(p)
+    p.add_argument(
+        "--samples",
+        type=int,
+        default=MOST_SAMPLES,
+        metavar="N",
+        help=f"use at most this many samples, evenly spaced over the data (default: {MOST_SAMPLES}; 0: all)",
+    )
+    p.add_argument(
+        "--precision",
+        choices=[x.value for x in Precision if x is not Precision.FLOAT32],
+        default=Precision.INT8.value,
+        help="int8: 8-bit weights and activations (default); int16: 16-bit activations, 8-bit weights; int4:"
+        " 4-bit weights, 8-bit activations; float16: float activations, 16-bit weights",
+    )
+    p.add_argument(
+        "--calibration",
+        default=Methods.calibration,
+        metavar="METHOD",
+        help="how activation ranges are chosen from the calibration data: percentile (default),"
+        " percentile:99.9, min-max, mse, entropy",
+    )
+    p.add_argument(
+        "--equalize",
+        action=argparse.BooleanOptionalAction,
+        default=Methods.equalize,
+        help="cross-layer equalization: rescale channels of adjacent layers, for models with very uneven channels",
+    )
+    p.add_argument(
+        "--correct-biases",
+        action=argparse.BooleanOptionalAction,
+        default=Methods.correct_biases,
+        help="bias correction: remove the mean error of each layer (default)",
+    )
+    p.add_argument(
+        "--rounding",
+        choices=ROUNDINGS,
+        default=Methods.rounding,
+        help="rounding of weights: adaptive, which minimises the error of each layer's output (default), or nearest",
+    )
+    p.add_argument(
+        "--io",
+        choices=IO,
+        default=IO[0],
+        help="type of the file's inputs and outputs: quantized, as its layers have them (default), or float32",
+    )
+    p.add_argument(
+        "--edges",
+        choices=EDGES,
+        default=EDGES[0],
+        help="memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as"
+        " in the model",
+    )
+    p.add_argument(
+        "--random-calibration",
+        action="store_true",
+        help="calibrate with random inputs, to measure sizes only: the accuracy of the file is meaningless",
+    )
+    add_json(p)
+    add_mixing(p)
+
+
+def quantize_first(arguments: argparse.Namespace) -> None:
+    """Put the quantized models in the place of those that a command was given to compile. What is said of them goes
+    where errors go: what the command prints may be read by programs."""
+    if not arguments.quantize:
+        raise MoteError(
+            "is for models that are quantized first", where="option calibrate", remedy="add --quantize int8"
+        )
+    given = arguments.model if isinstance(arguments.model, list) else [arguments.model]
+    with progress("quantizing") as say:
+        made = [
+            post_training(
+                model,
+                arguments.calibrate,
+                precision=arguments.quantize,
+                io="int8" if arguments.io == "int8" else "float32",
+                edges=arguments.edges,
+                **reading(arguments),
+                say=say,
+            )
+            for model in given
+        ]
+    for result in made:
+        for line in result.warnings:
+            print(f"warning: {printable(line)}", file=sys.stderr)
+        for line in (heading(result), *result.notes, *reasons(result)):
+            print(f"note: {printable(line)}", file=sys.stderr)
+    arguments.shape, arguments.signature, arguments.set = [], "", []
+    arguments.model = [x.source for x in made] if isinstance(arguments.model, list) else made[0].source
+
+
+def heading(result: Quantized) -> str:
+    some = f"{result.samples:,} of {result.available:,}" if result.available > result.samples else f"{result.samples:,}"
+    said = f"{some} samples, {result.methods.calibration}" if result.samples else "no data"
+    return f"{result.model} as {result.precision} ({said})"
+
+
+def reasons(result: Quantized) -> list[str]:
+    """Which layers have another precision than was asked for, and why."""
+    return [f"layer {x.index} {x.op} '{x.short}' is {x.precision}: {x.reason}" for x in result.layers if x.reason]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if is_asked_for(arguments):
+        a = arguments
+        return run_mixing(a, Methods(a.calibration, a.equalize, a.correct_biases, a.rounding))
+    with progress("quantizing") as say:
+        result = post_training(
+            arguments.model,
+            data_of(arguments) if arguments.data else None,
+            precision=arguments.precision,
+            samples=arguments.samples,
+            calibration=arguments.calibration,
+            equalize=arguments.equalize,
+            correct_biases=arguments.correct_biases,
+            rounding=arguments.rounding,
+            io=arguments.io,
+            edges=arguments.edges,
+            **reading(arguments),
+            random_calibration=arguments.random_calibration,
+            say=say,
+        )
+    result.write(arguments.output)
+    print_json(result.json() | {"file": arguments.output}) if arguments.json else print_text(result, arguments.output)
+    return 0
+
+
+def print_text(result: Quantized, output: str) -> None:
+    show(bold(heading(result)))
+    for warning in result.warnings:
+        show(f"warning: {warning}")
+    for note in result.notes:
+        show(f"note: {note}")
+    head = ("#", "layer", "op", "precision", "low", "high", "scale", "zero", "SNR dB")
+    print(table(head, [_row(x) for x in result.layers], left=4, fit=(drop("op"), drop("zero"), shorten("layer", 12))))
+    for line in reasons(result):
+        show(printable(line))
+    show(f"{output}: {len(result.data):,} bytes, {len(result.layers)} layers")
+    for what, tensors in (("input", result.inputs), ("output", result.outputs)):
+        for t in tensors:
+            show(f"  {what} '{t.name}': {t.dtype} {'x'.join(map(str, t.shape)) or 'scalar'}")
+
+
+def _row(x: QuantizedLayer) -> tuple[object, ...]:
+    low, high, scale = (None if v is None else f"{v:.5g}" for v in (x.low, x.high, x.scale))
+    zero = None if x.zero_point is None else str(x.zero_point)
+    return x.index, x.short, x.op, x.precision, low, high, scale, zero, None if x.noise is None else f"{x.noise:.1f}"

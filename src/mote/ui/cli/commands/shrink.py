@@ -1,0 +1,89 @@
+"""`mote shrink`: remove what cannot affect the outputs of a model before it is compiled, bit for bit."""
+
+from __future__ import annotations
+
+import argparse
+
+from mote.compiler.settings import IO, ROUNDINGS
+from mote.optimize.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
+from mote.ui.cli.commands.verify import count
+from mote.ui.cli.common import add_json, add_model, bold, green, print_json, progress, reading, red, show, table
+from mote.ui.cli.table import drop, fold
+from mote.ui.cli.terminal import unbroken
+
+FIT = (drop("op"), drop("weight bytes"), drop("channels"), fold("removed"))
+"""Columns that a narrow terminal does without, the least important first."""
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    add_model(p)
+    p.add_argument(
+        "--io",
+        choices=IO,
+        default="model",
+        help="int8: int8 inputs and outputs, without QUANTIZE and DEQUANTIZE layers",
+    )
+    p.add_argument(
+        "--numerics",
+        choices=ROUNDINGS,
+        default="litert",
+        help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)",
+    )
+    p.add_argument(
+        "--inputs",
+        type=count,
+        metavar="N",
+        help="number of inputs to compare outputs on: random, extreme and structured ones"
+        f" (default: {INPUTS}, for large models {FEWEST})",
+    )
+    p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")
+    add_json(p)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with progress("comparing outputs"):
+        result = shrink(
+            arguments.model,
+            inputs=arguments.inputs,
+            seed=arguments.seed,
+            io=arguments.io,
+            numerics=arguments.numerics,
+            **reading(arguments),
+        )
+    print_json(result.json()) if arguments.json else print_text(result)
+    return 0 if result.equal else 1
+
+
+def print_text(result: ShrinkResult) -> None:
+    show(bold(result.model))
+    changed = [layer for layer in result.layers if layer.removed or layer.before != layer.after]
+    if changed:
+        head = ("#", "layer", "op", "removed", "channels", "MACs", "weight bytes")
+        print(table(head, [_row(layer) for layer in changed], left=4, fit=FIT))
+    before, after = result.before, result.after
+    show(
+        f"{len(changed)} of {len(result.layers)} layers shrink: channels {_arrow(before.channels, after.channels)},"
+        f" MACs {_arrow(before.macs, after.macs)}, weight bytes {_arrow(before.weights, after.weights)}"
+    )
+    for name, proof in result.proofs.items():
+        show(f"  {name}: {proof}")
+    said = f"outputs on {result.inputs:,} inputs, by {result.checked}: "
+    if result.equal:
+        show(said + unbroken(green("equal bit for bit")))
+    else:
+        show(said + red(f"different on {result.differing:,}"))
+
+
+def _row(layer: ShrunkLayer) -> tuple[object, ...]:
+    removed = ", ".join(f"{count} {name}" for name, count in layer.removed.items())
+    before, after = layer.before, layer.after
+    numbers = (
+        _arrow(before.channels, after.channels),
+        _arrow(before.macs, after.macs),
+        _arrow(before.weights, after.weights),
+    )
+    return (layer.index, layer.short, layer.op, removed, *numbers)
+
+
+def _arrow(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} -> {after:,}"

@@ -1,0 +1,85 @@
+"""Planning grows with the network, and hardly faster: counted in calls of functions, which are the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import planning
+from mote import frontends
+from mote.compiler.plan import planner
+from mote.compiler.plan.goal import Goal
+from mote.compiler.plan.json_codec import same
+from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.selection.request import Lowering
+from mote.compiler.plan.selection.select import offers
+from mote.ui.cli import main
+from tests.helpers.network import Net
+from tests.helpers.support import soaked
+
+SIDE = 4
+"""Pixels: growth shows in small images too."""
+MOST_GROWTH = 2.5
+"""How many times the work twice the layers may take."""
+LAYERS = {"step": 32}
+"""How many layers the smaller network has, 16 elsewhere: segments of small steps get longer until there are so many."""
+
+
+CASES = [
+    *(("chain", mode) for mode in planning.MODES),
+    *(("residuals", mode) for mode in ("balanced", "ram min", "input rows")),
+]
+
+
+USUAL = [("chain", "balanced"), ("residuals", "input rows")]
+
+
+@pytest.mark.parametrize(("family", "mode"), soaked(CASES, USUAL))
+def test_twice_the_layers_is_about_twice_the_work(family: str, mode: str) -> None:
+    few = LAYERS.get(mode, 16)
+    small, large = (planning.work(planning.FAMILIES[family](n, SIDE), **planning.MODES[mode]) for n in (few, 2 * few))
+    assert large <= MOST_GROWTH * small, f"{small:,} calls for {few} layers, {large:,} for {2 * few}"
+
+
+def test_twice_the_width_is_about_twice_the_work() -> None:
+    """One-dimensional layers are wide: 43,844 samples of sound, say."""
+
+    def wide(columns: int) -> bytes:
+        net = Net()
+        return net.finish(net.conv(net.input(1, 1, columns, 1), 1, (1, 8)))
+
+    small, large = (planning.work(wide(columns)) for columns in (512, 1024))
+    assert large <= MOST_GROWTH * small, f"{small:,} calls for 512 columns, {large:,} for 1,024"
+
+
+def test_compiling_plans_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The summary quotes no plan that was not asked for."""
+    net = Net()
+    model = tmp_path / "model.tflite"
+    model.write_bytes(net.finish(net.conv(net.input(1, 4, 4, 1), 2)))
+    drafts, draft = [], planner.draft
+    monkeypatch.setattr(planner, "draft", lambda *given: drafts.append(given) or draft(*given))
+    assert main(["compile", str(model), "--output", str(tmp_path / "c")]) == 0
+    assert len(drafts) == 1
+
+
+def test_goals_of_other_limits_share_what_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are selected once for all points of `mote explore`; the plans are those that are made alone."""
+    graph = frontends.load(planning.residuals(8, SIDE))
+    selections, select = [], planner.Selection
+    monkeypatch.setattr(planner, "Selection", lambda *given: selections.append(given) or select(*given))
+
+    def plans(goals: Iterable[Goal]) -> list[Plan]:
+        return [planner.plan(graph, Lowering(), goal) for goal in goals]
+
+    least, most = (plan.ram for plan in plans((Goal(least=True), Goal())))
+    goals = [Goal(), Goal(least=True), *(Goal(ram=ram) for ram in (least, (least + most) // 2, most))]
+    selections.clear()
+    shared = plans(goals)
+    assert not selections
+    for goal, plan in zip(goals, shared, strict=True):
+        offers.cache_clear()
+        assert same(planner.plan(graph, Lowering(), goal), plan)
+    assert selections
