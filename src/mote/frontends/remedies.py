@@ -32,6 +32,10 @@ IN_TORCH = (
     " mote.compile(torch.export.export(model.eval(), example_inputs))"
 )
 OWN_CLASSES = f"build the layer of Keras's own layers and functions (keras.layers, keras.ops), or {IN_TORCH}"
+QUANTIZED_LAYERS = (
+    "build that part of quantized layers that docs/models/keras.md lists, or of Keras's own layers between quantized"
+    " activations, train it, and save the model again"
+)
 OTHER_SIZES = "give sizes that the module can be run with (--shape NAME=1,3,96,96), or export the module again"
 SEQUENCES = (
     "export the model with tensors of fixed sizes in place of lists of tensors and of values that may be missing"

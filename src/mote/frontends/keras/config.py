@@ -53,12 +53,18 @@ class LayerConfig:
         """Whether it is a function, not a layer."""
         return self.module.startswith(OPERATIONS)
 
+    @cached_property
+    def library(self) -> str:
+        """The package of its class; empty where somebody else has registered the class."""
+        registered = self.said.get("registered_name")
+        package = self.module.partition(".")[0]
+        foreign = isinstance(registered, str) and ">" in registered and not registered.startswith(package)
+        return "" if foreign else package
+
     @property
     def is_own(self) -> bool:
         """Whether it is a class of Keras itself."""
-        registered = self.said.get("registered_name")
-        foreign = isinstance(registered, str) and ">" in registered and not registered.startswith("keras")
-        return self.module.partition(".")[0] == "keras" and not foreign
+        return self.library == "keras"
 
     def get(self, option: str, default: Any = MISSING) -> Any:
         value = self.options.get(option, default)

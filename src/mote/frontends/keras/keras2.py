@@ -24,8 +24,7 @@ KNOWN = {*LAYERS, *NETWORKS, *CELLS, "InputLayer", "StackedRNNCells"}
 """Keras's own classes, where a file does not name their module."""
 UNREAD = {
     *("CuDNNGRU", "CuDNNLSTM", "DenseFeatures", "Hashing", "IntegerLookup", "LocallyConnected1D"),
-    *("QAdaptiveActivation", "QAveragePooling2D", "QConv2DTranspose", "QGlobalAveragePooling2D", "QGRU", "QLSTM"),
-    *("QSeparableConv1D", "QSeparableConv2D", "QSimpleRNN"),
+    *("QAdaptiveActivation", "QGRU", "QLSTM", "QSeparableConv1D", "QSimpleRNN"),
     *("LocallyConnected2D", "StringLookup", "TextVectorization", "ClassMethod", "InstanceMethod", "InstanceProperty"),
 }
 """Unsupported classes of Keras 2 and QKeras."""
@@ -126,8 +125,6 @@ def _layer(said: Any, older: bool, depth: int) -> dict[str, Any]:
         module = "keras.src.ops" if _is_operation(said) else "keras.layers" if kind in KNOWN | UNREAD else ""
     elif module.partition(".")[0] == "tf_keras":
         module = f"keras{module.removeprefix('tf_keras')}"
-    elif module.partition(".")[0] == "qkeras" and kind in qkeras.LAYERS:
-        module = "keras.layers"
     options = said.get("config")
     if isinstance(options, Mapping) and kind not in NETWORKS:
         options = _options(kind, options, older, depth)

@@ -23,6 +23,8 @@ EPSILON = np.float32(1e-7)
 PLACES: Mapping[str, tuple[str, ...]] = {
     "binary": ("use_01", "alpha", "use_stochastic_rounding"),
     "quantized_bits": ("bits", "integer", "symmetric", "keep_negative", "alpha", "use_stochastic_rounding"),
+    "quantized_hswish": ("bits", "integer", "symmetric", "alpha", "use_stochastic_rounding"),
+    "quantized_linear": ("bits", "integer", "symmetric", "keep_negative", "alpha", "use_stochastic_rounding"),
     "quantized_po2": ("bits", "max_value", "use_stochastic_rounding", "quadratic_approximation", "log2_rounding"),
     "quantized_relu": (
         *("bits", "integer", "use_sigmoid", "negative_slope", "use_stochastic_rounding", "relu_upper_bound"),
@@ -41,6 +43,12 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 """The supported quantizers, and the names of their options in the order of their arguments. Stochastic ones round
 deterministically in inference."""
 AUTO = ("auto", "auto_po2")
+FOUND = "post_training_scale"
+"""The option with a scale that training has found; QKeras 0.9 has none, and rounds once less."""
+THRESHOLD = 0.33
+"""QKeras's threshold of ternary numbers with a fixed alpha."""
+FIXED_ALPHA = "give the quantizer a number as its alpha, train with it, and save the model again"
+GRIDS = "quantize these activations with quantized_bits, quantized_linear or quantized_relu, and save the model again"
 LONGEST = 1000
 """Length limit of a quantizer that is given as a string."""
 
@@ -130,6 +138,8 @@ class Quantizer:
             raise UnsupportedNodeError(f"alpha '{self.alpha}' of {self.name} is not supported")
         if self.name == "quantized_bits":
             return self._bits_by_itself(x) if automatic else self._bits(x)
+        if self.name == "quantized_linear" and (automatic or self.is_sign):
+            return self._linear_by_itself(x) if automatic else np.asarray(_signs(x) * np.float32(self.unit / 2))
         if self.name in ("binary", "stochastic_binary"):
             signs = _signs(x)
             signs = (signs + 1) / 2 if self.options.get("use_01") else signs
@@ -165,13 +175,48 @@ class Quantizer:
         def steps(scale: Array) -> Array:
             return np.sign(x) * np.minimum(np.floor(np.abs(x) / scale + np.float32(0.5)), levels / 2)
 
-        if self.alpha == "auto":
+        found = self.options.get(FOUND)
+        if found is not None:
+            scale = self._given_scale(found, x) / np.float32(
+                2 ** (bits - bool(self.options.get("keep_negative", True)))
+            )
+        if self.alpha == "auto" or found is not None:
             return np.asarray(steps(scale) * scale * whole)
         scale, codes = _power_of_two(scale), np.zeros_like(x)
         for _ in range(5):
             codes = steps(scale)
             scale = _scale(self.alpha, x, codes, axes)
-        return np.asarray(codes * scale * whole)
+        return np.asarray((steps(scale) if FOUND in self.options else codes) * scale * whole)
+
+    def _given_scale(self, found: Any, x: Array) -> Array:
+        """The scale that training has found, which broadcasts to the weights."""
+        try:
+            scale = np.asarray(found, np.float32)
+            fits = np.broadcast_shapes(scale.shape, x.shape) == x.shape and bool(np.all(scale > 0))
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise UnsupportedNodeError(f"{FOUND} of {self.name} does not fit weights of the shape {x.shape}")
+        return scale
+
+    def _linear_by_itself(self, x: Array) -> Array:
+        """Weights on a grid of quantized_linear, whose per-channel steps follow from the weights."""
+        low, high = self._ends
+        half = 0.5 * self.is_sign
+        low, high = (-0.5, 0.5) if self.is_sign else (low, high)
+        axes = tuple(a for a in range(x.ndim) if a != x.ndim - 1)
+        signed = bool(self.options.get("keep_negative", True))
+        largest = np.max(np.abs(x) if signed else x, axis=axes, keepdims=True)
+        step = np.maximum(largest * np.float32(2 if signed else 1) / np.float32(high - low), EPSILON)
+
+        def codes(step: Array) -> Array:
+            return np.rint(np.clip(x / step, low, high) - np.float32(half)) + np.float32(half)
+
+        if self.alpha == "auto_po2":
+            step = _power_of_two(step)
+            for _ in range(1 if self.is_sign else 5):
+                step = _scale(self.alpha, x, codes(step))
+        return np.asarray(codes(step) * step)
 
     def _axes(self, x: Array) -> tuple[int, ...]:
         """All axes but the channel axis."""
@@ -183,7 +228,7 @@ class Quantizer:
 
     def _ternary(self, x: Array) -> Array:
         factor = np.float32(self.number("alpha", 1.0))
-        return np.asarray((np.abs(x) >= np.float32(self.number("threshold", 1 / 3))) * np.sign(x) * factor)
+        return np.asarray((np.abs(x) >= np.float32(self.number("threshold", THRESHOLD))) * np.sign(x) * factor)
 
     def _ternary_by_itself(self, x: Array) -> Array:
         axes = tuple(range(x.ndim - 1)) if x.ndim > 1 else None
@@ -213,8 +258,30 @@ class Quantizer:
     # Values
 
     @property
+    def unit(self) -> float:
+        """The step of quantized_linear with a fixed alpha."""
+        signed = bool(self.options.get("keep_negative", True))
+        return float(self.number("alpha", 1.0) * 2.0 ** (self.integer("integer", 0) - self.integer("bits", 8) + signed))
+
+    @property
+    def is_sign(self) -> bool:
+        """Whether it is quantized_linear of one bit with a sign: half of a step, up or down."""
+        one = self.name == "quantized_linear" and self.integer("bits", 8) == 1
+        return one and bool(self.options.get("keep_negative", True))
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """The least and the largest integer of quantized_linear."""
+        signed = bool(self.options.get("keep_negative", True))
+        most = 2 ** min(max(self.integer("bits", 8) - signed, 0), 31)
+        return (-most + bool(self.options.get("symmetric", 1))) * signed, most - 1
+
+    @property
     def grid(self) -> Grid | None:
         """The grid that it rounds to; None where it is not uniform."""
+        if self.name == "quantized_linear" and not isinstance(self.alpha, str) and not self.is_sign:
+            low, high = self._ends
+            return Grid(self.unit, low, high) if low < high < 1 << 24 and self.unit > 0 else None
         if self.name == "quantized_bits" and not isinstance(self.alpha, str):
             signed = bool(self.options.get("keep_negative", True))
             bits = self.integer("bits", 8) - signed
@@ -242,13 +309,13 @@ class Quantizer:
         """A quantized value."""
         if isinstance(self.alpha, str):
             raise UnsupportedNodeError(
-                f"{self.name} with alpha '{self.alpha}' computes its scale from every input: set it to a number"
+                f"{self.name} with alpha '{self.alpha}' computes its scale from every input", FIXED_ALPHA
             )
         if (grid := self.grid) is not None:
             return grid.of(b, x)
         function = _VALUES.get(self.name)
         if function is None:
-            raise UnsupportedNodeError(f"the quantizer {self.name} is not supported for activations")
+            raise UnsupportedNodeError(f"the quantizer {self.name} is not supported for activations", GRIDS)
         return function(self, b, x)
 
 
@@ -284,6 +351,21 @@ def _bits_value(q: Quantizer, b: Builder, x: Value) -> Value:
     return _chosen(b, x, factor, low * factor)
 
 
+def _linear_value(q: Quantizer, b: Builder, x: Value) -> Value:
+    """quantized_linear of one bit."""
+    if not q.is_sign:
+        raise UnsupportedNodeError("quantized_linear needs a positive alpha and 1 to 24 bits", GRIDS)
+    return _chosen(b, x, q.unit / 2, -q.unit / 2)
+
+
+def _hard_swish_value(q: Quantizer, b: Builder, x: Value) -> Value:
+    """x times a ramp, then quantized_bits."""
+    shift, bound = q.number("relu_shift", 3.0), q.number("relu_upper_bound", 6.0)
+    ramp = e.clip(b, e.scaled(b, x, 1.0, shift), 0.0, bound)
+    made = e.div(b, e.mul(b, x, ramp), e.scalar(b, bound))
+    return Quantizer("quantized_bits", q.options).of_value(b, made)
+
+
 def _chosen(b: Builder, x: Value, high: float, low: float) -> Value:
     """One number for non-negative elements, and another for negative ones."""
     return e.where(b, e.greater_equal(b, x, e.scalar(b, 0)), e.scalar(b, high), e.scalar(b, low))
@@ -295,7 +377,7 @@ def _binary_value(q: Quantizer, b: Builder, x: Value) -> Value:
 
 
 def _ternary_value(q: Quantizer, b: Builder, x: Value) -> Value:
-    factor, threshold = q.number("alpha", 1.0), q.number("threshold", 1 / 3)
+    factor, threshold = q.number("alpha", 1.0), q.number("threshold", THRESHOLD)
     positive = e.where(b, e.greater_equal(b, x, e.scalar(b, threshold)), e.scalar(b, factor), e.scalar(b, 0))
     return e.where(b, e.less_equal(b, x, e.scalar(b, -threshold)), e.scalar(b, -factor), positive)
 
@@ -348,6 +430,8 @@ def _sigmoid_value(q: Quantizer, b: Builder, x: Value) -> Value:
 _VALUES = {
     "binary": _binary_value,
     "quantized_bits": _bits_value,
+    "quantized_hswish": _hard_swish_value,
+    "quantized_linear": _linear_value,
     "quantized_relu": _relu_value,
     "quantized_sigmoid": _sigmoid_value,
     "quantized_tanh": _tanh_value,
@@ -377,6 +461,11 @@ def described(said: Any) -> Quantizer | None:
 
 def _known(name: str, options: Mapping[str, Any]) -> Quantizer | None:
     name = name.rpartition(">")[2]
+    if options.get("qnoise_factor", 1) not in (None, 1):
+        raise UnsupportedNodeError(
+            f"{name} quantizes in part: its qnoise_factor is {options['qnoise_factor']}",
+            "end training with a qnoise_factor of 1, and save the model again",
+        )
     return Quantizer(name, options) if name in PLACES else None
 
 

@@ -17,13 +17,13 @@ from mote.frontends.keras.archive import SAVE, DamagedArchiveError, opened
 from mote.frontends.keras.call import CHANNELS_FIRST, LayerCall, Results, flat
 from mote.frontends.keras.config import NETWORKS, LayerConfig
 from mote.frontends.keras.keras2 import modernized
-from mote.frontends.keras.layers import LAYERS, qkeras
+from mote.frontends.keras.layers import LIBRARIES, qkeras
 from mote.frontends.keras.layers.core import NOISE
 from mote.frontends.keras.layers.operations import OPERATIONS
 from mote.frontends.keras.masks import passed_on
 from mote.frontends.keras.names import output_names, value_name
 from mote.frontends.model import Model, with_numbers
-from mote.frontends.remedies import IN_TORCH, OWN_CLASSES
+from mote.frontends.remedies import IN_TORCH, OWN_CLASSES, QUANTIZED_LAYERS
 from mote.frontends.source import Source
 from mote.ir.graph import Quantization
 from mote.ir.graph.tensor import Shape
@@ -31,6 +31,8 @@ from mote.ir.graph.types import DType
 
 INPUT = "InputLayer"
 REPEATED = "TimeDistributed"
+QUANTIZED = {"hgq": "HGQ", "qkeras": "QKeras"}
+"""Libraries of quantized layers, by their packages."""
 TRAINED = {*NOISE, "BatchNormalization"}
 """Layers that behave differently in training."""
 TENSOR = "__keras_tensor__"
@@ -232,8 +234,8 @@ class _Reader:
         """Build the operators of a layer, or of a sublayer."""
         if kwargs.get("training") in (True, 1) and layer.kind in TRAINED:
             raise UnsupportedNodeError("it is called with training=True")
-        parser = (OPERATIONS if layer.is_operation else LAYERS).get(layer.kind)
-        if parser is None or not (layer.is_own or layer.is_operation):
+        parser = (OPERATIONS if layer.is_operation else LIBRARIES.get(layer.library, {})).get(layer.kind)
+        if parser is None:
             raise _refusal(layer)
         policy = layer.check_type()
         if any(kind in policy for kind in ("float16", "float64")):
@@ -254,9 +256,11 @@ def _network_inside(layer: LayerConfig) -> LayerConfig | None:
 
 def _refusal(layer: LayerConfig) -> UnsupportedNodeError:
     """The reason why a layer cannot be compiled, and what helps."""
-    if not (layer.is_own or layer.is_operation):
+    if layer.library not in LIBRARIES:
         reason = f"{layer.kind} is a custom class, whose computation is not in the file"
         return UnsupportedNodeError(reason, OWN_CLASSES)
+    if layer.library in QUANTIZED:
+        return UnsupportedNodeError(f"{layer.kind} of {QUANTIZED[layer.library]} is not supported", QUANTIZED_LAYERS)
     return UnsupportedNodeError(f"{layer.kind} is not supported")
 
 

@@ -10,7 +10,8 @@ from math import prod
 import numpy as np
 
 from mote.base.errors import UnsupportedNodeError
-from mote.frontends.build import quantized
+from mote.frontends.build import elementwise as e
+from mote.frontends.build import norms, quantized, reductions
 from mote.frontends.build.builder import Value
 from mote.frontends.keras import activations
 from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels_second, only
@@ -50,13 +51,14 @@ def _stored(layer: LayerConfig) -> list[Array]:
     return arrays
 
 
-def quantized_layer(parser: Parser, kernel: str) -> Parser:
-    """A layer with a quantized kernel, and perhaps a quantized bias."""
+def quantized_layer(parser: Parser, *kernels: str) -> Parser:
+    """A layer with quantized kernels, and perhaps a quantized bias."""
 
     def parse(call: LayerCall) -> Value:
-        names = (f"{kernel}_quantizer", "bias_quantizer")
-        quantizers = [_quantizer(call.layer, name) for name in names]
+        quantizers = [_quantizer(call.layer, f"{name}_quantizer") for name in (*kernels, "bias")]
         weights = {i: _on_grid(x, q) for i, (x, q) in enumerate(zip(_stored(call.layer), quantizers, strict=False))}
+        if call.layer.options.get("mask") is not None:
+            weights |= {0: _masked(call, weights.get(0))}
         layer = _with_weights(call.layer, weights, activation=None)
         return _activated(call, _product(replace(call, layer=layer), parser))
 
@@ -65,6 +67,18 @@ def quantized_layer(parser: Parser, kernel: str) -> Parser:
 
 def _on_grid(x: Array, quantizer: Quantizer | None) -> Array:
     return x if quantizer is None else quantizer.of_weights(x)
+
+
+def _masked(call: LayerCall, kernel: Array | None) -> Array:
+    """A kernel without the taps that the layer's mask drops."""
+    try:
+        mask = np.asarray(call.layer.options["mask"], np.float32)
+        masked: Array = np.asarray(kernel, np.float32) * mask
+    except (TypeError, ValueError):
+        masked = np.zeros(0)
+    if kernel is None or masked.shape != kernel.shape:
+        raise UnsupportedNodeError("its mask does not fit its kernel")
+    return masked
 
 
 def _product(call: LayerCall, parser: Parser) -> Value:
@@ -82,8 +96,11 @@ def _activated(call: LayerCall, x: Value) -> Value:
     quantizer = described(said)
     if quantizer is not None:
         return _rounded(call, x, quantizer)
-    if isinstance(said, str) and said in FUNCTIONS:
-        return FUNCTIONS[said](call.b, x)
+    if isinstance(said, Mapping) and said.get("class_name") == "function":
+        said = said.get("config")
+    if isinstance(said, str):
+        function = FUNCTIONS[said] if said in FUNCTIONS else activations.named(said)
+        return function(call.b, x)
     return core.activated(call, x)
 
 
@@ -214,11 +231,56 @@ def batch_normalization(call: LayerCall) -> Value:
     names = ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
     pairs = enumerate(zip(weights, names, strict=False))
     weights_on_grid = {i: _on_grid(x, _quantizer(layer, f"{name}_quantizer")) for i, (x, name) in pairs}
-    return normalization.batch_normalization(replace(call, layer=_with_weights(layer, weights_on_grid)))
+    normal = replace(call, layer=_with_weights(layer, weights_on_grid))
+    inverse = _quantizer(layer, "inverse_quantizer")
+    return normalization.batch_normalization(normal) if inverse is None else _by_inverse(normal, inverse)
 
 
-def folded(parser: Parser, kernel: str) -> Parser:
-    """A convolution with batch normalization folded into its kernel and bias, both quantized."""
+def _by_inverse(call: LayerCall, quantizer: Quantizer) -> Value:
+    """Batch normalization whose factor is quantized: that of each channel, with its scale."""
+    x, layer = call.x, call.layer
+    axis = x.axis(layer.integer("axis", -1))
+    scale, center = layer.flag("scale", True), layer.flag("center", True)
+    names = ["scale"] * scale + ["offset"] * center + ["mean", "variance"]
+    own = {name: call.weight(i, (x.shape[axis],), name).astype(np.float32) for i, name in enumerate(names)}
+    factor = np.float32(1) / np.sqrt(own["variance"] + np.float32(layer.real("epsilon", 1e-3)))
+    factor = quantizer.of_weights(factor * own.get("scale", np.float32(1)))
+    offset = own.get("offset", np.float32(0)) - own["mean"] * factor
+    return norms.per_channel(call.b, x, factor, offset.astype(np.float32), axis)
+
+
+# Pooling
+
+
+def average_pooling(call: LayerCall) -> Value:
+    """Averages, perhaps as sums times a quantized reciprocal."""
+    factor = _reciprocal(call, prod(call.layer.integers("pool_size", 2)))
+    if factor is None:
+        return _activated(call, only(_AVERAGES(call)))
+    area, times = factor
+    made = only(_AVERAGES(replace(call, args=[e.scaled(call.b, call.x, area)])))
+    return _activated(call, e.scaled(call.b, made, times))
+
+
+def global_average_pooling(call: LayerCall) -> Value:
+    """The average of an image, perhaps as its sum times a quantized reciprocal."""
+    x = call.x
+    axes = (2, 3) if call.channels_first else (1, 2)
+    factor = _reciprocal(call, prod(x.shape[a] for a in axes)) if x.rank == 4 else None
+    if factor is None:
+        return _activated(call, only(_MEANS(call)))
+    total = reductions.sum_(call.b, x, axes, call.layer.flag("keepdims", False))
+    return _activated(call, e.scaled(call.b, total, factor[1]))
+
+
+def _reciprocal(call: LayerCall, area: int) -> tuple[int, float] | None:
+    """An area, and its quantized reciprocal; None for layers without a quantizer of averages."""
+    quantizer = _quantizer(call.layer, "average_quantizer")
+    return None if quantizer is None else (area, float(quantizer.of_weights(np.array([1 / area]))[0]))
+
+
+def folded(parser: Parser, kernel: str, rank: int = 4) -> Parser:
+    """A layer with batch normalization folded into its kernel and bias, both quantized."""
 
     def parse(call: LayerCall) -> Value:
         layer = call.layer
@@ -228,7 +290,7 @@ def folded(parser: Parser, kernel: str) -> Parser:
         names = ["kernel"] + ["bias"] * biased + ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
         inner_axes = 2 if kernel == "depthwise" else 1
         channels = prod(weights[0].shape[-inner_axes:]) if weights else 0
-        if len(weights) != len(names) or weights[0].ndim != 4 or any(x.shape != (channels,) for x in weights[1:]):
+        if len(weights) != len(names) or weights[0].ndim != rank or any(x.shape != (channels,) for x in weights[1:]):
             raise UnsupportedNodeError(f"it has {len(weights)} weights, whose shapes do not fit its options")
         own = dict(zip(names, weights, strict=True))
         mean, variance = own["mean"], own["variance"]
@@ -244,6 +306,7 @@ def folded(parser: Parser, kernel: str) -> Parser:
 
 
 _CONV_1D, _CONV_2D, _DEPTHWISE = windows.conv(1), windows.conv(2), windows.depthwise(2)
+_AVERAGES, _MEANS = windows.pool(2, largest=False), windows.global_pool(2, largest=False)
 _INTEGERS: Mapping[Parser, Callable[[LayerCall], Codes | None]] = {
     core.dense: _dense_of_integers,
     _CONV_1D: _conv_of_integers(1),
@@ -253,11 +316,16 @@ _INTEGERS: Mapping[Parser, Callable[[LayerCall], Codes | None]] = {
 """Integer versions of layers."""
 LAYERS: Mapping[str, Parser] = {
     "QActivation": activation,
+    "QAveragePooling2D": average_pooling,
     "QBatchNormalization": batch_normalization,
     "QConv1D": quantized_layer(_CONV_1D, "kernel"),
     "QConv2D": quantized_layer(_CONV_2D, "kernel"),
     "QConv2DBatchnorm": folded(_CONV_2D, "kernel"),
+    "QConv2DTranspose": quantized_layer(windows.transposed(2), "kernel"),
     "QDense": quantized_layer(core.dense, "kernel"),
+    "QDenseBatchnorm": folded(core.dense, "kernel", rank=2),
     "QDepthwiseConv2D": quantized_layer(_DEPTHWISE, "depthwise"),
     "QDepthwiseConv2DBatchnorm": folded(_DEPTHWISE, "depthwise"),
+    "QGlobalAveragePooling2D": global_average_pooling,
+    "QSeparableConv2D": quantized_layer(windows.separable(2), "depthwise", "pointwise"),
 }
