@@ -201,9 +201,8 @@ class Quantizer:
 
     def _linear_by_itself(self, x: Array) -> Array:
         """Weights on a grid of quantized_linear, whose per-channel steps follow from the weights."""
-        low, high = self._ends
         half = 0.5 * self.is_sign
-        low, high = (-0.5, 0.5) if self.is_sign else (low, high)
+        low, high = (-0.5, 0.5) if self.is_sign else self._ends
         axes = tuple(a for a in range(x.ndim) if a != x.ndim - 1)
         signed = bool(self.options.get("keep_negative", True))
         largest = np.max(np.abs(x) if signed else x, axis=axes, keepdims=True)

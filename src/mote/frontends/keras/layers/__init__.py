@@ -9,6 +9,7 @@ from mote.frontends.keras.layers import (
     attention,
     core,
     encoding,
+    hgq,
     merging,
     normalization,
     qkeras,
@@ -32,6 +33,6 @@ LAYERS: Mapping[str, Parser] = {
     **tensorflow.LAYERS,
     **windows.LAYERS,
 }
-LIBRARIES: Mapping[str, Mapping[str, Parser]] = {"keras": LAYERS, "qkeras": qkeras.LAYERS}
+LIBRARIES: Mapping[str, Mapping[str, Parser]] = {"hgq": hgq.LAYERS, "keras": LAYERS, "qkeras": qkeras.LAYERS}
 """The parsers of layers by the package of their classes. Those of QKeras are among Keras's own as well: the first files
 of Keras 2 do not name packages."""

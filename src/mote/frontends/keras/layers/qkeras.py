@@ -6,23 +6,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
+from typing import Protocol
 
 import numpy as np
 
 from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
 from mote.frontends.build import norms, quantized, reductions
-from mote.frontends.build.builder import Value
+from mote.frontends.build.builder import Builder, Value
 from mote.frontends.keras import activations
 from mote.frontends.keras.call import LayerCall, Parser, channels_back, channels_second, only
 from mote.frontends.keras.config import LayerConfig
 from mote.frontends.keras.layers import core, normalization, windows
-from mote.frontends.keras.quantizers import FUNCTIONS, Quantizer, described
+from mote.frontends.keras.quantizers import FUNCTIONS, Grid, Quantizer, described
 from mote.ir.graph import Quantization
 from mote.ir.graph.tensor import Array
 
 Codes = Callable[[Quantization], Value]
 """Builds a product in integers, given the quantization of its result."""
+
+
+class Rounding(Protocol):
+    """A quantizer of activations."""
+
+    @property
+    def grid(self) -> Grid | None: ...
+
+    def of_value(self, b: Builder, x: Value) -> Value: ...
+
+
 MOVES = frozenset({"Flatten", "MaxPooling1D", "MaxPooling2D", "Permute", "Reshape"})
 """Layers that only move elements."""
 LARGEST = 1 << 24
@@ -37,13 +49,13 @@ def _quantizer(layer: LayerConfig, option: str) -> Quantizer | None:
     return quantizer
 
 
-def _with_weights(layer: LayerConfig, weights: Mapping[int, Array], **options: object) -> LayerConfig:
+def with_weights(layer: LayerConfig, weights: Mapping[int, Array], **options: object) -> LayerConfig:
     """A layer with other weights of its own, and other options."""
     said = {**layer.said, "config": {**layer.options, **options}}
     return LayerConfig(said, {f"{layer.path}vars/{i}": x for i, x in weights.items()}, layer.path)
 
 
-def _stored(layer: LayerConfig) -> list[Array]:
+def stored(layer: LayerConfig) -> list[Array]:
     """The weights of a layer, in order."""
     arrays: list[Array] = []
     while (path := f"{layer.path}vars/{len(arrays)}") in layer.weights:
@@ -56,11 +68,11 @@ def quantized_layer(parser: Parser, *kernels: str) -> Parser:
 
     def parse(call: LayerCall) -> Value:
         quantizers = [_quantizer(call.layer, f"{name}_quantizer") for name in (*kernels, "bias")]
-        weights = {i: _on_grid(x, q) for i, (x, q) in enumerate(zip(_stored(call.layer), quantizers, strict=False))}
+        weights = {i: _on_grid(x, q) for i, (x, q) in enumerate(zip(stored(call.layer), quantizers, strict=False))}
         if call.layer.options.get("mask") is not None:
             weights |= {0: _masked(call, weights.get(0))}
-        layer = _with_weights(call.layer, weights, activation=None)
-        return _activated(call, _product(replace(call, layer=layer), parser))
+        layer = with_weights(call.layer, weights, activation=None)
+        return _activated(call, product(replace(call, layer=layer), parser))
 
     return parse
 
@@ -81,7 +93,7 @@ def _masked(call: LayerCall, kernel: Array | None) -> Array:
     return masked
 
 
-def _product(call: LayerCall, parser: Parser) -> Value:
+def product(call: LayerCall, parser: Parser) -> Value:
     """A layer's result in float, and the function that builds it in integers."""
     made = only(parser(call))
     maker = _INTEGERS.get(parser)
@@ -95,7 +107,7 @@ def _activated(call: LayerCall, x: Value) -> Value:
     said = call.layer.options.get("activation")
     quantizer = described(said)
     if quantizer is not None:
-        return _rounded(call, x, quantizer)
+        return rounded(call, x, quantizer)
     if isinstance(said, Mapping) and said.get("class_name") == "function":
         said = said.get("config")
     if isinstance(said, str):
@@ -104,7 +116,7 @@ def _activated(call: LayerCall, x: Value) -> Value:
     return core.activated(call, x)
 
 
-def _rounded(call: LayerCall, x: Value, quantizer: Quantizer) -> Value:
+def rounded(call: LayerCall, x: Value, quantizer: Rounding) -> Value:
     """A quantized value; a product of integers is computed in integers."""
     b, grid = call.b, quantizer.grid
     shape, codes = call.codes.get(x.tensor, ((), None))
@@ -226,12 +238,12 @@ def moved(call: LayerCall, parser: Parser) -> Value | None:
 
 def batch_normalization(call: LayerCall) -> Value:
     """Batch normalization with quantized statistics and parameters."""
-    layer, weights = call.layer, _stored(call.layer)
+    layer, weights = call.layer, stored(call.layer)
     scale, center = layer.flag("scale", True), layer.flag("center", True)
     names = ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
     pairs = enumerate(zip(weights, names, strict=False))
     weights_on_grid = {i: _on_grid(x, _quantizer(layer, f"{name}_quantizer")) for i, (x, name) in pairs}
-    normal = replace(call, layer=_with_weights(layer, weights_on_grid))
+    normal = replace(call, layer=with_weights(layer, weights_on_grid))
     inverse = _quantizer(layer, "inverse_quantizer")
     return normalization.batch_normalization(normal) if inverse is None else _by_inverse(normal, inverse)
 
@@ -284,33 +296,33 @@ def folded(parser: Parser, kernel: str, rank: int = 4) -> Parser:
 
     def parse(call: LayerCall) -> Value:
         layer = call.layer
-        stored = [*_stored(layer), *_stored(replace(layer, path=f"{layer.path}batchnorm/"))]
-        weights = [x.astype(np.float32) for x in stored if x.ndim and x.dtype.kind in "fiub"]
+        own = [*stored(layer), *stored(replace(layer, path=f"{layer.path}batchnorm/"))]
+        weights = [x.astype(np.float32) for x in own if x.ndim and x.dtype.kind in "fiub"]
         biased, scale, center = layer.flag("use_bias", True), layer.flag("scale", True), layer.flag("center", True)
         names = ["kernel"] + ["bias"] * biased + ["gamma"] * scale + ["beta"] * center + ["mean", "variance"]
         inner_axes = 2 if kernel == "depthwise" else 1
         channels = prod(weights[0].shape[-inner_axes:]) if weights else 0
         if len(weights) != len(names) or weights[0].ndim != rank or any(x.shape != (channels,) for x in weights[1:]):
             raise UnsupportedNodeError(f"it has {len(weights)} weights, whose shapes do not fit its options")
-        own = dict(zip(names, weights, strict=True))
-        mean, variance = own["mean"], own["variance"]
-        inverse = own.get("gamma", np.float32(1)) / np.sqrt(variance + np.float32(layer.real("epsilon", 1e-3)))
-        bias = inverse * (own.get("bias", np.float32(0)) - mean) + own.get("beta", np.float32(0))
-        scaled = own["kernel"] * inverse.reshape(own["kernel"].shape[-inner_axes:])
+        named = dict(zip(names, weights, strict=True))
+        mean, variance = named["mean"], named["variance"]
+        inverse = named.get("gamma", np.float32(1)) / np.sqrt(variance + np.float32(layer.real("epsilon", 1e-3)))
+        bias = inverse * (named.get("bias", np.float32(0)) - mean) + named.get("beta", np.float32(0))
+        scaled = named["kernel"] * inverse.reshape(named["kernel"].shape[-inner_axes:])
         grids = _quantizer(layer, f"{kernel}_quantizer"), _quantizer(layer, "bias_quantizer")
         made = {0: _on_grid(scaled, grids[0]), 1: _on_grid(bias.astype(np.float32), grids[1])}
-        inner = _with_weights(layer, made, activation=None, use_bias=True)
-        return _activated(call, _product(replace(call, layer=inner), parser))
+        inner = with_weights(layer, made, activation=None, use_bias=True)
+        return _activated(call, product(replace(call, layer=inner), parser))
 
     return parse
 
 
-_CONV_1D, _CONV_2D, _DEPTHWISE = windows.conv(1), windows.conv(2), windows.depthwise(2)
+CONV_1D, CONV_2D, _DEPTHWISE = windows.conv(1), windows.conv(2), windows.depthwise(2)
 _AVERAGES, _MEANS = windows.pool(2, largest=False), windows.global_pool(2, largest=False)
 _INTEGERS: Mapping[Parser, Callable[[LayerCall], Codes | None]] = {
     core.dense: _dense_of_integers,
-    _CONV_1D: _conv_of_integers(1),
-    _CONV_2D: _conv_of_integers(2),
+    CONV_1D: _conv_of_integers(1),
+    CONV_2D: _conv_of_integers(2),
     _DEPTHWISE: _depthwise_of_integers,
 }
 """Integer versions of layers."""
@@ -318,9 +330,9 @@ LAYERS: Mapping[str, Parser] = {
     "QActivation": activation,
     "QAveragePooling2D": average_pooling,
     "QBatchNormalization": batch_normalization,
-    "QConv1D": quantized_layer(_CONV_1D, "kernel"),
-    "QConv2D": quantized_layer(_CONV_2D, "kernel"),
-    "QConv2DBatchnorm": folded(_CONV_2D, "kernel"),
+    "QConv1D": quantized_layer(CONV_1D, "kernel"),
+    "QConv2D": quantized_layer(CONV_2D, "kernel"),
+    "QConv2DBatchnorm": folded(CONV_2D, "kernel"),
     "QConv2DTranspose": quantized_layer(windows.transposed(2), "kernel"),
     "QDense": quantized_layer(core.dense, "kernel"),
     "QDenseBatchnorm": folded(core.dense, "kernel", rank=2),
