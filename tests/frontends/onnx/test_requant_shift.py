@@ -73,7 +73,9 @@ class Shifted(Net):
         for result in results:
             self.output(result)
         graph = onnx.helper.make_graph(self.nodes, "net", self.inputs, self.outputs, self.initializers)
-        opsets = [onnx.helper.make_opsetid(*each) for each in {"": self.opset, "PACTOps": 1}.items()]
+        opsets = [
+            onnx.helper.make_opsetid(*each) for each in {"": self.opset, "PACTOps": 1, "ai.onnx.contrib": 1}.items()
+        ]
         return bytes(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
 
 
@@ -96,7 +98,7 @@ def integers(x: Array, mul: Array, add: Array, bits: int, levels: float, signed:
     return np.asarray(np.clip(codes, *((-(levels // 2), levels // 2 - 1) if signed else (0, levels - 1))))
 
 
-@pytest.mark.parametrize("domain", ("PACTOps", ""))
+@pytest.mark.parametrize("domain", ("PACTOps", "", "ai.onnx.contrib"))
 def test_codes_are_those_of_integers(domain: str) -> None:
     """Of every RequantShift, in Mote and as ONNX Runtime runs them."""
     for seed in range(3):

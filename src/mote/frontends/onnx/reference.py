@@ -15,6 +15,7 @@ from mote.frontends.onnx.file.order import in_order
 from mote.frontends.onnx.inputs import inputs_of
 from mote.frontends.onnx.ops.suppression import PADDING
 from mote.frontends.onnx.qonnx import dialect
+from mote.frontends.onnx.qonnx.fused import unfused
 from mote.frontends.onnx.saturation import saturating
 from mote.frontends.source import Source
 from mote.ir.graph.tensor import Array
@@ -45,6 +46,7 @@ def reference(source: Source, names: Collection[str]) -> tuple[str, SessionRun] 
         if source.folder is not None:
             onnx.external_data_helper.load_external_data_for_model(model, str(source.folder))
     _fix(onnx, model.graph, source)
+    unfused(model)
     written = f" with {name}'s quantizers written out" if (name := dialect.written_out(model)) else ""
     _pad_suppressions(onnx, model.graph)
     _widen(onnx, model.graph)

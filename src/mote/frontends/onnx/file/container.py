@@ -13,6 +13,7 @@ from mote.frontends import limits
 from mote.frontends.onnx.file.tensors import EXPORT, MOST_BYTES, DamagedError
 from mote.frontends.onnx.node import ML, FileNode
 from mote.frontends.onnx.qonnx.dialect import channels_first
+from mote.frontends.onnx.qonnx.fused import unfused
 
 OLDEST = 9
 """The oldest opset that is read; older ones are converted to it first."""
@@ -64,6 +65,7 @@ def open_container(data: bytes) -> Container:
     if not proto.HasField("graph"):
         raise DamagedError("it has no graph")
     channels_first(proto)
+    unfused(proto)
     versions = _versions(proto.opset_import)
     notes: tuple[str, ...] = ()
     if versions.get("", OLDEST) < OLDEST and not proto.functions:

@@ -8,6 +8,7 @@ from mote.base.errors import LayerProblem, UnsupportedNodeError
 from mote.frontends import remedies
 from mote.frontends.build import Value
 from mote.frontends.onnx.node import ML, Key, Node, Parser
+from mote.frontends.onnx.qonnx import fused
 from mote.frontends.onnx.qonnx.dialect import GENERAL
 
 SEQUENCES = LayerProblem(
@@ -36,14 +37,15 @@ REASONS = {
 }
 PREVIEW = "ai.onnx.preview.training"
 FLOAT_CODES = LayerProblem("codes of floating point are not supported", "quantize with Quant (IntQuant)")
-STREAMLINED = LayerProblem(
-    "of FINN's operators Mote reads only MultiThreshold",
-    "use the model with Quant nodes, before FINN's transformations",
-)
-QONNX = {
-    "FloatQuant": FLOAT_CODES,
-    **dict.fromkeys(("XnorPopcountMatMul", "Im2Col", "QuantAvgPool2d", "MaxPoolNHWC"), STREAMLINED),
-}
+
+
+def _fused(node: Node) -> Value:
+    """A fused operator that could not be rewritten, because of this reason."""
+    call = node.call
+    fused.KINDS[call.domain, call.op_type](
+        fused.Fused(call.inputs, call.outputs[0], call.attributes, node.scope.constant)
+    )
+    raise UnsupportedNodeError("its constants are computed or in another file, or it is in a function", fused.CONSTANTS)
 
 
 def _refused(problem: LayerProblem) -> Parser:
@@ -57,5 +59,6 @@ PARSERS: Mapping[Key, Parser] = {
     **{("", name): _refused(reason) for name, reason in REASONS.items()},
     **{(PREVIEW, name): _refused(TRAINING) for name in ("Adagrad", "Adam", "Gradient", "Momentum")},
     (ML, "TfIdfVectorizer"): _refused(STRINGS),
-    **{(domain, name): _refused(reason) for domain in GENERAL for name, reason in QONNX.items()},
+    **{(domain, "FloatQuant"): _refused(FLOAT_CODES) for domain in GENERAL},
+    **dict.fromkeys(fused.KINDS, _fused),
 }

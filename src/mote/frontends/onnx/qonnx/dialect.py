@@ -25,7 +25,7 @@ CHANNELS_LAST = ("qonnx.custom_op.channels_last", "finn.custom_op.channels_last"
 LAST_OPERATORS = ("Conv", "MaxPool", "BatchNormalization")
 QUANTS = ("Quant", "IntQuant")
 QUANTIZERS = (*QUANTS, "BipolarQuant", "Trunc", "MultiThreshold")
-PULP = ("", "PACTOps")
+PULP = ("", "PACTOps", "ai.onnx.contrib")
 """The domains of RequantShift, in files of quantlib (for PULP's DORY and Deeploy)."""
 ROUND_SINCE = 11
 """The first opset with Round."""
@@ -143,8 +143,8 @@ class Shift:
 
 def shift_of(attributes: Mapping[str, Any]) -> Shift:
     """A RequantShift by its attributes, which are tensors of one number, or numbers."""
-    levels = _number_of(attributes, "n_levels_out" if "n_levels_out" in attributes else "n_levels")
-    div, signed = _number_of(attributes, "div"), _number_of(attributes, "signed")
+    levels = number_of(attributes, "n_levels_out" if "n_levels_out" in attributes else "n_levels")
+    div, signed = number_of(attributes, "div"), number_of(attributes, "signed")
     if div < 1 or div & (div - 1) or div > 1 << MOST_DIV:
         raise UnsupportedNodeError(f"divides by {div}, which is no power of two up to 2^{MOST_DIV}")
     if levels < 2:
@@ -152,7 +152,7 @@ def shift_of(attributes: Mapping[str, Any]) -> Shift:
     return Shift(div, -(levels // 2), levels // 2 - 1) if signed else Shift(div, 0, levels - 1)
 
 
-def _number_of(attributes: Mapping[str, Any], name: str) -> int:
+def number_of(attributes: Mapping[str, Any], name: str) -> int:
     from onnx import TensorProto, helper, numpy_helper
 
     if name not in attributes:
