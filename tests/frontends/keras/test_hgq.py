@@ -213,22 +213,61 @@ def test_layers() -> None:
     np.testing.assert_allclose(compiled, wanted, rtol=1e-6, atol=1e-6)
 
 
-def test_one_saturating_grid_is_computed_with_integers() -> None:
+def test_saturating_grids_are_computed_with_integers() -> None:
+    """A convolution, its activation, max pooling and a product, on grids of one step for a tensor."""
     even = config("kif", "datalane", "RND_CONV", "SAT")
-    parts = {"kq_conf": KERNEL, "bq_conf": None, "iq_conf": even, "enable_oq": True, "oq_conf": even}
-    said = layer("QDense", "d", ["x"], units=4, use_bias=False, activation="linear", **parts)
-    ones = np.ones((1, 1), np.uint8), np.full((1, 1), 2.0, np.float32), np.full((1, 1), 4.0, np.float32)
-    narrow = np.ones((9, 4), np.uint8), np.full((9, 4), 1.0, np.float32), np.full((9, 4), 3.0, np.float32)
-    kernel = some(9, 4, size=1)
-    weights = {"layers/q_dense/vars/0": kernel, **stored("layers/q_dense/kq", KERNEL, narrow)}
-    weights |= stored("layers/q_dense/iq", even, ones) | stored("layers/q_dense/oq", even, ones)
-    compiled = mote.compile(one(said, weights, 9))
+    parts = {"kq_conf": KERNEL, "bq_conf": BIAS, "iq_conf": even, "use_bias": True}
+    window = {"kernel_size": [3, 3], "strides": [1, 1], "padding": "valid", "groups": 1}
+    pool = {"pool_size": [2, 2], "strides": [2, 2], "padding": "valid", "iq_conf": even}
+    flat = {"module": "keras.layers", "class_name": "Flatten", "config": {"name": "f"}, "registered_name": None}
+    layers = [
+        given("x", 6, 6, 2),
+        layer("QConv2D", "c", ["x"], "layers.conv", filters=3, activation="relu", **window, **parts),
+        layer("QMaxPooling2D", "p", ["c"], "layers.pooling", **pool),
+        called(flat, tensor("p")),
+        layer("QDense", "d", ["f"], units=4, activation="linear", **parts, enable_oq=True, oq_conf=even),
+    ]
+    arrays = {
+        "layers/q_conv2d/vars/0": some(3, 3, 2, 3, size=1),
+        "layers/q_conv2d/vars/1": some(3, size=1),
+        "layers/q_dense/vars/0": some(12, 4, size=1),
+        "layers/q_dense/vars/1": some(4, size=1),
+    }
+
+    def bits(whole: float, fraction: float, *shape: int) -> Bits:
+        return np.ones(shape, np.uint8), np.full(shape, whole, np.float32), np.full(shape, fraction, np.float32)
+
+    quantizers = {
+        "q_conv2d/iq": (even, bits(2, 4, 1, 1, 1, 1)),
+        "q_conv2d/kq": (KERNEL, bits(1, 3, 3, 3, 2, 3)),
+        "q_conv2d/bq": (BIAS, bits(3, 4, 3)),
+        "q_max_pooling2d/iq": (even, bits(4, 3, 1, 1, 1, 1)),
+        "q_dense/iq": (even, bits(4, 2, 1, 1)),
+        "q_dense/kq": (KERNEL, bits(1, 3, 12, 4)),
+        "q_dense/bq": (BIAS, bits(3, 4, 4)),
+        "q_dense/oq": (even, bits(5, 2, 1, 1)),
+    }
+    weights = dict(arrays)
+    for path, (conf, own) in quantizers.items():
+        weights |= stored(f"layers/{path}", conf, own)
+    compiled = mote.compile(keras_file(functional(layers, [["x", 0, 0]], [["d", 0, 0]]), weights))
     graph = compiled.plan.graph
-    assert {str(graph.tensors[op.outputs[0]].dtype) for op in graph.ops if op.kind == "FULLY_CONNECTED"} == {"int8"}
-    x = some(1, 9, size=2)
-    wanted = fixed(fixed(x, even, ones) @ fixed(kernel, KERNEL, narrow), even, ones)
+    kinds = {op.kind: str(graph.tensors[op.outputs[0]].dtype) for op in graph.ops}
+    assert {kinds[kind] for kind in ("CONV_2D", "MAX_POOL_2D", "FULLY_CONNECTED")} == {"int8"}
+
+    def on(x: Array, path: str) -> Array:
+        return fixed(x, *quantizers[path])
+
+    x = some(1, 6, 6, 2, size=2)
+    own = [
+        on(arrays[f"layers/{name}/vars/{i}"], f"{name}/{'kb'[i]}q") for name in ("q_conv2d", "q_dense") for i in (0, 1)
+    ]
+    y = on(np.maximum(convolved(on(x, "q_conv2d/iq"), own[0]) + own[1], 0), "q_max_pooling2d/iq")
+    y = y.reshape(1, 2, 2, 2, 2, 3).max(axis=(2, 4)).reshape(1, 12)
+    wanted = on(on(y, "q_dense/iq") @ own[2] + own[3], "q_dense/oq")
     (found,) = mote.run(compiled, x, layers=False).values.values()
     np.testing.assert_array_equal(found, wanted)
+    assert len(np.unique(wanted)) > 1 and np.count_nonzero(y) > 3
 
 
 def test_softmax_from_tables() -> None:

@@ -8,10 +8,11 @@ from functools import reduce
 from math import log2, prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mote.base.errors import UnsupportedNodeError
 from mote.frontends.build import elementwise as e
-from mote.frontends.build import matrix, norms, reductions
+from mote.frontends.build import matrix, norms, quantized, reductions
 from mote.frontends.build.builder import Value
 from mote.frontends.keras.call import LayerCall, Parser, only
 from mote.frontends.keras.fixed_point import FixedPoint, described
@@ -88,7 +89,16 @@ def _on_grid(call: LayerCall, x: Array, option: str, place: str) -> Array:
 def _product(call: LayerCall, parser: Parser, weights: list[Array]) -> Value:
     """A layer with other weights, and its activation."""
     inner = qkeras.with_weights(call.layer, dict(enumerate(weights)), activation=None)
-    return core.activated(call, qkeras.product(replace(call, layer=inner), parser))
+    sums = qkeras.product(replace(call, layer=inner), parser)
+    made = core.activated(call, sums)
+    if call.layer.options.get("activation") == "relu" and sums.tensor in call.codes:
+        shape, codes = call.codes[sums.tensor]
+        call.codes[made.tensor] = shape, lambda out: quantized.function(call.b, codes(out), _positive, out)
+    return made
+
+
+def _positive(x: NDArray[np.float32]) -> Array:
+    return np.maximum(x, 0)
 
 
 def batch_normalization(call: LayerCall) -> Value:
@@ -139,6 +149,16 @@ def softmax(call: LayerCall) -> Value:
     return e.mul(b, powers, _quantized(call, inverse, described(said, "inv_oq_conf", "inv_table/oq/")))
 
 
+def _moving(parser: Parser) -> Parser:
+    """Max pooling, on the codes of a quantized input where there are some."""
+
+    def parse(call: LayerCall) -> Value:
+        made = qkeras.moved(call, parser)
+        return only(parser(call)) if made is None else made
+
+    return parse
+
+
 def _power(x: float) -> float:
     """The power of two next to a number."""
     return float(2.0 ** round(log2(x)))
@@ -170,7 +190,7 @@ def _over(parsers: Mapping[str, Parser], *names: str) -> Mapping[str, Parser]:
     return {f"Q{name}": layer(parsers[name]) for name in names}
 
 
-POOLING = [f"{kind}Pooling{n}D" for kind in ("Average", "Max", "GlobalAverage", "GlobalMax") for n in (1, 2, 3)]
+POOLING = [f"{kind}Pooling{n}D" for kind in ("Average", "GlobalAverage", "GlobalMax") for n in (1, 2, 3)]
 LAYERS: Mapping[str, Parser] = {
     **_over(merging.LAYERS, "Add", "Dot", "Maximum", "Minimum", "Multiply", "Subtract"),
     **_over(windows.LAYERS, *POOLING),
@@ -184,6 +204,7 @@ LAYERS: Mapping[str, Parser] = {
     "QDense": weighted(core.dense),
     "QEinsum": layer(einsum),
     "QEinsumDense": weighted(core.einsum_dense),
+    **{f"QMaxPooling{n}D": layer(_moving(windows.LAYERS[f"MaxPooling{n}D"])) for n in (1, 2, 3)},
     "QMeanPow2": layer(total(lambda call, axes: _power(1 / prod(call.x.shape[a] for a in axes)))),
     "QSoftmax": layer(softmax),
     "QSum": layer(total(lambda call, axes: call.layer.real("scale", 1.0))),
