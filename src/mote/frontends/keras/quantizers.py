@@ -175,12 +175,12 @@ class Quantizer:
         def steps(scale: Array) -> Array:
             return np.sign(x) * np.minimum(np.floor(np.abs(x) / scale + np.float32(0.5)), levels / 2)
 
-        found = self.options.get(FOUND)
-        if found is not None:
-            scale = self._given_scale(found, x) / np.float32(
+        trained = self.options.get(FOUND)
+        if trained is not None:
+            scale = self._given_scale(trained, x) / np.float32(
                 2 ** (bits - bool(self.options.get("keep_negative", True)))
             )
-        if self.alpha == "auto" or found is not None:
+        if self.alpha == "auto" or trained is not None:
             return np.asarray(steps(scale) * scale * whole)
         scale, codes = _power_of_two(scale), np.zeros_like(x)
         for _ in range(5):
@@ -188,10 +188,10 @@ class Quantizer:
             scale = _scale(self.alpha, x, codes, axes)
         return np.asarray((steps(scale) if FOUND in self.options else codes) * scale * whole)
 
-    def _given_scale(self, found: Any, x: Array) -> Array:
+    def _given_scale(self, trained: Any, x: Array) -> Array:
         """The scale that training has found, which broadcasts to the weights."""
         try:
-            scale = np.asarray(found, np.float32)
+            scale = np.asarray(trained, np.float32)
             fits = np.broadcast_shapes(scale.shape, x.shape) == x.shape and bool(np.all(scale > 0))
         except (TypeError, ValueError):
             fits = False

@@ -20,7 +20,7 @@ from mote.frontends.keras.layers import core, merging, qkeras, windows
 from mote.ir.graph.tensor import Array
 
 EPSILON = 1e-7
-"""What Keras adds to divisors."""
+"""Epsilon that Keras adds to divisors."""
 KERNEL, BIAS = ("kq_conf", "kq/"), ("bq_conf", "bq/")
 """Quantizers of weights: their options, and the places of their bits."""
 

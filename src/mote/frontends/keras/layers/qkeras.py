@@ -26,7 +26,7 @@ Codes = Callable[[Quantization], Value]
 """Builds a product in integers, given the quantization of its result."""
 
 
-class Rounding(Protocol):
+class ActivationQuantizer(Protocol):
     """A quantizer of activations."""
 
     @property
@@ -116,7 +116,7 @@ def _activated(call: LayerCall, x: Value) -> Value:
     return core.activated(call, x)
 
 
-def rounded(call: LayerCall, x: Value, quantizer: Rounding) -> Value:
+def rounded(call: LayerCall, x: Value, quantizer: ActivationQuantizer) -> Value:
     """A quantized value; a product of integers is computed in integers."""
     b, grid = call.b, quantizer.grid
     shape, codes = call.codes.get(x.tensor, ((), None))

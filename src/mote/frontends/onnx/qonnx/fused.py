@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mote.base.errors import UnsupportedNodeError
+from mote.frontends.onnx.file.tensors import read_tensor
 from mote.frontends.onnx.qonnx.dialect import GENERAL, PULP, number_of, shift_of
 from mote.ir.graph.tensor import Array
 
@@ -53,10 +54,10 @@ class Fused:
         return value
 
     def integers(self, name: str, count: int, default: Sequence[int] = ()) -> list[int]:
-        found = list(self.attributes[name].ints) if name in self.attributes else list(default)
-        if len(found) != count:
-            raise UnsupportedNodeError(f"its attribute {name} has {len(found)} integers, not {count}")
-        return found
+        numbers = list(self.attributes[name].ints) if name in self.attributes else list(default)
+        if len(numbers) != count:
+            raise UnsupportedNodeError(f"its attribute {name} has {len(numbers)} integers, not {count}")
+        return numbers
 
     def finished(self, result: str) -> None:
         """End with a node that has the fused node's output."""
@@ -176,7 +177,7 @@ KINDS: Mapping[tuple[str, str], Callable[[Fused], None]] = {
     **{(domain, "QuantAvgPool2d"): _average_pool for domain in GENERAL},
     **{(domain, "XnorPopcountMatMul"): _xnor for domain in GENERAL},
 }
-"""What the operators become."""
+"""Rewriting functions by domain and operator."""
 
 
 def unfused(model: Any) -> None:
@@ -221,8 +222,6 @@ def _rewritten(node: Any, known: Mapping[str, Any], windows: Mapping[str, Any]) 
 
 
 def _fused(node: Any, known: Mapping[str, Any]) -> Fused:
-    from mote.frontends.onnx.file.tensors import read_tensor
-
     def constant(name: str) -> Array | None:
         tensor = known.get(name)
         return None if tensor is None or tensor.data_location else read_tensor(tensor)
