@@ -199,6 +199,14 @@ def test_windows_without_a_product_are_refused() -> None:
         compile(model)
 
 
+def test_windows_of_no_size_are_refused() -> None:
+    net = Merged()
+    options = {"stride": [1, 1], "kernel_size": [-1, -1], "input_shape": "(1,4,4,2)"}
+    lowered = net.op("Im2Col", net.input(1, 4, 4, 2), domain=GENERAL, **options)
+    with pytest.raises(MoteError, match=r"Im2Col '.*': its windows are not read by"):
+        compile(net.finished(net.op("MatMul", lowered, net.integers(2, 3))))
+
+
 def test_pools_with_channels_last() -> None:
     net = Merged(6)
     x = net.rng.integers(0, 16, (1, 6, 6, 3))

@@ -155,7 +155,7 @@ def _lowered(f: Fused, image: str, window: Fused) -> None:
     pads, gaps = window.integers("pad_amount", 4, (0, 0, 0, 0)), window.integers("dilations", 2, (1, 1))
     weights = f.given(1, "second matrix")
     taps = kernel[0] * kernel[1]
-    if weights.ndim != 2 or taps < 1 or len(weights) % taps:
+    if weights.ndim != 2 or min(kernel) < 1 or not weights.size or len(weights) % taps:
         raise UnsupportedNodeError(f"weights of {weights.shape} do not fit a window of {kernel}", BEFORE_FINN)
     if any(pads) and "pad_value" in window.attributes and window.attributes["pad_value"].i:
         raise UnsupportedNodeError("its windows are padded with numbers other than 0", BEFORE_FINN)
