@@ -206,7 +206,8 @@ def int8_inputs(op: Op, g: Graph, seed: int) -> list[Array]:
 
 @dataclass(frozen=True)
 class Case:
-    """A layer of one input and one of its kernels, called for the whole tensor and, where it can be, row by row."""
+    """A layer of one input and one of its kernels, called for the whole tensor and, where it can be, row by row; or in
+    two runs of channels and channel by channel."""
 
     graph: Graph
     op: Op
@@ -224,6 +225,8 @@ class Case:
 
     @property
     def ways(self) -> tuple[str, ...]:
+        if self.kernel.entry.call is Call.CHANNELS:
+            return "in halves", "by channels"
         return ("whole",) if self.kernel.entry.call is Call.WHOLE else ("whole", "by rows")
 
     def call(self, program: Program) -> None:
@@ -231,15 +234,24 @@ class Case:
         kernel, nbytes = self.kernel, self.expected.nbytes
         params = program.params(kernel)
         stored = kernel.needs.reads.store(self.inputs[0])
-        block, out = program.block(stored.nbytes, stored), program.block(nbytes)
-        how = {Call.FLAT: [kernel.entry.units], Call.ROWS: [0, row_count(self.expected.shape)]}.get(
-            kernel.entry.call, []
-        )
-        scratch = [] if kernel.needs.scratch is None else [program.block(kernel.needs.scratch)]
-        program.say(f"mote_{kernel.name}({', '.join(map(str, [params, block, out, *how, *scratch]))});")
-        program.write(out, nbytes)
+        block = program.block(stored.nbytes, stored)
+        for runs in self._runs:
+            out = program.block(nbytes)
+            scratch = [] if kernel.needs.scratch is None else [program.block(kernel.needs.scratch)]
+            for how in runs:
+                program.say(f"mote_{kernel.name}({', '.join(map(str, [params, block, out, *how, *scratch]))});")
+            program.write(out, nbytes)
         if "by rows" in self.ways:
             call_row_by_row(program, self.graph, self.op, kernel, self.inputs)
+
+    @property
+    def _runs(self) -> list[list[list[int]]]:
+        """What calls are given behind the output, for each way in which these calls compute all of it."""
+        entry, channels = self.kernel.entry, self.expected.shape[-1]
+        if entry.call is Call.CHANNELS:
+            each, half = [[n, n + 1] for n in reversed(range(channels))], channels // 2
+            return [[[half, channels], [0, half]], each]
+        return [[{Call.FLAT: [entry.units], Call.ROWS: [0, row_count(self.expected.shape)]}.get(entry.call, [])]]
 
 
 def check_cases(cases: Sequence[Case], program: Program) -> None:

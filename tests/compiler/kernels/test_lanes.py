@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mote.compiler.kernels import catalogue
-from mote.compiler.kernels.contract import Refusal, View
+from mote.compiler.kernels.contract import Call, Refusal, View
 from mote.compiler.kernels.pack.requantize.high import LARGEST, HighWords, high_words
 from mote.compiler.kernels.pack.weights.lanes import LEAST, MOST, product_ends, spilled
 from mote.frontends import tflite
@@ -115,6 +115,19 @@ def test_depthwise_shapes(core: str, features: frozenset[str]) -> None:
     configs = WINDOWS if features == SHORT else [*WINDOWS, *BOUNDED]
     found = cases(configs, features, DEPTHWISE)
     assert len(found) == len(configs)
+    check_cases(found, Program(core))
+
+
+@pytest.mark.parametrize(("core", "features"), PLACES, ids=lambda p: p if isinstance(p, str) else "+".join(sorted(p)))
+def test_runs_of_channels(core: str, features: frozenset[str]) -> None:
+    """What two cores compute, each for channels of its own, is what one call computes."""
+    configs = WINDOWS if features == SHORT else [*WINDOWS, *BOUNDED]
+    found = []
+    for i, g in enumerate(tflite.parse(test_conv.model([c]), "model") for c in configs):
+        offered = catalogue.variants(View(g, (g.ops[0],)), features)
+        shared = [kernel.for_channels() for kernel in offered if kernel.family in DEPTHWISE]
+        assert shared and all(kernel.entry.call is Call.CHANNELS for kernel in shared)
+        found += [Case(g, g.ops[0], kernel, i) for kernel in shared]
     check_cases(found, Program(core))
 
 

@@ -320,10 +320,16 @@ class Machine:
             self._call(call, rows, [r for k in range(len(i.operands)) for r in self._row_reads(call, k, rows, n)])
 
     def _channels(self, call: Call, other: Call) -> None:
-        """Two calls for channels of one pixel: both read all inputs, and either may write before the other reads."""
+        """Two calls for channels, those of the second one behind those of the first one: both read all inputs, and
+        either may write before the other reads."""
         first, second = call.i.target, other.i.target
-        inside = first.at < second.at < first.at + first.row_bytes and (second.at - first.at) % ALIGNMENT == 0
-        if first.rows != 1 or not inside:
+        if call.i.called.entry.call is ContractCall.CHANNELS:
+            last = call.op.output(call.graph).channels
+            apart = first == second and 0 == call.i.lo < call.i.hi == other.i.lo < other.i.hi == last
+        else:
+            inside = first.at < second.at < first.at + first.row_bytes
+            apart = first.rows == 1 and inside and (second.at - first.at) % ALIGNMENT == 0
+        if not apart:
             raise CorruptError("two cores write to one place")
         rooms = [_room(c.i.scratch, c.i.called.needs.scratch) for c in (call, other)]
         rows = range(call.i.rows.lo, call.i.rows.hi)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from mote.bench.execute.stimuli import stimuli
 from mote.compiler.kernels import cost
-from mote.compiler.kernels.contract import Call
+from mote.compiler.kernels.contract import Call, Refusal
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import Halved, Plan
 from mote.compiler.plan.planner import plan
-from mote.compiler.plan.selection.cores import BARRIERS, alone, divided
+from mote.compiler.plan.selection.cores import BARRIERS, alone, divided, split
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.hardware.targets import Reads
@@ -27,11 +27,14 @@ from mote.ir.ops.reductions.mean import Mean
 from mote.ir.ops.reductions.softmax import Softmax
 from tests.compiler.lower.executor import execute
 from tests.compiler.plan.graphs import GraphNet, graphs
+from tests.helpers.offered import offered
 from tests.helpers.support import examples
 
 SAME = Axis(3, 1, 1, 1, 1)
 TWO = Goal(cores=2)
 DSP = Lowering(frozenset({"dsp"}))
+SCALAR = Lowering(frozenset({"mul32", "rv32m"}), optimize=Policy.SPEED)
+TWO_HARTS = Goal(cores=2, costs=cost.load("rv32imc"))
 FAST = Lowering(optimize=Policy.SPEED)
 
 
@@ -163,10 +166,66 @@ def test_the_checker_refuses_a_core_that_writes_what_the_other_reads() -> None:
         check(replace(planned, steps=(replace(step, kernel=in_place), *planned.steps[1:]), buffers=buffers))
 
 
+def planes(channels: int = 12) -> Graph:
+    """A depthwise layer that a core without SIMD computes fastest in whole images."""
+    net = GraphNet()
+    x = net.depthwise(net.input(1, 25, 5, channels), SAME, SAME)
+    return net.graph(net.op(Softmax, x, quant=(1 / 256, -128), beta=1.0))
+
+
+def test_kernels_of_whole_images_are_split_by_channels() -> None:
+    for channels in (12, 13):
+        planned = plan(planes(channels), SCALAR, TWO_HARTS)
+        kernel = halved(planned)["DEPTHWISE_CONV_2D"]
+        first, scratch = channels - channels // 2, kernel.alone.needs.scratch or 0
+        assert kernel.family == "depthwise_planes" and kernel.entry.call is Call.CHANNELS
+        assert shares(planned)["DEPTHWISE_CONV_2D"] == f"split: channels 0-{first - 1} and {first}-{channels - 1}"
+        assert kernel.second >= scratch > 0 and kernel.needs.scratch == kernel.second + scratch
+        execute(planned, stimuli(planned.graph, 1)[0])
+
+
+def test_a_single_channel_is_not_split() -> None:
+    graph = planes(1)
+    (kernel,) = [k for k in offered(graph, graph.ops[0], SCALAR.features) if k.family == "depthwise_planes"]
+    refusal = split(graph, graph.ops[0], kernel, 1e6, SCALAR, TWO_HARTS)
+    assert isinstance(refusal, Refusal) and refusal.why == "its output has one channel"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"at": 0}, "no channels"),
+        ({"at": 12}, "no channels"),
+        ({"second": 0}, "share scratch"),
+    ],
+)
+def test_the_checker_refuses_channels(change: dict[str, Any], why: str) -> None:
+    planned = plan(planes(), SCALAR, TWO_HARTS)
+    step = planned.steps[0]
+    assert isinstance(step.kernel, Halved) and step.kernel.of_channels
+    check(planned)
+    with pytest.raises(PlanError, match=why):
+        check(replace(planned, steps=(replace(step, kernel=replace(step.kernel, **change)), *planned.steps[1:])))
+
+
+def test_the_checker_refuses_channels_over_inputs() -> None:
+    """A kernel that claims to work in place overwrites channels that the other core still reads."""
+    planned = plan(planes(), SCALAR, TWO_HARTS)
+    step = planned.steps[0]
+    assert isinstance(step.kernel, Halved) and step.kernel.of_channels
+    given, made = (planned.place[t] for t in (planned.op(step).inputs[0], planned.op(step).outputs[0]))
+    both = replace(given, tensors=(*given.tensors, *made.tensors))
+    buffers = tuple(both if b is given else b for b in planned.buffers if b is not made)
+    needs = replace(step.kernel.needs, in_place=(0,), overlays=True)
+    steps = (replace(step, kernel=replace(step.kernel, needs=needs)), *planned.steps[1:])
+    with pytest.raises(PlanError, match="a core writes what the other reads"):
+        check(replace(planned, steps=steps, buffers=buffers))
+
+
 @settings(max_examples=examples(24), suppress_health_check=list(HealthCheck))
-@given(graphs(most=5), st.booleans(), st.booleans())
-def test_any_graph(graph: Graph, dsp: bool, least: bool) -> None:
-    how = DSP if dsp else Lowering()
-    planned = plan(graph, how, Goal(cores=2, least=least))
+@given(graphs(most=5), st.sampled_from([DSP, SCALAR, Lowering()]), st.booleans())
+def test_any_graph(graph: Graph, how: Lowering, least: bool) -> None:
+    goal = TWO_HARTS if how is SCALAR else TWO
+    planned = plan(graph, how, replace(goal, least=least))
     execute(planned, stimuli(graph, 1)[0])
     assert all(divided(planned, op, steps) for op, steps in planned.works)

@@ -130,6 +130,10 @@ class Call(StrEnum):
     ROWS = "rows"
     """Output rows lo..hi-1: `kernel(&params, inputs..., out, lo, hi)`."""
 
+    CHANNELS = "channels"
+    """Output channels lo..hi-1, where no byte of the output is of two channels: `kernel(&params, inputs..., out, lo,
+    hi)`. Only two cores call kernels so; the catalogue has WHOLE ones, which name them (`ByChannels`)."""
+
     WHOLE = "whole"
     """The whole tensor only: `kernel(&params, inputs..., out)`."""
 
@@ -348,6 +352,17 @@ class Biases:
 
 
 @dataclass(frozen=True, eq=False)
+class ByChannels:
+    """The differences of a call of a WHOLE kernel where two cores compute channels of their own."""
+
+    name: str
+    """The kernel that takes a run of channels: `mote_<name>`, with the same parameters."""
+    instances: tuple[Instance, ...]
+    headers: tuple[str, ...]
+    """The C files `mote_<header>.h` of its instances."""
+
+
+@dataclass(frozen=True, eq=False)
 class Packed:
     """A kernel bound to one operator: the call of the C function `mote_<name>`, as data.
 
@@ -375,6 +390,8 @@ class Packed:
     """The parameters of its generator that differ from their defaults."""
     biases: Biases | None = None
     """Of a layer, where its biases can be learned."""
+    by_channels: ByChannels | None = None
+    """How two cores share it, where it computes all of the output in one call otherwise."""
 
     @property
     def variant(self) -> str:
@@ -414,6 +431,15 @@ class Packed:
             alignment=max(self.needs.alignment, SEALED_ALIGNMENT),
         )
         return replace(self, params=_numbers(self.params), needs=needs, sealed=sealed)
+
+    def for_channels(self) -> Packed:
+        """The kernel as two cores call it, each for channels of its own, where there is a way to do so."""
+        how = self.by_channels
+        if how is None:
+            return self
+        headers = tuple(dict.fromkeys((*self.headers, *how.headers)))
+        entry = replace(self.entry, call=Call.CHANNELS)
+        return replace(self, name=how.name, instances=how.instances, headers=headers, entry=entry, by_channels=None)
 
     @property
     def own_flash(self) -> int:

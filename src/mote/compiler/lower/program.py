@@ -470,14 +470,18 @@ class _Lowered:
     def _whole(self, op: Op, begun: Instruction, step: Step) -> Instruction:
         graph, kernel = self.plan.graph, step.kernel
         operands = tuple(Operand(self._tensor(op.input(graph, p))) for p in kernel.entry.operands)
-        ranges = {Call.FLAT: (0, kernel.entry.units), Call.ROWS: (step.rows.lo, step.rows.hi)}
+        ranges = {
+            Call.FLAT: (0, kernel.entry.units),
+            Call.ROWS: (step.rows.lo, step.rows.hi),
+            Call.CHANNELS: (0, op.output(graph).channels),
+        }
         lo, hi = ranges.get(kernel.entry.call, (0, 0))
         out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
         whole = replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
         return self._halves(op, whole, kernel) if isinstance(kernel, Halved) else whole
 
     def _halves(self, op: Op, whole: Instruction, kernel: Halved) -> Instruction:
-        """An instruction for the rows of the first core, with that of the second one."""
+        """An instruction for the rows or channels of the first core, with that of the second one."""
         room, rows = whole.scratch, whole.rows
         halves = []
         for packed, start in zip(kernel.calls, (0, kernel.second), strict=True):
@@ -491,6 +495,9 @@ class _Lowered:
             assert 0 < kernel.at * out.dtype.itemsize < out.row_bytes, "a core has no channels"
             behind = replace(out, at=out.at + kernel.at * out.dtype.itemsize)
             return replace(first, second=replace(second, out=behind))
+        if kernel.entry.call is Call.CHANNELS:
+            assert whole.lo < kernel.at < whole.hi, "a core has no channels"
+            return replace(first, hi=kernel.at, second=replace(second, lo=kernel.at))
         assert rows.lo < kernel.at < rows.hi, "a core has no rows"
         first = replace(first, rows=Rows(rows.lo, kernel.at), lo=rows.lo, hi=kernel.at)
         second = replace(second, rows=Rows(kernel.at, rows.hi), lo=kernel.at, hi=rows.hi)

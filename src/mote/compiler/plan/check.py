@@ -146,8 +146,8 @@ class _Checker:
         reads or writes, and each has scratch of its own."""
         if self.plan.goal.cores != 2 or not step.whole or op.bodies or op.updates or step.sums is not None:
             raise PlanError(f"{where} is not for two cores")
-        if kernel.alone.entry.call not in (Call.FLAT, Call.ROWS) or len(op.outputs) > 1:
-            raise PlanError(f"{where}: its kernel does not compute some rows only")
+        if kernel.alone.entry.call not in (Call.FLAT, Call.ROWS, Call.CHANNELS) or len(op.outputs) > 1:
+            raise PlanError(f"{where}: its kernel does not compute some rows or channels only")
         first, last = (part.needs for part in (kernel.parts or (kernel.alone, kernel.alone)))
         if last.scratch:
             shared = kernel.second < (first.scratch or 0)
@@ -157,8 +157,8 @@ class _Checker:
                 raise PlanError(f"{where}: the scratch of the second core starts at {kernel.second}")
         elif (first.scratch or 0) > (kernel.needs.scratch or 0):
             raise PlanError(f"{where}: the first core has too little scratch")
-        if kernel.parts:
-            self._check_parts(step, kernel, op, where)
+        if kernel.parts or kernel.alone.entry.call is Call.CHANNELS:
+            self._check_channels(step, kernel, op, where)
             return
         ranges = (step.rows.lo, kernel.at), (kernel.at, step.rows.hi)
         if not step.rows.lo < kernel.at < step.rows.hi:
@@ -172,12 +172,15 @@ class _Checker:
             if any(_meet(a, b) for a in written for b in touched):
                 raise PlanError(f"{where}: a core writes what the other reads or writes")
 
-    def _check_parts(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
-        """Checks that the cores compute channels of one pixel each, from inputs that nobody writes to."""
+    def _check_channels(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
+        """Checks that the cores compute channels each, from inputs that nobody writes to: of one pixel where each has
+        a kernel of its own, which is given an aligned output."""
         out = self.graph.tensors[op.outputs[0]]
-        if len(kernel.parts) != 2 or out.size != out.channels or not 0 < kernel.at < out.channels:
+        if not 0 < kernel.at < out.channels:
             raise PlanError(f"{where}: a core has no channels")
-        if kernel.at * out.dtype.itemsize % ALIGNMENT:
+        if kernel.parts and (len(kernel.parts) != 2 or out.size != out.channels):
+            raise PlanError(f"{where}: its kernels are for channels of one pixel")
+        if kernel.parts and kernel.at * out.dtype.itemsize % ALIGNMENT:
             raise PlanError(f"{where}: the second core does not begin with an aligned channel")
         writes = self._writes(step, op).values()
         if any(_meet(a, b) for a in writes for b in self._reads(step, op).values()):

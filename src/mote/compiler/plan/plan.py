@@ -413,17 +413,17 @@ class Bodied(Packed):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Halved(Packed):
-    """The kernel of an operator that two cores compute at the same time: output rows of it each, or output channels of
-    its only pixel. Its scratch buffer holds that of either core."""
+    """The kernel of an operator that two cores compute at the same time: output rows of it each, or output channels.
+    Its scratch buffer holds that of either core."""
 
     alone: Packed
-    """The kernel that one core could call for all of it, and each core calls for its rows."""
+    """The kernel that one core could call for all of it, and each core calls for its rows or channels."""
     at: int
-    """The first row of the second core; its first channel where there are parts."""
+    """The first row of the second core, or its first channel."""
     second: int
     """Where the scratch of the second core begins, in that of both."""
     parts: tuple[Packed, ...] = ()
-    """The kernels of either core, each with the weights of its channels; none where rows are split."""
+    """The kernels of either core, each with the weights of its channels of the only pixel; none elsewhere."""
 
     @staticmethod
     def of(kernel: Packed, at: int, cost: float, parts: tuple[Packed, ...] = ()) -> Halved:
@@ -437,6 +437,11 @@ class Halved(Packed):
         known = {f.name: getattr(kernel, f.name) for f in fields(Packed)}
         known |= {"needs": needs, "price": replace(kernel.price, cost=cost)}
         return Halved(**known, alone=kernel, at=at, second=second, parts=parts)
+
+    @property
+    def of_channels(self) -> bool:
+        """Whether each core has channels of its own; else it has rows."""
+        return bool(self.parts) or self.entry.call is Call.CHANNELS
 
     @property
     def calls(self) -> tuple[Packed, ...]:

@@ -98,13 +98,14 @@ NETS: dict[str, Callable[[], Any]] = {
 FORMS: dict[str, dict[str, Any]] = {
     "plain": {},
     "dsp": {"target": HOST_DSP},
+    "scalar": {"target": "rv32imc"},
     "least": {"least_ram": True},
     "stream": {"stream": 1},
     "one file": {"single_file": True, "caller_arena": True},
 }
 WINDOWS = [(net, form) for net in NETS for form in FORMS if (net == "sww") == (form == "stream")]
 THREADS = [(net, form, sanitizer) for net, form in WINDOWS for sanitizer in SANITIZERS]
-FEW = [("branches", "dsp", "thread"), ("branches", "one file", "address")]
+FEW = [("branches", "dsp", "thread"), ("branches", "one file", "address"), ("keywords", "scalar", "thread")]
 
 
 @pytest.mark.parametrize(("net", "form", "sanitizer"), soaked(THREADS, FEW))
@@ -112,6 +113,8 @@ def test_two_threads_compute_what_the_reference_computes(net: str, form: str, sa
     compiler_or_skip("gcc")
     compiled = compile(NETS[net](), cores=2, **FORMS[form])
     assert shared(compiled) or form == "least"
+    if form == "scalar" and net in ("keywords", "kws"):
+        assert "depthwise_planes" in {s.kernel.family for s in compiled.plan.steps if isinstance(s.kernel, Halved)}
     done = built(compiled, tmp_path, SANITIZERS[sanitizer])
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mote.compiler.kernels.contract import (
     INT8,
+    ByChannels,
     Call,
     Entry,
     Instance,
@@ -182,7 +183,7 @@ def pack(view: View, *, short: bool, code: str = SHARED) -> Packed | Refusal:
     under = (y.shape[2] - 1) * op.horizontal.stride + op.horizontal.kernel
     words = height * max(under, op.horizontal.before + x.shape[2]) + BEHIND
     name = how.form
-    made: tuple[Instance, ...] = (Instance("MOTE_DEPTHWISE_PLANES", (how.form,)),)
+    loops: tuple[Instance, ...] = (Instance("MOTE_LANES_LOOPS", (how.form, how.form)),)
     if code == LAYER:
         shape = _windows(view, height)
         if shape.left < 2:
@@ -192,15 +193,18 @@ def pack(view: View, *, short: bool, code: str = SHARED) -> Packed | Refusal:
         name = f"{how.form}_{words_of.name}_{shape.name}"
         code_of_windows = Instance("MOTE_LANES_CODE", (how.form, name), windows(shape, halves=how.form == HALVES))
         code_of_planes = Instance("MOTE_LANES_PLANE_CODE", (name,), plane(words_of))
-        made = (code_of_windows, code_of_planes, Instance("MOTE_DEPTHWISE_PLANES_CODE", (how.form, name)))
+        loops = (code_of_windows, code_of_planes)
+    loops = (*loops, Instance("MOTE_DEPTHWISE_PLANES_CHANNELS", (how.form, name)))
+    of_layer = (*loops, Instance("MOTE_DEPTHWISE_PLANES_CODE", (how.form, name)))
     return Packed(
         f"depthwise_planes_{name}",
         params,
         Entry(Call.WHOLE),
         Needs(WORD * (words + parts.weights.shape[1])),
         _price(view, parts, "depthwise_planes_short" if short else "depthwise_planes"),
-        made,
+        of_layer if code == LAYER else (Instance("MOTE_DEPTHWISE_PLANES", (how.form,)),),
         (CODE,) if code == LAYER else (),
+        by_channels=ByChannels(f"depthwise_planes_channels_{name}", loops, (CODE,)),
     )
 
 

@@ -1,9 +1,9 @@
 """Layers on two cores: which kernels can be split, where, and what that saves.
 
-Both cores call the same kernel, each for rows of its own, between two barriers. Of a fully connected layer or a
-convolution with one output pixel each has a kernel of its own, with the weights of its channels. A kernel that is split
-is one more candidate of its operator, with scratch for either core and the cost of the longer half, so that the planner
-chooses it where it pays and fits.
+Both cores call the same kernel, each for rows of its own, between two barriers, or for channels of its own where that
+kernel takes whole images. Of a fully connected layer or a convolution with one output pixel each has a kernel of its
+own, with the weights of its channels. A kernel that is split is one more candidate of its operator, with scratch for
+either core and the cost of the longer half, so that the planner chooses it where it pays and fits.
 """
 
 from __future__ import annotations
@@ -39,11 +39,18 @@ GROUP = 8
 def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal: Goal) -> Halved | Refusal:
     """The kernel of an operator for two cores, where one core takes `cost` for all of it; or why one core computes it
     alone."""
+    kernel = kernel.for_channels()
     why = _whole_only(op, kernel)
     if why:
         return Refusal(why)
     rows = row_count(op.output(graph).shape)
-    made = _by_channels(graph, op, kernel, how, goal) if rows == 1 else _by_rows(graph, op, kernel, rows, cost, goal)
+    made: Halved | Refusal
+    if kernel.entry.call is Call.CHANNELS:
+        made = _run_of_channels(graph, op, kernel, cost, goal)
+    elif rows == 1:
+        made = _by_channels(graph, op, kernel, how, goal)
+    else:
+        made = _by_rows(graph, op, kernel, rows, cost, goal)
     if isinstance(made, Halved) and (made.price.cost or 0) >= cost:
         unit, barriers = goal.costs.unit, BARRIERS * goal.barrier
         waits = goal.costs.waiting(graph, op, kernel)
@@ -54,9 +61,12 @@ def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal
 
 def _by_rows(graph: Graph, op: Op, kernel: Packed, rows: int, cost: float, goal: Goal) -> Halved | Refusal:
     at = _middle(graph, op, kernel, rows)
-    if at is None:
-        return Refusal("its operands cannot be cut at a row")
-    longer = cost * max(at, rows - at) / rows
+    return _cut(graph, op, kernel, at, rows, cost, goal) if at else Refusal("its operands cannot be cut at a row")
+
+
+def _cut(graph: Graph, op: Op, kernel: Packed, at: int, count: int, cost: float, goal: Goal) -> Halved:
+    """A kernel of which the first core computes `at` of so many rows or channels."""
+    longer = cost * max(at, count - at) / count
     return Halved.of(kernel, at, _taken(graph, op, kernel, longer, goal))
 
 
@@ -64,6 +74,14 @@ def _taken(graph: Graph, op: Op, kernel: Packed, longer: float, goal: Goal) -> f
     """The cost of a layer on two cores, of which one takes `longer`: flash serves one core at a time, so that it takes
     no less than all waits for it."""
     return max(longer, goal.costs.waiting(graph, op, kernel)) + BARRIERS * goal.barrier
+
+
+def _run_of_channels(graph: Graph, op: Op, kernel: Packed, cost: float, goal: Goal) -> Halved | Refusal:
+    """A kernel for any run of channels: half of them."""
+    channels = op.output(graph).channels
+    if channels < 2:
+        return Refusal("its output has one channel")
+    return _cut(graph, op, kernel, _half(channels, 1), channels, cost, goal)
 
 
 def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal) -> Halved | Refusal:
@@ -126,7 +144,7 @@ def _whole_only(op: Op, kernel: Packed) -> str:
         return "it updates a state"
     if kernel.entry.call is Call.ADDS:
         return "it adds up rows"
-    if kernel.entry.call not in (Call.FLAT, Call.ROWS) or further_outputs(op):
+    if kernel.entry.call not in (Call.FLAT, Call.ROWS, Call.CHANNELS) or further_outputs(op):
         return "its kernel computes all of it in one call"
     return "its weights are decoded in one piece" if kernel.price.coding is not None else ""
 
@@ -170,7 +188,7 @@ def centred(plan: Plan) -> Plan:
 
 def _centred(step: Step) -> Packed:
     kernel, (lo, hi) = step.kernel, (step.rows.lo, step.rows.hi)
-    if not isinstance(kernel, Halved) or kernel.parts or lo < kernel.at < hi:
+    if not isinstance(kernel, Halved) or kernel.of_channels or lo < kernel.at < hi:
         return kernel
     at = lo + _half(hi - lo, kernel.price.tile[0])
     return replace(kernel, at=at) if at < hi else kernel.alone
@@ -183,8 +201,8 @@ def divided(plan: Plan, op: Op, steps: tuple[Step, ...]) -> str:
         return ""
     if isinstance(kernel, Halved):
         rows = steps[0].rows
-        lo, hi = (0, op.output(plan.graph).channels) if kernel.parts else (rows.lo, rows.hi)
-        what = "channels" if kernel.parts else "rows"
+        lo, hi = (0, op.output(plan.graph).channels) if kernel.of_channels else (rows.lo, rows.hi)
+        what = "channels" if kernel.of_channels else "rows"
         return f"split: {what} {lo}-{kernel.at - 1} and {kernel.at}-{hi - 1}"
     if plan.runs(steps) is Runs.ROWS:
         return "one core: it runs by rows"

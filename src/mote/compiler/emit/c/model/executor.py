@@ -493,7 +493,7 @@ class Executor:
         arguments += [self._at(out, begin), *map(self._at, i.others)]
         if kernel.entry.call is Call.FLAT:
             arguments.append(i.hi)
-        elif kernel.entry.call is Call.ROWS:
+        elif kernel.entry.call in (Call.ROWS, Call.CHANNELS):
             arguments += [i.lo, i.hi]
         return call(f"mote_{kernel.name}", *arguments, *self._scratch(i))
 
