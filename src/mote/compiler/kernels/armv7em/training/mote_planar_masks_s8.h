@@ -34,12 +34,22 @@ static inline uint32_t mote_planar_bits(uint32_t x, uint32_t least, uint32_t spa
     return found | bits >> 1;
 }
 
+/* Four pixels of a channel, the first one in the lowest byte. */
+static inline uint32_t mote_planar_word(const int8_t *from) {
+#if MOTE_DSP
+    return *(const uint32_t *)(const void *)from;
+#else
+    return (uint8_t)from[0] | (uint32_t)(uint8_t)from[1] << 8 | (uint32_t)(uint8_t)from[2] << 16 |
+           (uint32_t)(uint8_t)from[3] << 24;
+#endif
+}
+
 /* Up to eight channels of four pixels. */
 static inline uint32_t mote_planar_bytes(const int8_t *from, int32_t line, int32_t channels, uint32_t least,
                                          uint32_t span) {
     uint32_t bits = 0;
 #define MOTE_PLANAR_CHANNEL \
-    bits = mote_planar_bits(*(const uint32_t *)(const void *)from, least, span, bits); \
+    bits = mote_planar_bits(mote_planar_word(from), least, span, bits); \
     from += line;
     if (channels == 8) {
         MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL MOTE_PLANAR_CHANNEL

@@ -55,6 +55,26 @@ MOTE_NOINLINE void mote_expand_channels(const mote_coded_t *p, mote_expanding_t 
     }
 }
 
+/* Bytes as words, of which they are the lowest ones first. */
+static inline void mote_coded_words(int8_t *to, int32_t bytes) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    (void)to, (void)bytes;
+#else
+    for (const uint8_t *from = (const uint8_t *)to; bytes > 0; bytes -= 4, from += 4, to += 4) {
+        *(uint32_t *)(void *)to = from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+    }
+#endif
+}
+
+/* Of kernels whose weights are bytes, and of those that read a stream of words. */
+#define mote_expand_channels_weights mote_expand_channels
+
+static inline void mote_expand_channels_stream(const mote_coded_t *p, mote_expanding_t *e, int32_t channels,
+                                               int8_t *to) {
+    mote_expand_channels(p, e, channels, to);
+    mote_coded_words(to, (channels + 1) / 2 * (p->first + p->coded + p->last));
+}
+
 /* The kernel `name` with weights that are expanded to where its `field` is to point, by a function for some channels of a
  * struct like the one above; the other arguments are those of its call behind the output: `count`, and `work`, its own
  * working memory behind that of the weights. */
@@ -81,7 +101,7 @@ MOTE_NOINLINE void mote_expand_channels(const mote_coded_t *p, mote_expanding_t 
     }
 
 #define MOTE_CODED(name, field, ...) \
-    MOTE_EXPANDED(coded, mote_coded_t, mote_expand_channels, name, field, __VA_ARGS__)
+    MOTE_EXPANDED(coded, mote_coded_t, mote_expand_channels_##field, name, field, __VA_ARGS__)
 
 /* What else a kernel has to be told about the next channels. */
 #define MOTE_CODED_NEXT_stream(gemm, channels) ((void)0)

@@ -29,13 +29,22 @@ static inline void mote_nibbles_stream(uint32_t four, int8_t *to) {
     *(uint32_t *)(void *)to = (four - ((~four & 0x00800080u) << 1)) ^ 0x80808080u;
 }
 
+/* The next bytes that have more bits; where the bytes behind them go. */
+#define mote_nibbles_take_weights mote_take
+
+static inline int8_t *mote_nibbles_take_stream(mote_expanding_t *e, int8_t *to, int32_t bytes) {
+    int8_t *const end = mote_take(e, to, bytes);
+    mote_coded_words(to, bytes);
+    return end;
+}
+
 /* The next channels, two at a time. */
 #define MOTE_NIBBLES_EXPAND(field) \
     MOTE_NOINLINE MOTE_HOT void mote_nibbles_expand_##field(const mote_nibbles_t *p, mote_expanding_t *e, \
                                                             int32_t channels, int8_t *to) { \
         const uint32_t *word = p->words + e->at; \
         for (; channels > 0; channels -= 2) { \
-            to = mote_take(e, to, p->first); \
+            to = mote_nibbles_take_##field(e, to, p->first); \
             for (int32_t i = 0; i < p->coded; i += 8, to += 8) { \
                 mote_nibbles_##field(mote_nibbles_four(*word), to); \
                 if (i + 4 < p->coded) { \
@@ -45,7 +54,7 @@ static inline void mote_nibbles_stream(uint32_t four, int8_t *to) {
                 } \
                 word++; \
             } \
-            to = mote_take(e, to, p->last); \
+            to = mote_nibbles_take_##field(e, to, p->last); \
         } \
         e->at = (uint32_t)(word - p->words); \
     }
