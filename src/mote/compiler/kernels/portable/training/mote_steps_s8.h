@@ -160,6 +160,7 @@ static inline void mote_step_sums(const mote_conv_step_t *p, const mote_step_tap
 static inline void mote_conv_step_s8(const mote_conv_step_t *p, const int8_t *gradient, const int8_t *in,
                                      const int32_t *size, const int32_t *number, int8_t *weights) {
     const int32_t channels = p->step.channels, high = p->rows.taps, wide = p->cols.taps, depth = p->depth;
+    const int32_t fours = depth - depth % 4;
     int32_t sums[4];
     for (int32_t o = 0; o < channels; o++) {
         const mote_step_channel_t channel = mote_step_channel(&p->step, size, number, o);
@@ -167,14 +168,13 @@ static inline void mote_conv_step_s8(const mote_conv_step_t *p, const int8_t *gr
             for (int32_t kx = 0; kx < wide; kx++) {
                 const mote_step_tap_t tap = mote_step_tap(p, ky, kx, gradient, in);
                 const int32_t first = ((o * high + ky) * wide + kx) * depth;
-                int32_t c = 0;
-                for (; c + 4 <= depth; c += 4) {
+                for (int32_t c = 0; c < fours; c += 4) {
                     mote_step_sums(p, &tap, p->step.first + o, c, 4, sums);
                     for (int32_t i = 0; i < 4; i++) {
                         mote_step_weight(&p->step, &channel, sums[i], first + c + i, weights);
                     }
                 }
-                for (; c < depth; c++) {
+                for (int32_t c = fours; c < depth; c++) {
                     mote_step_sums(p, &tap, p->step.first + o, c, 1, sums);
                     mote_step_weight(&p->step, &channel, sums[0], first + c, weights);
                 }

@@ -55,14 +55,14 @@
     MOTE_NOINLINE void mote_##name##_row(const mote_##name##_t *p, const in_t *const *rows, out_t *out) { \
         const mote_span_t *s = &p->cols; \
         const finish_t *f = &p->finish; \
+        const int32_t fours = mote_##name##_fours && p->multiplier == 1 ? p->channels - p->channels % 4 : 0; \
         for (int32_t x = 0; x < s->out_size; x++) { \
             const int32_t first = x * s->step - s->pad; \
             const int32_t lo = mote_span_lo(s, first), hi = mote_span_hi(s, first); \
             const int32_t columns = hi > lo ? hi - lo : 0; \
             const weight_t *w = p->weights + (columns > 0 ? lo * p->channels : 0); \
             const int32_t at = columns > 0 ? (first + lo * s->spread) * p->in_channels : 0; \
-            int32_t c = 0; \
-            for (; mote_##name##_fours && p->multiplier == 1 && c + 4 <= p->channels; c += 4, out += 4) { \
+            for (int32_t c = 0; c < fours; c += 4, out += 4) { \
                 sum_t sums[4] = {start_of(f, c), start_of(f, c + 1), start_of(f, c + 2), start_of(f, c + 3)}; \
                 mote_##name##_four(p, rows, at + c, columns, w + c, sums); \
                 out[0] = finish_of(f, c, sums[0]); \
@@ -70,7 +70,7 @@
                 out[2] = finish_of(f, c + 2, sums[2]); \
                 out[3] = finish_of(f, c + 3, sums[3]); \
             } \
-            for (int32_t input = c, copy = 0; c < p->channels; c++) { \
+            for (int32_t c = fours, input = fours, copy = 0; c < p->channels; c++) { \
                 const sum_t sum = mote_##name##_one(p, rows, at + input, columns, w + c, start_of(f, c)); \
                 *out++ = finish_of(f, c, sum); \
                 if (++copy == p->multiplier) { \
