@@ -40,32 +40,21 @@ class EndlessSessionError(AssertionError):
     """The host asks a board without an end."""
 
 
-class LyingBoard:
-    """A line to a board with the agent, which runs a model that is always zero. Time is virtual."""
+class LyingLine:
+    """A line to something that answers every message, though not always with the truth."""
 
     name = "lying"
     window = 1
 
-    def __init__(self, rng: Random, model: BoardModel, sizes: tuple[list[int], list[int], list[int]]) -> None:
-        self.rng, self.model = rng, model
-        self.inputs, self.outputs, self.tensors = sizes
-        self.now, self.asked, self.step = 0.0, 0, -1
+    def __init__(self, rng: Random) -> None:
+        self.rng, self.asked = rng, 0
         self.sent, self.reader = bytearray(), FrameReader()
-        self.damaged_request = rng.choice((None, *Request))
-        self.chance = rng.choice((0.0, 0.02, 0.2, 1.0))
-        self.sticky: bytes | None = None
 
-    def open(self) -> None:
-        self.sent.clear()
-        self.reader = FrameReader()
+    def open(self) -> None: ...
 
     def close(self) -> None: ...
 
-    def clock(self) -> float:
-        return self.now
-
     def receive(self, seconds: float) -> bytes:
-        self.now += 0.001 if self.sent else seconds
         data, self.sent = bytes(self.sent), bytearray()
         return data
 
@@ -74,14 +63,44 @@ class LyingBoard:
             self.asked += 1
             if self.asked > MOST_REQUESTS:
                 raise EndlessSessionError(f"{message.type:#x} is asked without an end")
-            answer = self._answer(message.type, message.data)
-            if self.damaged_request in (None, message.type) and self.rng.random() < self.chance:
-                answer = self._damaged(answer)
-            if self.rng.random() < self.chance / 50:
-                raise ConnectionLostError("the cable is out")
-            self.sent += Message(message.type | ANSWER, message.sequence, answer).framed
+            self.sent += Message(message.type | ANSWER, message.sequence, self.answer(message)).framed
 
-    def _answer(self, kind: int, data: bytes) -> bytes:
+    def answer(self, message: Message) -> bytes:
+        raise NotImplementedError
+
+
+class LyingBoard(LyingLine):
+    """A line to a board with the agent, which runs a model that is always zero. Time is virtual."""
+
+    def __init__(self, rng: Random, model: BoardModel, sizes: tuple[list[int], list[int], list[int]]) -> None:
+        super().__init__(rng)
+        self.model = model
+        self.inputs, self.outputs, self.tensors = sizes
+        self.now, self.step = 0.0, -1
+        self.damaged_request = rng.choice((None, *Request))
+        self.chance = rng.choice((0.0, 0.02, 0.2, 1.0))
+        self.sticky: bytes | None = None
+
+    def open(self) -> None:
+        self.sent.clear()
+        self.reader = FrameReader()
+
+    def clock(self) -> float:
+        return self.now
+
+    def receive(self, seconds: float) -> bytes:
+        self.now += 0.001 if self.sent else seconds
+        return super().receive(seconds)
+
+    def answer(self, message: Message) -> bytes:
+        answer = self._honest(message.type, message.data)
+        if self.damaged_request in (None, message.type) and self.rng.random() < self.chance:
+            answer = self._damaged(answer)
+        if self.rng.random() < self.chance / 50:
+            raise ConnectionLostError("the cable is out")
+        return answer
+
+    def _honest(self, kind: int, data: bytes) -> bytes:
         if kind == Request.IDENTIFY:
             words = (1, 0x1FF, 512, 0x410FC241, 80_000_000, 80_000_000, 1, 4)
             counts = (len(self.inputs), len(self.outputs), len(self.tensors), 1, 1)
@@ -190,33 +209,16 @@ def on_lying_board(rng: Random) -> int:
     return 0
 
 
-class LyingDevice:
+class LyingDevice(LyingLine):
     """A line to a device with the update module, whose answers are damaged. Time is the real one, and silence rare."""
 
-    name = "lying"
     window = 2
 
     def __init__(self, rng: Random) -> None:
-        self.rng, self.asked = rng, 0
-        self.sent, self.reader = bytearray(), FrameReader()
+        super().__init__(rng)
         self.taken = 0
 
-    def open(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def receive(self, seconds: float) -> bytes:
-        data, self.sent = bytes(self.sent), bytearray()
-        return data
-
-    def send(self, data: bytes) -> None:
-        for message in self.reader.take(data):
-            self.asked += 1
-            if self.asked > MOST_REQUESTS:
-                raise EndlessSessionError(f"{message.type:#x} is asked without an end")
-            self.sent += Message(message.type | ANSWER, message.sequence, self._answer(message)).framed
-
-    def _answer(self, message: Message) -> bytes:
+    def answer(self, message: Message) -> bytes:
         words = [self.rng.choice(WORDS) if self.rng.random() < 0.2 else word for word in self._words(message)]
         answer = struct.pack(f"<{len(words)}I", *words)
         if message.type == 1:
