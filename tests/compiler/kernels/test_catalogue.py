@@ -37,7 +37,7 @@ def operators() -> tuple[type[Op], ...]:
             yield from below(other)
 
     named = {kernel.computes[0] for kernel in catalogue.KERNELS}
-    every = (kind for kind in below(Op) if kind.__module__.startswith("mote.ops."))
+    every = (kind for kind in below(Op) if kind.__module__.startswith("mote.ir.ops."))
     usual = (kind for kind in every if kind not in (ConstantOutput, NpuStream) and not issubclass(kind, Control))
     return tuple(kind for kind in usual if kind in named or not kind.__subclasses__())
 

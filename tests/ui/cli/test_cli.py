@@ -114,7 +114,7 @@ def test_targets(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     """The list as text, of a few targets: one more part changes no snapshot."""
     few = ["cortex-m4", "cortex-m7", "host", "rp2040", "stm32n657"]
     assert {t["name"] for t in json.loads(mote(capsys, "targets", "--json")[1])} >= {*few}
-    monkeypatch.setattr("mote.targets.names", lambda: few)
+    monkeypatch.setattr("mote.hardware.targets.names", lambda: few)
     snapshot("targets", mote(capsys, "targets")[1])
 
 

@@ -39,15 +39,14 @@ static inline int32_t mote_depthwise_blocks_pixels(const mote_span_t *s, int32_t
                                                           const float *const *rows, float *out) { \
         const mote_span_t *s = &p->cols; \
         const int32_t channels = p->channels, count = p->rows.taps, window = count * s->taps; \
-        const int32_t step = s->spread * channels; \
+        const int32_t step = s->spread * channels, blocks = channels - channels % MOTE_BLOCK; \
         float sums[MOTE_BLOCK * MOTE_BLOCK] = {0.0f}; \
         for (int32_t x = 0, pixels; x < s->out_size; x += pixels, out += pixels * channels) { \
             const int32_t first = x * s->step - s->pad, lo = mote_min(mote_span_lo(s, first), s->taps); \
             const int32_t n = mote_span_hi(s, first) - lo, start = (first + lo * s->spread) * channels; \
             const weight_t *w = p->weights; \
-            int32_t c = 0; \
             pixels = mote_depthwise_blocks_pixels(s, x); \
-            for (; c + MOTE_BLOCK <= channels; c += MOTE_BLOCK, w += window * MOTE_BLOCK) { \
+            for (int32_t c = 0; c < blocks; c += MOTE_BLOCK, w += window * MOTE_BLOCK) { \
                 if (pixels == MOTE_BLOCK) { \
                     mote_taps4_rows_##kind(rows, count, start + c, s->step * channels, step, w, n, sums); \
                 } else if (n > 0) { \
@@ -55,7 +54,7 @@ static inline int32_t mote_depthwise_blocks_pixels(const mote_span_t *s, int32_t
                 } \
                 mote_block_finish(sums, p->bias + c, p->low, p->high, out + c, channels, pixels); \
             } \
-            for (; c < channels; c++, w += window) { \
+            for (int32_t c = blocks; c < channels; c++, w += window) { \
                 for (int32_t j = 0; j < pixels; j++) { \
                     const float sum = mote_depthwise_blocks_rest_##kind(p, rows, c, first + j * s->step, lo, lo + n, w); \
                     out[j * channels + c] = mote_clamp_f32(sum + p->bias[c], p->low, p->high); \

@@ -16,13 +16,12 @@
 \
     MOTE_NOINLINE void mote_pointwise_blocks_##kind(const mote_pointwise_blocks_##kind##_t *p, const float *in, \
                                                     float *out, int32_t pixels) { \
-        const int32_t depth = p->depth, channels = p->channels; \
+        const int32_t depth = p->depth, channels = p->channels, blocks = channels - channels % MOTE_BLOCK; \
         while (pixels > 0) { \
             const int32_t count = pixels < MOTE_BLOCK ? 1 : MOTE_BLOCK; \
             const weight_t *w = p->weights; \
             float sums[MOTE_BLOCK * MOTE_BLOCK] = {0.0f}; \
-            int32_t o = 0; \
-            for (; o + MOTE_BLOCK <= channels; o += MOTE_BLOCK, w += depth * MOTE_BLOCK) { \
+            for (int32_t o = 0; o < blocks; o += MOTE_BLOCK, w += depth * MOTE_BLOCK) { \
                 if (count == MOTE_BLOCK) { \
                     mote_block4_##kind(in, depth, w, depth, sums); \
                 } else { \
@@ -30,7 +29,7 @@
                 } \
                 mote_block_finish(sums, p->bias + o, p->low, p->high, out + o, channels, count); \
             } \
-            for (; o < channels; o++, w += depth) { \
+            for (int32_t o = blocks; o < channels; o++, w += depth) { \
                 for (int32_t j = 0; j < count; j++) { \
                     const float sum = mote_dot_##kind(0.0f, in + j * depth, w, depth); \
                     out[j * channels + o] = mote_clamp_f32(sum + p->bias[o], p->low, p->high); \
