@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
+from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -57,6 +60,91 @@ def test_the_bare_install_is_small() -> None:
     files += [path for path in (ROOT / "src" / "mote").rglob("*") if "__pycache__" not in path.parts]
     assert {"numpy", "pyelftools", "rich"} == set(needed)
     assert 10_000_000 < sum(Path(file).stat().st_size for file in files if Path(file).is_file()) < MOST_BYTES
+
+
+IMPORTED = re.compile(r"^(?:import ([\w.]+)|from ([\w.]+) import (\([^)]*\)|.*))", re.MULTILINE)
+SKIPPED = re.compile(r"^(?:\w+ = )?pytest\.importorskip\(\"(\w+)", re.MULTILINE)
+NEEDED = {"numpy", "rich", "elftools", "pytest", "hypothesis", "packaging"}
+"""Packages that the tests cannot do without; tests of others are skipped where a package is missing."""
+SCRIPTS = ("benchmarks", "models", "examples/mlperf_tiny", "src", ".")
+"""Folders that tests import from."""
+
+
+@cache
+def module_file(name: str) -> Path | None:
+    """The file of a module of this repository, None for a module of a package."""
+    for folder in SCRIPTS:
+        path = ROOT / folder / name.replace(".", "/")
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
+
+
+def imported(text: str) -> Iterator[tuple[int, str]]:
+    """The modules that importing a file imports, and the offsets of these statements."""
+    for match in IMPORTED.finditer(text):
+        plain, module, names = match.groups()
+        yield match.start(), plain or module
+        for name in re.findall(r"\w+", names or ""):
+            yield match.start(), f"{module}.{name}"
+
+
+def code_of(path: Path) -> str:
+    """The text of a file without strings of several lines."""
+    return re.sub(r'""".*?"""', '""', path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@cache
+def direct(path: Path) -> tuple[frozenset[str], frozenset[Path]]:
+    """The optional packages that a file imports, or skips without, and the files of this repository that it imports."""
+    text = code_of(path)
+    packages, files = set(SKIPPED.findall(text)), set()
+    for _, module in imported(text):
+        top = module.partition(".")[0]
+        if file := module_file(module):
+            files.add(file)
+        elif top not in {"mote", "tests", *NEEDED} and top not in sys.stdlib_module_names and not module_file(top):
+            packages.add(top)
+    return frozenset(packages), frozenset(files)
+
+
+@cache
+def behind(path: Path) -> frozenset[str]:
+    """The optional packages without which a file cannot be imported."""
+    seen, left = {path}, [path]
+    while left:
+        new = direct(left.pop())[1] - seen
+        seen |= new
+        left += new
+    return frozenset().union(*(direct(file)[0] for file in seen))
+
+
+def unskipped(text: str) -> set[str]:
+    """Packages that a file of tests imports, itself or through a module, before it skips where they are missing.
+
+    Helpers of tests skip for those that import them. A file of tests that was skipped stays half imported, so that
+    those that import from it must skip by themselves."""
+    skips = [(match.start(), match[1]) for match in SKIPPED.finditer(text)]
+    missing = set()
+    for place, module in imported(text):
+        top, file = module.partition(".")[0], module_file(module)
+        if file is not None and (top != "tests" or file.name.startswith("test_")):
+            packages = behind(file)
+        elif file is None and top not in {"mote", "tests", *NEEDED, *sys.stdlib_module_names} and not module_file(top):
+            packages = frozenset({top})
+        else:
+            continue
+        missing |= packages - {package for where, package in skips if where < place}
+    return missing
+
+
+def test_optional_packages_are_not_needed_to_collect() -> None:
+    """`python -m tests.fuzz` is run by hand, with the packages that it needs."""
+    files = [path for path in (ROOT / "tests").rglob("*.py") if path.name != "__main__.py"]
+    wrong = {path.relative_to(ROOT): unskipped(code_of(path)) for path in files}
+    lines = [f"{path} imports {', '.join(sorted(names))}" for path, names in wrong.items() if names]
+    assert not lines, "call pytest.importorskip(...) before, or in what needs it:\n" + "\n".join(lines)
 
 
 @pytest.fixture

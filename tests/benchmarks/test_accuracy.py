@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("ai_edge_litert")
+pytest.importorskip("flatbuffers")
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+pytest.importorskip("sklearn")
+pytest.importorskip("torch")
+
 pytest.importorskip("ai_edge_quantizer", reason="the quantizer that Mote is compared with is not installed")
 
 import accuracy

@@ -7,6 +7,9 @@ import shutil
 
 import pytest
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
 import misra
 import prove
 from mote.compiler.line import compile

@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import numpy_helper
-from PIL import Image
 
 import mote
 from mote.compiler.kernels import catalogue, cost, library, structs
@@ -62,6 +59,7 @@ def samples(scale: int, shape: tuple[int, ...] = (12, 6, 6, 3)) -> tuple[Any, An
 
 def test_samples_to_learn_from(tmp_path: Path) -> None:
     """Wherever they are: the ranges of gradients are measured on what the file has now."""
+    pictures_of = pytest.importorskip("PIL.Image")
     model, file, pictures = network(), tmp_path / "data.npz", tmp_path / "pictures"
     own = replace(dataset(samples(0)), inputs={"input": np.array(samples(0)[0])})
 
@@ -76,7 +74,7 @@ def test_samples_to_learn_from(tmp_path: Path) -> None:
         for i in range(9):
             path = pictures / str(i % 3) / f"{i}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(rng.integers(0, 40 + 200 * content, (6, 6, 3)).astype(np.uint8)).save(path)
+            pictures_of.fromarray(rng.integers(0, 40 + 200 * content, (6, 6, 3)).astype(np.uint8)).save(path)
 
     def known(data: Any) -> str:
         settings = make_settings(train="last", train_data=data)
@@ -134,11 +132,12 @@ def test_pins_labels_and_keys(tmp_path: Path) -> None:
 
 
 def test_external_data_of_the_same_size_and_time(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
     path = tmp_path / "net.onnx"
     info = onnx.helper.make_tensor_value_info
 
     def make(content: int) -> None:
-        weights = numpy_helper.from_array(np.full((4, 3), content + 1, np.float32), "w")
+        weights = onnx.numpy_helper.from_array(np.full((4, 3), content + 1, np.float32), "w")
         node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
         x, y = info("x", onnx.TensorProto.FLOAT, (1, 4)), info("y", onnx.TensorProto.FLOAT, (1, 3))
         model = onnx.helper.make_model(onnx.helper.make_graph([node], "net", [x], [y], [weights]))

@@ -34,9 +34,9 @@ from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS, emulated, examples
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mlperf_tiny"
 sys.path.append(str(EXAMPLE))  # behind models/, which has a file of the example's name
 
-import client  # noqa: E402
-import firmware  # noqa: E402
-from tasks import HOP, TASKS, Task, listening  # noqa: E402
+import client
+import firmware
+from tasks import HOP, TASKS, Task, listening
 
 PUBLISHED = {
     "ad": "ad01_int8.tflite",

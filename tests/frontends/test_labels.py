@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import flatbuffers
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 
 from mote import frontends
 from mote.base.errors import MoteError
@@ -53,6 +51,8 @@ def described(
 
 def with_metadata(about: bytes) -> bytes:
     """The digits with metadata, written by LiteRT's own schema."""
+    flatbuffers = pytest.importorskip("flatbuffers")
+    schema = pytest.importorskip("ai_edge_litert.schema_py_generated")
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(DIGITS.read_bytes()))
     buffer, entry = schema.BufferT(), schema.MetadataT()
     buffer.data = np.frombuffer(about, np.uint8)

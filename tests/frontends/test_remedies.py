@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
 from onnx import TensorProto, helper
 from torch import nn
 from torch._higher_order_ops.map import map as map_rows

@@ -8,6 +8,12 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+
+pytest.importorskip("onnx")
+
 from onnx import ModelProto, helper, numpy_helper
 
 from mote.frontends.onnx.ops import PARSERS

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
 from sklearn.datasets import load_digits
 
 from mote.bench.execute.torch.module import Trainable

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
 
 from mote.bench.execute.stimuli import stimuli
 from mote.bench.execute.torch.float32.common import Value

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 
 import mote
@@ -18,8 +17,8 @@ from mote.bench.evaluation.on_core import SampleRunner
 from mote.compiler.line import compile
 from mote.frontends.data.dataset import Dataset, dataset
 from mote.frontends.data.dataset_type import RecordingInfo
-from tests.compiler.emit.c.test_ramcode import SLOW
 from tests.helpers.network import Net
+from tests.helpers.slow_flash import SLOW
 from tests.helpers.streams import sliding
 from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS, emulated, needs_litert
 
@@ -177,6 +176,7 @@ def test_classes_of_pixels() -> None:
 
 def test_channels_may_lie_elsewhere_in_the_other_model() -> None:
     """A file of integers that Mote makes of an ONNX model has channels last; the data is as the ONNX model has it."""
+    onnx = pytest.importorskip("onnx")
     rng = np.random.default_rng(9)
     weights = rng.normal(size=(4, 3, 3, 3)).astype(np.float32)
     nodes = [

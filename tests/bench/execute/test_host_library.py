@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
-from onnx import helper, numpy_helper
 
 from mote import frontends
 from mote.bench.evaluation.score import outputs
@@ -101,12 +98,14 @@ def test_what_a_model_remembers_is_forgotten_between_samples_and_kept_in_a_strea
 
 def test_models_with_channels_first_take_and_give_them_so() -> None:
     """What Python sees is as in the model's file."""
+    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    helper = onnx.helper
     weights = np.random.default_rng(0).normal(size=(5, 3, 3, 3)).astype(np.float32)
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
     shapes = {"x": (1, 3, 6, 4), "y": (1, 5, 6, 4)}
     x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items())
     proto = helper.make_model(
-        helper.make_graph([node], "net", [x], [y], [numpy_helper.from_array(weights, "w")]),
+        helper.make_graph([node], "net", [x], [y], [onnx.numpy_helper.from_array(weights, "w")]),
         opset_imports=[helper.make_opsetid("", 17)],
         ir_version=8,
     )

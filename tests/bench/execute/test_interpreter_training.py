@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
+
+pytest.importorskip("torch")
 
 import mote
 from mote import Interpreter, MoteError
@@ -186,6 +187,7 @@ def test_targets_of_floats() -> None:
 
 def pointwise(tmp_path: Path) -> Interpreter:
     """A convolution of an ONNX file, whose channels come first, that learns to give targets."""
+    onnx = pytest.importorskip("onnx")
     rng = np.random.default_rng(3)
     weights = onnx.numpy_helper.from_array(rng.normal(size=(3, 3, 1, 1)).astype(np.float32), "w")
     x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (1, 3, 3, 3)) for name in "xy")

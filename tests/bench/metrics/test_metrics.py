@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("scipy")
+pytest.importorskip("sklearn")
+
 from scipy.stats import binomtest
 from sklearn import metrics as theirs
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
 from tests.compiler.kernels import test_even_elements
 from tests.compiler.kernels.even import Layers
 from tests.compiler.kernels.rooms import Case, Collection, Rooms

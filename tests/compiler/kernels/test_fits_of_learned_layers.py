@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("torch")
+
 from mote.compiler.kernels import helium
 from mote.compiler.kernels.catalogue import candidates, wanted_layouts
 from mote.compiler.kernels.contract import Packed, View

@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import yaml
 
 from mote.base.errors import MoteError
 from mote.compiler.line import compile
@@ -71,6 +70,7 @@ def test_the_description_follows_the_schema(core: str) -> None:
     folder = example.attrib["folder"]
     (environment,) = example.iterfind("project/environment")
     assert f"{folder}/{example.attrib['doc']}" in files
+    yaml = pytest.importorskip("yaml")
     solution = yaml.safe_load(str(files[f"{folder}/{environment.attrib['load']}"]))["solution"]
     (listed,) = solution["projects"]
     project = yaml.safe_load(str(files[f"{folder}/{listed['project']}"]))["project"]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from mote.compiler.line import compile
 from mote.compiler.package import zephyr
@@ -69,6 +68,7 @@ def check_keys(given: Mapping[str, Any], rules: Mapping[str, type]) -> None:
 def test_metadata_has_the_published_form(core: str, tmp_path: Path) -> None:
     package = compile(DIGITS, target=core).package
     written(zephyr.files(package), tmp_path)
+    yaml = pytest.importorskip("yaml")
     module = yaml.safe_load((tmp_path / "zephyr/module.yml").read_text())
     check_keys(module, MODULE)
     check_keys(module["build"], BUILD)
@@ -95,6 +95,7 @@ def test_lines_with_brackets_and_quotes_are_patterns(tmp_path: Path) -> None:
     package = compile(DIGITS).package
     lines = ("digits 0: class 1 (it's 50% [a|b] \\ c?), score 1.000",)
     odd = replace(package, example=replace(package.example, lines=lines))
+    yaml = pytest.importorskip("yaml")
     sample = yaml.safe_load(zephyr.files(odd)["samples/digits/sample.yaml"])
     (pattern,) = sample["common"]["harness_config"]["regex"]
     assert re.fullmatch(pattern, lines[0])

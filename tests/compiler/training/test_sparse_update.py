@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.base.errors import BudgetError, MoteError
 from mote.compiler import line
 from mote.compiler.passes.training.gradient_ranges import float_gradients

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import mote
 from mote.base.errors import MoteError
@@ -19,6 +16,7 @@ from mote.frontends.data import inputs
 from mote.frontends.data.dataset import Dataset, RecordingInfo, dataset
 from mote.frontends.data.windows import windows
 from mote.ir.graph import Graph
+from tests.frontends.data.classifier import scaled_classifier
 from tests.helpers.network import Net
 
 RNG = np.random.default_rng(1)
@@ -262,7 +260,7 @@ def test_results_call_data_and_models_by_their_names() -> None:
     """Not 'option data' and 'Pipeline'; messages still say which option is wrong."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(40, 5)).astype(np.float32), rng.integers(0, 2, 40)
-    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, y)
+    pipeline = scaled_classifier().fit(x, y)
     named = mote.dataset((x, y), name="ward 3")
     assert named.shown == "ward 3" and "'ward 3'" in repr(named)
     assert mote.dataset((x, y)).shown == "40 samples in memory" and mote.dataset((x, y)).where == "option data"

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import mote
 from mote.base.errors import MoteError
 from mote.frontends.data.dataset import Dataset, dataset
 from mote.frontends.data.readers import tables
+from tests.frontends.data.classifier import scaled_classifier
 
 IRIS = "length,width,species\n5.1,3.5,setosa\n7.0,3.2,versicolor\n6.3,3.3,virginica\n4.9,3.0,setosa\n"
 
@@ -105,7 +103,7 @@ def scaled_forest() -> Any:
     """A pipeline that was fitted on columns with names."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 3)) * [1, 10, 100]
-    found = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, np.where(x[:, 0] > 0, "warm", "cold"))
+    found = scaled_classifier().fit(x, np.where(x[:, 0] > 0, "warm", "cold"))
     found[0].feature_names_in_ = np.array(["temperature", "humidity", "pressure"], object)
     return found
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
+
+h5py = pytest.importorskip("h5py")
 
 import keras_layers
 import mote

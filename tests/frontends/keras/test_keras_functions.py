@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("keras")
+
 import mote
 from mote.base.errors import MoteError
 from mote.frontends.keras.layers.functions import FUNCTIONS

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("keras")
+
 import mote
 from mote.base.errors import MoteError
 from mote.frontends.keras.layers import slices

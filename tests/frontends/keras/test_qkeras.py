@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("h5py")
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+
 from onnx import ModelProto, helper
 
 from mote.frontends.onnx.node import MICROSOFT

@@ -7,7 +7,10 @@ import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
+
 from torch import Tensor, nn
 from torch.nn import functional
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is the judge")
 pytest.importorskip("sklearn", reason="the models come from scikit-learn")
 

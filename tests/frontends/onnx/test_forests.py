@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
+
+onnx = pytest.importorskip("onnx")
+ort = pytest.importorskip("onnxruntime")
+
 from onnx import TensorProto, helper
 
 import mote
@@ -14,7 +17,6 @@ from mote.ir.ops.classical.forest import Forest
 from tests.frontends.onnx.onnx_support import graph_of
 from tests.helpers.support import ON_ARM
 
-ort = pytest.importorskip("onnxruntime")
 Array = np.ndarray[Any, Any]
 FEATURES = 4
 

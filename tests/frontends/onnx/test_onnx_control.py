@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip("onnx")
+
 from onnx import GraphProto, TensorProto, helper, numpy_helper
 
 from mote.base.errors import TooLargeError, UnsupportedError

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+pytest.importorskip("onnx")
+
 from onnx import ModelProto, StringStringEntryProto, TensorProto, helper, numpy_helper, save_model
 
 from mote.base.errors import MoteError

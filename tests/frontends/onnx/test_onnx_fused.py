@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import onnxruntime
 import pytest
+
+onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
 from onnx import load
 
 from mote.base.errors import UnsupportedError

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip("onnx")
+
 from onnx import TensorProto, helper, load_model_from_string
 
 from mote.bench.evaluation.verify import verify

@@ -8,7 +8,7 @@ import pytest
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
 
-from mote import frontends  # noqa: E402
+from mote import frontends
 
 
 def test_largest_elements_of_regions() -> None:

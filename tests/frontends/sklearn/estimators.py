@@ -8,6 +8,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+
 from sklearn import (
     calibration,
     cluster,

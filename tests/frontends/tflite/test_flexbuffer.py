@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flatbuffers import flexbuffers  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("flatbuffers")
+
+from flatbuffers import flexbuffers  # type: ignore[import-untyped]
 
 from mote.base.errors import UnsupportedNodeError
 from mote.frontends.tflite.file.flatbuffer import MalformedError

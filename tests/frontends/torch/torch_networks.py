@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
+
 from torch import nn
 from torch.nn import functional
 

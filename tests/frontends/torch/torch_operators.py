@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
+
 from torch import nn
 from torch.nn import functional as f
 

@@ -7,7 +7,10 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-import torch
+import pytest
+
+torch = pytest.importorskip("torch")
+
 from torch import nn
 
 import mote

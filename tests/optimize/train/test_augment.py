@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from mote.base.errors import MoteError
 from mote.optimize.train.augment import STEPS, augmenting

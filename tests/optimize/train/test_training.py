@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from mote.base.errors import MoteError
 from mote.bench.execute.torch.module import GraphModule

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
 
 from mote.base.errors import MoteError
 from mote.bench.execute.stimuli import stimuli

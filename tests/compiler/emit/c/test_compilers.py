@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
 import provable
 import prove
 from mote import compile

@@ -25,6 +25,7 @@ from mote.hardware.toolchain.builder import board_of
 from mote.hardware.toolchain.machine_code import read_code
 from mote.ui.cli import main
 from tests.helpers.network import Net
+from tests.helpers.slow_flash import SLOW
 from tests.helpers.support import emulated
 
 pytest.importorskip("capstone")
@@ -32,14 +33,6 @@ pytest.importorskip("capstone")
 DIGITS = str(Path(__file__).parents[4] / "models" / "digits.tflite")
 FUNCTION = re.compile(r"\bstatic\b[^;={]*?\b[\w#]+\([^;]*?\) \{", re.DOTALL)
 """The head of a static function, of a macro that defines one as well."""
-SLOW = """
-extends = "cortex-m4"
-[reads]
-wait_states = 5
-read_bytes = 8
-code_lines = 4
-data_lines = 8
-"""
 PART = """
 [[memory]]
 name = "flash"

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
 import prove_image
 
 pytestmark = pytest.mark.skipif(shutil.which("frama-c") is None, reason="frama-c is not installed")

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote import MoteError
 from mote.bench.evaluation.images import load_image, verify_image
 from mote.bench.measure.runner import bench

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("ethosu.regor")
+
 import mote
 from mote.base.errors import MoteError
 from mote.bench.execute.host_library import HostModel
@@ -23,7 +25,6 @@ from tests.compiler.emit.c.test_project import compiler_or_skip, run
 from tests.compiler.emit.c.test_steps import REQUIRE
 from tests.compiler.offload.ethos_u.test_generator import DIGITS, adding
 
-pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")
 LARGE = (1, 24, 32, 16)
 OK, BUSY, FAILED = 0, 4, 12
 """Statuses of generated C."""

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+pytest.importorskip("ethosu.regor")
+
 import mote
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.offload.ethos_u import _job

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("ethosu.regor")
+
 from mote.compiler.offload.ethos_u import vela
 from mote.compiler.offload.ethos_u.vela import NotAcceptedError, compiled, configuration
 from mote.compiler.offload.ethos_u.vela_process import VelaCrashError, VelaProcess

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.base.errors import MoteError
 from mote.compiler.line import compile_graph
 from mote.compiler.passes.training.backward import training_graph

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.base.errors import MoteError
 from mote.compiler.passes.training.channels import in_parts
 from mote.compiler.passes.training.choice import chosen

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.compiler.passes.training.dead_channels import with_room
 from mote.compiler.passes.training.integer_backward import integer_training_graph
 from mote.ir.graph import Graph, Op

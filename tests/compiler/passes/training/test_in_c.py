@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.compiler.passes.training.backward import Loss, training_graph
 from mote.compiler.passes.training.labelled import labelled, told
 from mote.compiler.passes.training.optimizers import Adam, Optimizer, Sgd

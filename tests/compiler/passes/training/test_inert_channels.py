@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.gradient_ranges import float_gradients
 from mote.compiler.passes.training.inert_channels import without_inert_channels

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.base.errors import MoteError
 from mote.compiler.passes.training.backward import Loss, training_graph
 from mote.compiler.passes.training.gradient_ranges import in_floats

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+
+pytest.importorskip("torch")
 
 from mote.compiler.passes.training.backward import training_graph
 from mote.compiler.passes.training.labelled import frozen, labelled, loss_of, told, untold

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.compiler.passes.training.choice import chosen
 from mote.compiler.passes.training.labelled import told
 from mote.compiler.passes.training.spec import ChosenLayers, parsed

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+pytest.importorskip("torch")
+
 from mote import frontends
 from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph

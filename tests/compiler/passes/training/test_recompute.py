@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.compiler.passes.training.backward import Loss, training_graph
 from mote.compiler.passes.training.integer_backward import integer_training_graph
 from mote.compiler.passes.training.labelled import labelled, told

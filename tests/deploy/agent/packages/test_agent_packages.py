@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from mote.base.errors import MoteError
 from mote.compiler.emit.image.manifest import parse_manifest
@@ -208,6 +207,7 @@ def test_the_pack_lists_files_that_it_has() -> None:
     listed = {file.attrib["name"] for file in root.iterfind("components/component/files/file")}
     assert {"src/mote_agent.c", "src/digits.c", "src/mote_agent.h"} <= listed <= set(files)
     folder = "examples/mote_agent"
+    yaml = pytest.importorskip("yaml")
     described = yaml.safe_load(str(files[f"{folder}/mote_agent.cproject.yml"]))["project"]
     assert all(f"{folder}/{file['file']}" in files for group in described["groups"] for file in group["files"])
 

@@ -11,6 +11,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+
+pytest.importorskip("sklearn")
+
 from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 

@@ -6,7 +6,6 @@ import io
 
 import numpy as np
 import pytest
-from sklearn.neural_network import MLPClassifier
 
 from mote import quantize
 from mote.frontends import tflite
@@ -86,7 +85,8 @@ def test_a_file_of_onnx() -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_network_of_scikit_learn() -> None:
     data = RNG.normal(size=(60, 5)).astype(np.float32)
-    net = MLPClassifier((12,), max_iter=20, random_state=0).fit(data, (data.sum(axis=1) > 0).astype(int))
+    networks = pytest.importorskip("sklearn.neural_network")
+    net = networks.MLPClassifier((12,), max_iter=20, random_state=0).fit(data, (data.sum(axis=1) > 0).astype(int))
     found = quantize.post_training(net, data, io="float32")
     assert [x.precision for x in found.layers if x.op == "FULLY_CONNECTED"] == ["int8", "int8"]
     graph = tflite.parse(found.data, "made")

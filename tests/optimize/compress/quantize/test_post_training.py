@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 
 import mote
 from mote import quantize
@@ -163,7 +162,8 @@ def test_models_that_cannot_be_quantized(what: str, reason: str) -> None:
         given: object = quantized("conv").data
     elif what == "forest":
         rng = np.random.default_rng(0)
-        given = RandomForestClassifier(3, random_state=0).fit(rng.normal(size=(50, 4)), rng.integers(0, 2, 50))
+        ensemble = pytest.importorskip("sklearn.ensemble")
+        given = ensemble.RandomForestClassifier(3, random_state=0).fit(rng.normal(size=(50, 4)), rng.integers(0, 2, 50))
     else:
         net = Net(0, "float32")
         given = net.finish(net.op("SIN", [net.input(1, 4)]))

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
+
 from torch import nn
 
 import mote

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from mote.optimize.nas.spaces.space_file import builtin
 from mote.optimize.nas.training.fit import Examples, NetworkRecipe, distilling, train_network

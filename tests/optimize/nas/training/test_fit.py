@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from mote.base.errors import MoteError
 from mote.optimize.nas.training.fit import Examples, NetworkRecipe, evaluate, train_network

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from mote.bench.evaluation.score import score
 from mote.frontends import load
 from mote.frontends.data.dataset import dataset

@@ -9,10 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="networks are trained in PyTorch")
 
-from mote.optimize.nas.spaces.space import SearchSpace  # noqa: E402
-from mote.optimize.nas.spaces.stage import SpaceStage  # noqa: E402
-from mote.optimize.nas.training.module import NetworkModule  # noqa: E402
-from mote.optimize.nas.training.rounding import round_weights  # noqa: E402
+from mote.optimize.nas.spaces.space import SearchSpace
+from mote.optimize.nas.spaces.stage import SpaceStage
+from mote.optimize.nas.training.module import NetworkModule
+from mote.optimize.nas.training.rounding import round_weights
 
 SPACE = SearchSpace(
     "one", (SpaceStage("repconv", precision="int4"), SpaceStage("separable")), stem=SpaceStage("conv", width=4)

@@ -6,7 +6,8 @@ from random import Random
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from mote.base.errors import MoteError
 from mote.optimize.nas.spaces.layers import WindowLayer
