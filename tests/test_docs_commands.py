@@ -27,7 +27,6 @@ from tests.helpers.support import emulated, needs_litert, soaked
 from tests.ui.api.test_register import alone, energies
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = re.compile(r"^(?:\$ )?mote (?P<options>.*?) *(?:#.*)?$")
 NOT_RUN = {
     "ota": "needs a device",
@@ -40,6 +39,10 @@ NOT_RUN = {
     **({} if os.environ.get("ESP_NN_PATH") else {"esp-nn": "needs the sources of ESP-NN"}),
 }
 QUICK = ("models/custom-operators.md", "improve/data.md", "improve/quantization.md")
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def commands(page: Path) -> list[str]:
@@ -55,7 +58,7 @@ def path_of(page: Path) -> str:
 
 
 assert alone  # a fixture: what plugins register is forgotten after each test
-WITH_COMMANDS = {path_of(page): commands(page) for page in PAGES if commands(page)}
+WITH_COMMANDS = {path_of(page): commands(page) for page in pages() if commands(page)}
 TUTORIALS = {page for page in WITH_COMMANDS if page.startswith("start/from-")}
 """tests/test_tutorials.py runs them, with the Python that comes before their commands."""
 
@@ -88,7 +91,7 @@ def test_commands_in_sentences_are_understood() -> None:
     """In the docs, and in the remedies of errors."""
     assert unknown_options("`mote plan --kernels` and `mote plan --layer=2 -t x [--json]`") == ["plan --kernels"]
     fences = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-    texts = {page: fences.sub("", page.read_text(encoding="utf-8")) for page in (*PAGES, ROOT / "SECURITY.md")}
+    texts = {page: fences.sub("", page.read_text(encoding="utf-8")) for page in (*pages(), ROOT / "SECURITY.md")}
     joined = re.compile(r'"\s*f?"')
     texts |= {path: joined.sub("", path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")}
     assert {str(path): wrong for path, text in texts.items() if (wrong := unknown_options(text))} == {}
