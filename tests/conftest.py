@@ -1,4 +1,6 @@
 """Property tests try the same examples every time, so that a red test is a change's fault; `make fuzz` tries others.
+One value in twenty may be a constant of a module that is loaded: Hypothesis looks for these, and cannot be told not to,
+which takes seven CPU seconds of a process where `.hypothesis` is empty, and half a second later.
 
 An example takes seconds of a C compiler, and a failing one would be made smaller in hundreds of tries: `make test`
 shows it as it was found, `make fuzz` makes it small.
@@ -17,7 +19,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads of BLAS wait for on
 
 import pytest
 from hypothesis import Phase, settings
-from hypothesis.internal.conjecture import providers
 
 from mote.compiler.line import forget
 from mote.hardware.toolchain import host
@@ -67,10 +68,6 @@ UNTIMED = settings(deadline=None, report_multiple_bugs=False)
 settings.register_profile("repeatable", UNTIMED, derandomize=True, phases=AS_FOUND)
 settings.register_profile("fuzz", UNTIMED, derandomize=False, print_blob=True)
 settings.load_profile("fuzz" if os.environ.get("MOTE_FUZZ") else "repeatable")
-if not os.environ.get("MOTE_FUZZ"):
-    # Examples would have constants of the modules that are loaded, and be others with every change of any of them. To
-    # look for these takes six seconds.
-    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_finish() -> None:
