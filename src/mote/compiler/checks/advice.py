@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mote.compiler.kernels import cost
+from mote.compiler.kernels.catalogue import UNMEASURED
 from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.selection.select import refusals
 from mote.hardware.targets import Target
 
 INTEGER = {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "depthwise", "FULLY_CONNECTED": "fully_connected"}
@@ -14,7 +16,20 @@ INTEGER = {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "depthwise", "FULLY_CONNECT
 
 def advice(plan: Plan, target: Target) -> tuple[str, ...]:
     """Warnings for a plan on a target."""
-    return tuple(_slow_floats(plan, target))
+    return (*_slow_floats(plan, target), *_unmeasured(plan, target))
+
+
+def _unmeasured(plan: Plan, target: Target) -> list[str]:
+    """A warning of kernels that were not considered, because their costs are not in the table of the core."""
+    if plan.how.priced is None:
+        return []
+    refused = [each for step in plan.steps for each in refusals(plan, step)]
+    kernels = [each.kernel for each in refused if each.why == UNMEASURED.why]
+    return [
+        f"the kernel '{kernel}' is not considered: the table of costs {target.costs} has nothing for it; "
+        f"benchmarks/fit_costs.py --core {target.costs} --only {kernel} --update measures it"
+        for kernel in dict.fromkeys(kernels)
+    ]
 
 
 def _slow_floats(plan: Plan, target: Target) -> list[str]:

@@ -39,6 +39,7 @@ FOLDERS = {
     "avre": "avre",
 }
 """The folder of the kernels for each feature, before those of features that their cores have as well."""
+UNMEASURED = Refusal("its costs on this core are not measured")
 KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RVV, *RV32M, *SCALAR, *VECTORS, *AVRE, *PORTABLE]
 
 
@@ -67,13 +68,18 @@ def label(kernel: Packed, features: frozenset[str]) -> str:
 
 
 def candidates(
-    view: View, features: frozenset[str], *, coded: bool = False, fixed: Fixed | None = None
+    view: View,
+    features: frozenset[str],
+    *,
+    coded: bool = False,
+    fixed: Fixed | None = None,
+    priced: frozenset[str] | None = None,
 ) -> list[Packed]:
     """The kernels to choose from, without those that an earlier one beats in every way: they are not even packed."""
     kernels: dict[str, Packed] = {}
     beaten: set[str] = set()
     for kernel in _available(view, features, coded=coded, general=fixed is not None):
-        packed = _allowed(view.once(kernel.bind), fixed) if kernel.name not in beaten else None
+        packed = _allowed(view.once(kernel.bind), fixed, priced) if kernel.name not in beaten else None
         if isinstance(packed, Packed):
             kernels[kernel.name] = packed
             beaten.update(packed.beats)
@@ -83,11 +89,11 @@ def candidates(
 
 
 def asked(
-    view: View, features: frozenset[str], fixed: Fixed | None = None
+    view: View, features: frozenset[str], fixed: Fixed | None = None, priced: frozenset[str] | None = None
 ) -> Iterator[tuple[Kernel, Packed | Refusal]]:
     """Every kernel that a core with these features has for the operator, bound to it or with the reason why not."""
     return (
-        (kernel, _allowed(view.once(kernel.bind), fixed))
+        (kernel, _allowed(view.once(kernel.bind), fixed, priced))
         for kernel in _available(view, features, general=fixed is not None)
     )
 
@@ -136,12 +142,23 @@ def _bound(view: View, kernel: Kernel, knobs: Knobs, fixed: Fixed | None) -> Pac
     return _allowed(view.once(Variant(kernel, changed) if changed else kernel.bind), fixed)
 
 
-def _allowed(packed: Packed | Refusal, fixed: Fixed | None) -> Packed | Refusal:
-    """A kernel that was bound to an operator, where the firmware has it, if that is fixed."""
-    if fixed is None or isinstance(packed, Refusal):
+def _allowed(packed: Packed | Refusal, fixed: Fixed | None, priced: frozenset[str] | None = None) -> Packed | Refusal:
+    """A kernel that was bound to an operator, where the firmware has it, if that is fixed, and where its costs are
+    measured, if some are not."""
+    if isinstance(packed, Refusal):
         return packed
-    why = fixed.lacks(packed)
+    if priced is not None and not _measured(packed, priced):
+        return UNMEASURED
+    why = fixed.lacks(packed) if fixed else ""
     return Refusal(why) if why else packed
+
+
+def _measured(packed: Packed, families: frozenset[str]) -> bool:
+    """Whether a kernel states its costs, or all of it is in families that have some."""
+    price = packed.price
+    if price.parts:
+        return all(_measured(part, families) for part in price.parts)
+    return price.cost is not None or {price.costs, price.more or price.costs} <= families
 
 
 def _available(view: View, features: frozenset[str], *, coded: bool = False, general: bool = False) -> Iterator[Kernel]:
@@ -178,11 +195,11 @@ def fused(features: frozenset[str]) -> list[Kernel]:
     return [kernel for kernel in KERNELS if len(kernel.computes) > 1 and kernel.on(features)]
 
 
-def called(view: View, call: Call, fixed: Fixed | None = None) -> Packed | None:
+def called(view: View, call: Call, fixed: Fixed | None = None, priced: frozenset[str] | None = None) -> Packed | None:
     """The kernel that is called in a way of its own: with running sums, or for a ring buffer; None where none fits."""
     for kernel in _computing(tuple(KERNELS), tuple(map(type, view.ops))):
         if kernel.call is call and kernel.computed(view):
-            packed = _allowed(view.once(kernel.bind), fixed)
+            packed = _allowed(view.once(kernel.bind), fixed, priced)
             if isinstance(packed, Packed):
                 return packed
     return None

@@ -79,6 +79,8 @@ class Costs:
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How many times as long families take that are built with the compiler's optimization for another policy, by the
     policy; families that are not named take as long."""
+    own: bool = field(default=False, compare=False)
+    """Whether it is a user's own table."""
     slower: Mapping[str, float] = field(default_factory=dict)
     """How many times as long families take at the optimization level that code is built with."""
 
@@ -152,7 +154,7 @@ class Costs:
             raise MoteError(
                 f"the table of costs has nothing for kernels of the family '{name}'",
                 where=self.core,
-                remedy=f"fit it anew: benchmarks/fit_costs.py --core {self.core} --update",
+                remedy=f"fit it anew: benchmarks/fit_costs.py --core {self.core} --only {name} --update",
             )
         return self.families[name]
 
@@ -183,9 +185,10 @@ def load(table: str, where: str = "") -> Costs:
             "benchmarks/fit_costs.py --core TARGET fits one to a core that can be emulated",
         )
     try:
-        return _parsed(Path(table).stem, read_file(path, MOST_TABLE))
+        costs = _parsed(Path(table).stem, read_file(path, MOST_TABLE))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise MoteError(f"is no table of costs ({error!r})", where=str(path), remedy="fit it anew") from None
+    return replace(costs, own=True) if table.endswith(".json") else costs
 
 
 @cache

@@ -10,7 +10,9 @@ from heapq import heappop, heappush
 from itertools import count
 
 from mote.base.progress import Say, silent
+from mote.compiler.kernels.catalogue import KERNELS
 from mote.compiler.kernels.contract import Packed
+from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Offload
 from mote.compiler.plan.check import check
 from mote.compiler.plan.control import with_bodies
@@ -82,7 +84,17 @@ def plan(
 ) -> Plan:
     """The plan of a graph for a goal (see Goal), checked. With several memories it is spread over them; `offload` adds
     the kernels of external generators, of which those are taken that reach the tensors between them."""
-    return _reachable(graph, how, goal or Goal(), memories, say, offload, frozenset())
+    goal = goal or Goal()
+    return _reachable(graph, _priced(how, goal.costs), goal, memories, say, offload, frozenset())
+
+
+def _priced(how: Lowering, costs: Costs) -> Lowering:
+    """Conditions that rule out kernels whose costs nobody has measured on the core yet, as in a checkout with a new
+    one: plans of other models stay what they are. A user's own table must have all."""
+    kernels = [k for k in KERNELS if len(k.computes) == 1 and not k.coded and k.on(how.features)]
+    if costs.own or how.fixed is not None or all((k.costs or k.name) in costs.families for k in kernels):
+        return how
+    return replace(how, priced=frozenset(costs.families))
 
 
 def _reachable(

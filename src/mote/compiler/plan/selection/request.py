@@ -37,3 +37,6 @@ class Lowering:
     copies in working memory."""
     fixed: Fixed | None = None
     """The available kernels, where the firmware is fixed."""
+    priced: frozenset[str] | None = None
+    """The families of kernels with measured costs, where the table of costs lacks some: kernels of others are chosen
+    only where there is no other. None: any kernel may be chosen."""

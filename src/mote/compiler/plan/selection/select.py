@@ -131,7 +131,8 @@ class Offers:
         """Candidate kernels of operators, regardless of pins."""
         if (ops, how) not in self._kernels:
             view = self._view(ops, how)
-            kernels = catalogue.candidates(view, how.features, coded=how.coded, fixed=how.fixed)
+            ask = partial(catalogue.candidates, view, how.features, coded=how.coded, fixed=how.fixed)
+            kernels = ask(priced=how.priced) or ask()
             self._kernels[ops, how] = self._reached(ops, kernels, how)
         return self._kernels[ops, how]
 
@@ -182,7 +183,7 @@ class Offers:
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The kernel that consumes one input row at a time and keeps accumulators, if there is one."""
-        kernel = catalogue.called(self._view(ops, how), Call.ADDS, how.fixed)
+        kernel = catalogue.called(self._view(ops, how), Call.ADDS, how.fixed, how.priced)
         return None if kernel is None else self._reached(ops, [kernel], how)[0]
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
@@ -718,7 +719,7 @@ def refusals(plan: Plan, step: Step) -> list[Refused]:
         return []
     ops = tuple(plan.graph.ops[n] for n in step.ops)
     view = View(plan.graph, ops, step.kernel.needs.reads, step.kernel.needs.writes)
-    asked = catalogue.asked(view, plan.how.features, plan.how.fixed)
+    asked = catalogue.asked(view, plan.how.features, plan.how.fixed, plan.how.priced)
     return [Refused(kernel.name, answer.why) for kernel, answer in asked if isinstance(answer, Refusal)]
 
 
