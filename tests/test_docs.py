@@ -156,6 +156,13 @@ def test_pages_that_sources_name_exist() -> None:
     assert not [f"{path.name}: {name}" for path, name in named if not (ROOT / name).exists()]
 
 
+def test_the_changelog_is_short_and_names_pages_that_are_there() -> None:
+    """Two pages for a version; how it came to be is told elsewhere."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert all(len(version.splitlines()) <= 110 for version in text.split("\n## ")[1:]), "shorten it"
+    assert not [name for name in re.findall(r"\bdocs/[\w/-]+\.md", text) if not (ROOT / name).exists()]
+
+
 def test_the_glossary_has_few_terms_that_sources_use() -> None:
     terms = re.findall(r"^\| (?!term|---)([\w -]+) \|", page("start/glossary.md"), re.MULTILINE)
     assert 20 <= len(terms) <= 25

@@ -171,6 +171,12 @@ PLANTED = (
     page(test_docs.test_prose_is_wrapped, f"{PAGES}/a.md", "word " * 30 + "\n"),
     page(test_docs.test_pages_use_the_words_of_the_field, f"{PAGES}/a.md", "Layers are told\nof it.\n"),
     page(test_docs.test_pages_that_sources_name_exist, "src/planted.py", f'"""See {PAGES}/b.md."""\n'),
+    page(test_docs.test_the_changelog_is_short_and_names_pages_that_are_there, "CHANGELOG.md", f"{PAGES}/b.md\n"),
+    page(
+        test_docs.test_the_changelog_is_short_and_names_pages_that_are_there,
+        "CHANGELOG.md",
+        "# Changelog\n\n## 0.1.0\n" + "- A line.\n" * 120,
+    ),
     page(
         test_docs.test_modules_that_are_run_exist,
         f"{PAGES}/b.md",
