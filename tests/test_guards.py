@@ -6,6 +6,7 @@ A guard passes on the tree, and fails on the same tree with the planted files. A
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -22,7 +23,7 @@ from tests import test_architecture, test_dependencies, test_docs, test_docs_com
 from tests.compiler import test_bare_python
 from tests.conftest import COLLECTED
 from tests.numerics import test_same_everywhere
-from tests.test_architecture import ROOMS
+from tests.test_architecture import ROOMS, WINGS
 
 ROOT = Path(__file__).parents[1]
 Files = Mapping[str, str | Path]
@@ -60,13 +61,25 @@ RUN = "`python -m tests.fuzz`, `python -m tests.compiler.emit.image.damaged`"
 """Modules that pages say how to run."""
 SKELETON: Files = {
     **{f"{SRC}{room}/__init__.py": "\n" for room in ROOMS},
-    f"{SRC}kernels/primitives/mote_compiler.h": '__asm volatile("" ::: "memory");\n',
-    f"{SRC}ops/add.py": '"""Adds."""\n\n\nclass Add:\n    """A sum."""\n',
-    f"{SRC}emit/mote_later.h": "\n",
-    f"{SRC}integers.py": "COUNTS = np.bincount([1])\n",
+    f"{SRC}compiler/kernels/primitives/mote_compiler.h": '__asm volatile("" ::: "memory");\n',
+    f"{SRC}ir/ops/add.py": '"""Adds."""\n\n\nclass Add:\n    """A sum."""\n',
+    f"{SRC}compiler/emit/mote_later.h": "\n",
+    f"{SRC}base/integers.py": "COUNTS = np.bincount([1])\n",
     "docs/develop/architecture.md": real("docs/develop/architecture.md"),
 }
 """Rooms with next to nothing in them."""
+
+READMES: Files = {f"{SRC}{wing}/README.md": real(f"src/mote/{wing}/README.md") for wing in WINGS} | {
+    f"{SRC}{wing}/{name}{'any' if name.endswith('/') else ''}": "\n"
+    for wing in WINGS
+    for name in re.findall(r"`([\w/]+(?:/|\.py))`", real(f"src/mote/{wing}/README.md"))
+}
+"""What the wings say of themselves, and the files that they name."""
+ANSWERS: Files = {
+    path if path.startswith("tests/") else SRC + path: f"{name} = 1\n"
+    for path, name in test_architecture.ANSWER.findall(real("docs/develop/architecture.md"))
+}
+"""The files that answer the questions of newcomers."""
 
 
 def source(guard: Callable[..., None], path: str, text: str, *arguments: Any) -> Plant:
@@ -99,47 +112,61 @@ REQUEST = SimpleNamespace(config=SimpleNamespace(args=["tests"], stash={COLLECTE
 """Stands for pytest's request; the tree is its root."""
 
 PLANTED = (
-    source(test_words.test_words, "ops/planted.py", 'X = 1\n"""Those of somebody."""\n', "beginnings"),
-    source(test_words.test_words, "ops/planted.py", '"""A layer is told of it."""\n', "paraphrases"),
-    source(test_words.test_words, "ops/planted.py", "def f(found):\n    return found\n", "returned found"),
-    source(test_words.test_class_names, "plan/planted.py", 'class Add:\n    """Another."""\n'),
-    source(test_words.test_names, "plan/planted.py", "found = 1\n", "plan"),
+    source(test_words.test_words, "ir/ops/planted.py", 'X = 1\n"""Those of somebody."""\n', "beginnings"),
+    source(test_words.test_words, "ir/ops/planted.py", '"""A layer is told of it."""\n', "paraphrases"),
+    source(test_words.test_words, "ir/ops/planted.py", "def f(found):\n    return found\n", "returned found"),
+    source(test_words.test_class_names, "compiler/plan/planted.py", 'class Add:\n    """Another."""\n'),
+    source(test_words.test_names, "compiler/plan/planted.py", "found = 1\n", "compiler/plan"),
     Plant(
         test_architecture.test_no_two_files_import_one_another,
-        {f"{SRC}ops/one.py": "from mote.ir.ops.other import A\n", f"{SRC}ops/other.py": "import mote.ir.ops.one\n"},
+        {
+            f"{SRC}ir/ops/one.py": "from mote.ir.ops.other import A\n",
+            f"{SRC}ir/ops/other.py": "import mote.ir.ops.one\n",
+        },
         SKELETON,
     ),
     source(
         test_architecture.test_rooms_do_not_know_what_comes_after_them,
-        "ops/planted.py",
+        "ir/ops/planted.py",
         "from mote.ui.cli import main\n",
     ),
     source(
         test_architecture.test_c_files_include_what_comes_before_them,
-        "kernels/portable/mote_a.h",
+        "compiler/kernels/portable/mote_a.h",
         '#include "mote_later.h"\n',
     ),
-    source(test_architecture.test_every_room_has_its_place, "attic/__init__.py", "\n"),
+    source(test_architecture.test_every_wing_and_room_has_its_place, "attic/__init__.py", "\n"),
+    Plant(
+        test_architecture.test_every_wing_says_what_lives_there,
+        {f"{SRC}ir/README.md": real("src/mote/ir/README.md", "`ops/`", "operators")},
+        {**SKELETON, **READMES},
+    ),
+    Plant(
+        test_architecture.test_questions_of_newcomers_are_answered_in_three_clicks,
+        {"docs/develop/architecture.md": real("docs/develop/architecture.md", "| `Conv2D` |", "| `Conv9D` |")},
+        {**SKELETON, **ANSWERS},
+    ),
+    source(test_architecture.test_the_python_api_is_thin, "ui/api/planted.py", "\n" * 1000),
     Plant(
         test_architecture.test_a_room_of_many_files_has_folders,
-        {f"{SRC}plan/planted{number}.py": "\n" for number in range(15)},
+        {f"{SRC}compiler/plan/planted{number}.py": "\n" for number in range(16)},
         SKELETON,
     ),
     Plant(
         test_architecture.test_the_picture_of_the_rooms_is_true,
-        {"docs/develop/architecture.md": real("docs/develop/architecture.md", "| `cli/` |", "| `attic/` |")},
+        {"docs/develop/architecture.md": real("docs/develop/architecture.md", "| `ui/cli/` |", "| `attic/` |")},
         SKELETON,
     ),
-    source(
-        test_architecture.test_modules_that_are_no_room_import_no_room,
-        "planted.py",
-        "from mote.compiler.plan import add\n",
+    Plant(
+        test_architecture.test_modules_beside_the_wings_are_doors,
+        {f"{SRC}planted.py": "\n"},
+        {f"{SRC}{name}.py": "\n" for name in ("__init__", "__main__", "quantize", "search", "targets", "version")},
     ),
-    source(test_architecture.test_imports_are_absolute, "plan/planted.py", "from . import add\n"),
-    source(test_architecture.test_imports_by_string_know_the_rooms, "ops/planted.py", 'DOOR = "mote.ui.cli.main"\n'),
+    source(test_architecture.test_imports_are_absolute, "compiler/plan/planted.py", "from . import add\n"),
+    source(test_architecture.test_imports_by_string_know_the_rooms, "ir/ops/planted.py", 'DOOR = "mote.ui.cli.main"\n'),
     source(
         test_architecture.test_imports_stand_at_the_top,
-        "plan/planted.py",
+        "compiler/plan/planted.py",
         "def f():\n    from mote.ir.ops.add import Add\n    return Add\n",
     ),
     Plant(
@@ -150,7 +177,7 @@ PLANTED = (
     ),
     source(
         test_architecture.test_portable_kernels_know_no_instruction_set,
-        "kernels/portable/mote_planted.h",
+        "compiler/kernels/portable/mote_planted.h",
         "#ifdef MOTE_DSP\n#endif\n",
     ),
     Plant(
@@ -223,13 +250,17 @@ PLANTED = (
     Plant(
         test_dependencies.test_optional_packages_are_not_needed_to_collect,
         {"tests/test_planted.py": "import pytest\nfrom mote.optimize.train import loop\n"},
-        {"tests/__init__.py": "", f"{SRC}train/loop.py": "import torch\n", f"{SRC}__init__.py": ""},
+        {"tests/__init__.py": "", f"{SRC}optimize/train/loop.py": "import torch\n", f"{SRC}__init__.py": ""},
     ),
     source(
-        test_bare_python.test_modules_that_may_be_missing_are_imported_in_one_place, "plan/planted.py", "import fcntl\n"
+        test_bare_python.test_modules_that_may_be_missing_are_imported_in_one_place,
+        "compiler/plan/planted.py",
+        "import fcntl\n",
     ),
     source(
-        test_same_everywhere.test_integers_have_a_type_wherever_they_are_made, "plan/planted.py", "X = np.arange(3)\n"
+        test_same_everywhere.test_integers_have_a_type_wherever_they_are_made,
+        "compiler/plan/planted.py",
+        "X = np.arange(3)\n",
     ),
 )
 
@@ -242,7 +273,12 @@ NOT_PLANTED = {
         "plants violations itself",
     ),
     **dict.fromkeys(
-        ("test_commands_run", "test_docs_quote_what_commands_print", "test_every_target_loads"),
+        (
+            "test_commands_run",
+            "test_docs_quote_what_commands_print",
+            "test_every_target_loads",
+            "test_the_compiler_needs_no_workbench",
+        ),
         "runs Mote",
     ),
     **dict.fromkeys(

@@ -142,7 +142,7 @@ def places() -> dict[str, list[tuple[Path, int, str]]]:
 def test_words(rule: str) -> None:
     rooms = defaultdict(list)
     for path, line, text in places()[rule]:
-        rooms[room_of(TOP / path)].append(f"{path}:{line}: {text}")
+        rooms[room_of(path)].append(f"{path}:{line}: {text}")
     for room, lines in rooms.items():
         assert len(lines) <= LEFT[rule].get(room, 0), "\n".join(lines)
 
@@ -151,7 +151,7 @@ def test_class_names() -> None:
     rooms = defaultdict(set)
     for path in TOP.rglob("*.py"):
         for name in CLASS.findall(path.read_text(encoding="utf-8")):
-            rooms[name].add(room_of(path))
+            rooms[name].add(room_of(path.relative_to(TOP)))
     shared = {name: sorted(where) for name, where in rooms.items() if len(where) > 1}
     assert len(shared) <= SHARED_NAMES, shared
 

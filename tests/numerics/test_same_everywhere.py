@@ -73,4 +73,4 @@ def test_integers_have_a_type_wherever_they_are_made() -> None:
         along = len(call.args) > 2 or any(option.arg == "axis" for option in call.keywords)
         if (name == "np.arange" and not typed) or name == "np.bincount" or (name == "np.repeat" and not along):
             untyped.append(where)
-    assert {where.partition(":")[0] for where in untyped} == {"integers.py"}, untyped
+    assert {where.partition(":")[0] for where in untyped} == {"base/integers.py"}, untyped

@@ -79,10 +79,10 @@ class Costs:
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How many times as long families take that are built with the compiler's optimization for another policy, by the
     policy; families that are not named take as long."""
-    own: bool = field(default=False, compare=False)
-    """Whether it is a user's own table."""
     slower: Mapping[str, float] = field(default_factory=dict)
     """How many times as long families take at the optimization level that code is built with."""
+    own: bool = field(default=False, compare=False)
+    """Whether it is a user's own table."""
 
     def on(self, memory: Reads, code: Reads | None = None) -> Costs:
         """Costs with constants in one memory and code in another, or in one without wait states."""
