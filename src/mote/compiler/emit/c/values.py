@@ -236,3 +236,9 @@ def quoted(text: str) -> str:
 def brief(text: str) -> str:
     """Shortens a layer's name for a comment."""
     return text[:100]
+
+
+def integer_type(values: Sequence[int]) -> np.dtype[np.generic]:
+    """The smallest type that holds all of them."""
+    kinds = (np.int8, np.int16, np.int32) if min(values) < 0 else (np.uint8, np.uint16, np.uint32)
+    return next(np.dtype(k) for k in kinds if np.iinfo(k).min <= min(values) and max(values) <= np.iinfo(k).max)

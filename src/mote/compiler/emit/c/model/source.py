@@ -28,10 +28,13 @@ from mote.compiler.emit.c.c import (
 from mote.compiler.emit.c.model import checks, opening, states, training, weights
 from mote.compiler.emit.c.model.arenas import arenas, places, sections
 from mote.compiler.emit.c.model.checks import Checked, array_span
-from mote.compiler.emit.c.model.executor import BOTH, CORES, SECOND, Executor, element_of, other_elements
 from mote.compiler.emit.c.model.handle import HANDLE, handed, taken, variable
 from mote.compiler.emit.c.model.ports import CPort, inputs, outputs, parameters
 from mote.compiler.emit.c.model.requirements import requirements
+from mote.compiler.emit.c.model.steps.context import element_of
+from mote.compiler.emit.c.model.steps.pointers import other_elements
+from mote.compiler.emit.c.model.steps.printed import Printed, printed
+from mote.compiler.emit.c.model.steps.tensors import BOTH, CORES, SECOND
 from mote.compiler.emit.c.model.variables import filled_type, noted, result_offsets, row_elements, static_variables
 from mote.compiler.emit.c.options import ProjectOptions, banner
 from mote.compiler.emit.c.values import ALIGN, ConstantPool
@@ -90,14 +93,14 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
     """The C of a model. Fills `pool` with the constants that the steps need. `wide`: places of rows take four bytes,
     also where two would do."""
     name = options.name
-    executor = Executor(made, pool, name, places(plan), options, wider=wide)
-    work, macros = _work(executor, options)
-    structs = list(_structs(executor))
+    steps = printed(made, options, places(plan), pool, wide=wide)
+    work, macros = _work(steps, plan, options)
+    structs = list(_structs(steps))
     parameters_ = _parameters(structs, pool)
     learns = training.training(plan)
     keeping = states.keeping(plan, options, pool) if plan.graph.states else []
     sessions = training.functions(learns, options, pool) if learns else []
-    pool.tables = executor.table_bytes
+    pool.tables = steps.table_bytes
     settings = {"MOTE_MAX_TAPS": max(plan.taps, 1)}
     if ALIGNED in plan.how.features:
         settings["MOTE_WORDS_ALIGNED"] = 1
@@ -109,7 +112,7 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
         name,
         requirements(plan, options, pool),
         settings,
-        executor.wide,
+        steps.wide,
         [*options.flashes, *plan.memories],
         plan.alignment,
         [*includes(made), *dict.fromkeys(artifact.header for artifact in made.artifacts)],
@@ -119,12 +122,12 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
         macros,
         [
             *parameters_,
-            *(part for e in executor.all for part in e.tables),
+            *(definition for part in steps.all for definition in part.tables),
             *static_variables(plan, options),
             *keeping,
             *(weights.functions(plan, options) if weights.learned(plan) else []),
             *(opening.functions(options, pool) if options.cipher else []),
-            *checks.check(name, _checked(plan, options, pool, executor, structs), pool.mark),
+            *checks.check(name, _checked(plan, options, pool, steps, structs), pool.mark),
             *_accessors(plan, made, options),
             *(_zones(plan, options) if plan.zone else []),
             *work,
@@ -239,17 +242,19 @@ class _Struct(NamedTuple):
     """Estimated bytes of its constants that an inference reads."""
 
 
-def _structs(executor: Executor) -> Iterator[_Struct]:
+def _structs(steps: Printed) -> Iterator[_Struct]:
     """Parameter structs of all instructions whose kernels have parameters."""
-    for e in executor.all:
-        for number, i in enumerate(e.program.instructions):
+    for part in steps.all:
+        for number, i in enumerate(part.program.instructions):
             if i.kernel is None or i.external is not None:
                 continue
             kernels = {"": i.kernel, **({SECOND: i.second.called} if i.second else {})}
             for suffix, kernel in kernels.items():
                 if not suffix or kernel is not i.kernel:
                     name = f"{number}{suffix}"
-                    yield _Struct(f"{e.hint}{name}", f"{e.prefix}_step_{name}", kernel, kernel_fields(kernel), i.reads)
+                    yield _Struct(
+                        f"{part.hint}{name}", f"{part.prefix}_step_{name}", kernel, kernel_fields(kernel), i.reads
+                    )
 
 
 def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definition]:
@@ -259,11 +264,11 @@ def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definiti
 
 
 def _checked(
-    plan: Plan, options: ProjectOptions, pool: ConstantPool, executor: Executor, structs: Iterable[_Struct]
+    plan: Plan, options: ProjectOptions, pool: ConstantPool, steps: Printed, structs: Iterable[_Struct]
 ) -> list[Checked]:
     """All constants of the model."""
     arrays = [array_span(c.name, c.value) for c in pool.arrays]
-    tables = [array_span(name, values) for e in executor.all for name, values in e.arrays.items()]
+    tables = [array_span(name, values) for part in steps.all for name, values in part.arrays.items()]
     return [
         Checked([*arrays, *tables], {}),
         *([weights.checked(plan, options)] if weights.learned(plan) else []),
@@ -390,37 +395,31 @@ def _result(options: ProjectOptions, copies: Sequence[Statement]) -> list[Defini
     return [CFunction(ended, [*copies, *kept, "return status"]), *([told] if options.keep_status else [])]
 
 
-def _work(executor: Executor, options: ProjectOptions) -> tuple[list[Definition], list[str]]:
+def _work(steps: Printed, plan: Plan, options: ProjectOptions) -> tuple[list[Definition], list[str]]:
     """One step of the schedule behind macros for addresses in it, and the names of these."""
-    name, cases, made = options.name, executor.cases, executor.program
-    arenas = executor.arenas.values()
-    functions = executor.functions
-    macros = [Define(f"{a.at}(offset)", f"((mote_any_t)({a.pointer} + (offset)))") for a in arenas]
-    if executor.row_table:
+    name, made, memories = options.name, steps.program, places(plan).values()
+    macros = [Define(f"{a.at}(offset)", f"((mote_any_t)({a.pointer} + (offset)))") for a in memories]
+    if steps.offsets:
         entry = f"mote_place({name}_rows + (index))" if options.flash_apart else f"{name}_rows[index]"
         place = f"{ALIGNMENT} * (size_t){entry}"
-        macros += [Define(f"{a.row}(index)", call(a.at, place)) for a in arenas]
+        macros += [Define(f"{a.row}(index)", call(a.at, place)) for a in memories]
+    pointers = [f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in memories]
+    unused = [f"(void){a.pointer}" for a in memories]
     body = [
-        *(f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in arenas),
-        *executor.variables,
-        *(f"(void){a.pointer}" for a in arenas),
+        *pointers,
+        *steps.variables,
+        *unused,
         *([f"(void){WAIT}"] if made.polls else []),
-        Switch("step" if made.straight else executor.scheduled("step"), cases),
+        Switch(steps.turn, steps.cases),
     ]
     more = ["const void *row"] if made.pushed else [f"uint32_t {CORES.text}"] if made.split else []
     more += [f"int {WAIT}"] if made.polls else []
     work = CFunction(f"static void {name}_work({taken(options, 'uint32_t step', *more)})", body)
-    arriving = [_arriving(executor, options)] if options.samples else []
-    return [*macros, BLANK, *functions, *arriving, work], [macro.name.split("(")[0] for macro in macros]
-
-
-def _arriving(executor: Executor, options: ProjectOptions) -> CFunction:
-    """Where the row lies that the caller's samples fill next."""
-    state = variable(options, "state")
-    address = executor.arriving(f"{state}.position == 1")
-    arenas: list[Statement] = [f"uint8_t *const {a.pointer} = {a.storage(options)}" for a in executor.arenas.values()]
-    arenas += [f"(void){a.pointer}" for a in executor.arenas.values()]
-    return CFunction(f"static uint8_t *{options.name}_arriving({taken(options, const=True)})", [*arenas, *address])
+    functions = [*steps.functions]
+    if options.samples:
+        signature = f"static uint8_t *{name}_arriving({taken(options, const=True)})"
+        functions.append(CFunction(signature, [*pointers, *unused, *steps.arriving]))
+    return [*macros, BLANK, *functions, work], [macro.name.split("(")[0] for macro in macros]
 
 
 def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
