@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mote.compiler.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.compiler.emit.licence import SPDX
 from mote.compiler.package.dependencies import in_cmake
 from mote.compiler.package.description import Files, Package
 from mote.compiler.package.make import in_one_folder
+from mote.compiler.package.templates import filled
 from mote.hardware.targets.flags import NATIVE, UNFUSED
 
 MATH = """\
@@ -41,9 +44,9 @@ def files(package: Package) -> Files:
 
 def _cmake(package: Package) -> str:
     name, level = package.name, package.optimization.level
-    sources = "\n  ".join((*package.sources, *map(quoted, package.external)))
+    sources = listed(package.sources, package.external)
     folders = " ".join(["${CMAKE_CURRENT_SOURCE_DIR}", *map(quoted, package.includes)])
-    told = " ".join((*package.needed, *(f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in package.only_gcc)))
+    told = " ".join((*package.needed, *for_gcc(package)))
     options = f"\n  target_compile_options({name} PRIVATE {told})" if told else ""
     must = f"\n  # {' '.join(package.needed)} is needed: sums in kernels may wrap." if package.needed else ""
     selftest = f"""\
@@ -58,33 +61,34 @@ def _cmake(package: Package) -> str:
   add_test(NAME selftest COMMAND selftest)
 """
     native = NATIVELY.format(name=name, option=f"{name.upper()}_NATIVE") if package.target.is_native else ""
-    return f"""\
-# {SPDX}
-# add_subdirectory() this folder and link your firmware with `{name}`.
-# {package.measured}
-cmake_minimum_required(VERSION 3.13)
-project({name} C)
+    return filled(
+        "CMakeLists.txt",
+        {
+            "SPDX": SPDX,
+            "NAME": name,
+            "MEASURED": package.measured,
+            "SOURCES": sources,
+            "FOLDERS": folders,
+            "LIBRARIES": in_cmake(package, name, scope="PUBLIC"),
+            "MUST": must,
+            "OPTIONS": options,
+            "NATIVE": native,
+            "LEVEL": level,
+            "MATH": MATH.format(name=name) if package.math else "",
+            "EXAMPLE": " ".join((EXAMPLE, *package.example_sources)),
+            "SELFTEST": selftest if package.selftest else "",
+        },
+    )
 
-add_library({name} STATIC
-  {sources})
-target_include_directories({name} PUBLIC {folders})
-set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
-{in_cmake(package, name, scope="PUBLIC")}if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC){must}{options}
-{native}\
-  # {level} where nobody says how to optimize: neither flags, nor the build type, nor options of the folder above.
-  get_directory_property(GIVEN COMPILE_OPTIONS)
-  string(TOUPPER "${{CMAKE_BUILD_TYPE}}" CONFIG)
-  string(APPEND GIVEN " ${{CMAKE_C_FLAGS}} ${{CMAKE_C_FLAGS_${{CONFIG}}}}")
-  if(NOT CMAKE_CONFIGURATION_TYPES AND NOT CONFIG STREQUAL "DEBUG" AND NOT GIVEN MATCHES "(^|[ ;])-O")
-    target_compile_options({name} PRIVATE {level})
-  endif()
-endif()
-{MATH.format(name=name) if package.math else ""}
-if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR AND NOT CMAKE_CROSSCOMPILING)
-  add_executable(example {" ".join((EXAMPLE, *package.example_sources))})
-  target_link_libraries(example {name})
-{selftest if package.selftest else ""}endif()
-"""
+
+def listed(sources: Iterable[str], outside: Iterable[str] = ()) -> str:
+    """The C files of a target in CMake, with paths outside of the package."""
+    return "\n  ".join((*sources, *map(quoted, outside)))
+
+
+def for_gcc(package: Package) -> list[str]:
+    """The flags for gcc alone, in CMake."""
+    return [f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in package.only_gcc]
 
 
 def quoted(path: str) -> str:

@@ -12,6 +12,7 @@ from mote.compiler.offload.foreign import PackComponent
 from mote.compiler.package.description import LICENCE_FILE, Files, Package
 from mote.compiler.package.libraries.layout import self_contained
 from mote.compiler.package.readme import readme
+from mote.compiler.package.templates import filled
 from mote.hardware.targets import Target
 
 SCHEMA = "1.7.36"
@@ -98,58 +99,28 @@ def description(package: Package, example: str = "Prints classes over semihostin
     contact = f"\n  <supportContact>{escape(about.email)}</supportContact>" if about.email else ""
     listed = [("header", path) for path in package.headers] + [("source", path) for path in package.sources]
     lines = "\n".join(f'        <file category="{kind}" name="src/{escape(path)}"/>' for kind, path in listed)
-    return f"""\
-<?xml version="1.0" encoding="UTF-8"?>
-<!-- {SPDX} -->
-<package schemaVersion="{SCHEMA}" xmlns:xs="http://www.w3.org/2001/XMLSchema-instance"\
- xs:noNamespaceSchemaLocation="PACK.xsd">
-  <vendor>{vendor(package)}</vendor>
-  <name>{name}</name>
-  <description>{escape(package.summary)}</description>
-  <url>{escape(about.url)}</url>{contact}
-  <license>{LICENCE_FILE}</license>
-  <licenseSets>
-    <licenseSet id="all" default="true" gating="false">
-      <license title="Licence of generated code" name="{LICENCE_FILE}" spdx="{escape(about.license)}"/>
-    </licenseSet>
-  </licenseSets>
-
-  <releases>
-    <release version="{about.version}">{escape(package.summary)}</release>
-  </releases>
-
-  <keywords>
-    <keyword>Machine Learning</keyword>
-    <keyword>TinyML</keyword>
-    <keyword>Mote</keyword>
-  </keywords>
-{_requirements(package)}{conditions}
-  <components>
-    <component Cvendor="{vendor(package)}" Cclass="Machine Learning" Cgroup="Mote" Csub="{name}"\
- Cversion="{about.version}"{condition}>
-      <description>{escape(package.summary)}</description>
-      <RTE_Components_h>#define RTE_ML_MOTE_{name.upper()} /* {name} */</RTE_Components_h>
-      <files>
-        <file category="doc" name="README.md"/>
-{lines}
-      </files>
-    </component>
-  </components>
-
-  <examples>
-    <example name="{name}" folder="{EXAMPLE.format(name=name)}" doc="README.md" version="{about.version}">
-      <description>{escape(example)}</description>
-      <project>
-        <environment name="csolution" load="{name}.csolution.yml"/>
-      </project>
-      <attributes>
-        <component Cclass="Machine Learning" Cgroup="Mote" Csub="{name}"/>
-        <keyword>Mote</keyword>
-      </attributes>
-    </example>
-  </examples>
-</package>
-"""
+    return filled(
+        "pack.pdsc",
+        {
+            "SPDX": SPDX,
+            "SCHEMA": SCHEMA,
+            "VENDOR": vendor(package),
+            "NAME": name,
+            "SUMMARY": escape(package.summary),
+            "URL": escape(about.url),
+            "CONTACT": contact,
+            "LICENSE_FILE": LICENCE_FILE,
+            "LICENSE": escape(about.license),
+            "VERSION": about.version,
+            "REQUIREMENTS": _requirements(package),
+            "CONDITIONS": conditions,
+            "CONDITION": condition,
+            "MACRO": name.upper(),
+            "FILES": lines,
+            "FOLDER": EXAMPLE.format(name=name),
+            "EXAMPLE": escape(example),
+        },
+    )
 
 
 def _requirements(package: Package) -> str:

@@ -6,6 +6,7 @@ from mote.compiler.emit.c.programs.example import EXAMPLE, SELFTEST
 from mote.compiler.emit.licence import SPDX
 from mote.compiler.package.dependencies import folders, in_make, make_variable
 from mote.compiler.package.description import Files, Package
+from mote.compiler.package.templates import filled
 from mote.hardware.targets.flags import NATIVE, STANDARD, UNFUSED
 
 KNOWS = "$(shell $(CC) $(f) -E -xc /dev/null >/dev/null 2>&1 && echo $(f))"
@@ -58,36 +59,37 @@ selftest/selftest: {SELFTEST} {sources} {headers}
 test: selftest/selftest
 \t./selftest/selftest
 """
-    return f"""\
-# {SPDX}
-# Builds lib{name}.a for the core that your flags choose, and the example for this computer:
-#     make CC={compiler} AR={archiver} CFLAGS="{core} {cross}" lib{name}.a
-# In a build of your own compile {" and ".join(variables)}: no other source file and {needed} is needed.
-# {package.measured}{must}
-CC ?= cc
-AR ?= ar
-{NATIVELY if package.target.is_native else ""}\
-CFLAGS ?= {STANDARD} {cross} {f"$(NATIVE) {UNFUSED} " if package.target.is_native else ""}{only_gcc}{WARNINGS}
-LDLIBS ?= {library}
-
-SOURCES = {listed}
-
-{in_make(package.dependencies, package)}{_objects(sources) if foreign else ""}all: {" ".join(programs)}
-
-lib{name}.a: {objects}
-\t$(AR) rcs $@ $^
-
-%.o: %.c {headers}
-\t$(CC) $(CFLAGS) {include} -c -o $@ $<
-
-example/example: {example} {sources} {headers}
-\t$(CC) $(CFLAGS) {include} -o $@ {example} {sources} $(LDLIBS)
-{selftest if package.selftest else ""}
-clean:
-\trm -f {" ".join(programs)} lib{name}.a {objects}
-
-.PHONY: all test clean
-"""
+    return filled(
+        "Makefile",
+        {
+            "SPDX": SPDX,
+            "NAME": name,
+            "COMPILER": compiler,
+            "ARCHIVER": archiver,
+            "CORE": core,
+            "CROSS": cross,
+            "VARIABLES": " and ".join(variables),
+            "NEEDED": needed,
+            "MEASURED": package.measured,
+            "MUST": must,
+            "NATIVELY": NATIVELY if package.target.is_native else "",
+            "STANDARD": STANDARD,
+            "NATIVE": f"$(NATIVE) {UNFUSED} " if package.target.is_native else "",
+            "ONLY_GCC": only_gcc,
+            "WARNINGS": WARNINGS,
+            "LIBRARY": library,
+            "LISTED": listed,
+            "LIBRARIES": in_make(package.dependencies, package),
+            "OBJECT_RULES": _objects(sources) if foreign else "",
+            "PROGRAMS": " ".join(programs),
+            "OBJECTS": objects,
+            "HEADERS": headers,
+            "INCLUDE": include,
+            "EXAMPLE": example,
+            "SOURCES": sources,
+            "SELFTEST": selftest if package.selftest else "",
+        },
+    )
 
 
 def _cross_tools(package: Package) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mote.compiler.emit.c.programs.example import Console
 from mote.compiler.emit.licence import SPDX
 from mote.compiler.package.adapters.sources import CODE
-from mote.compiler.package.cmake import quoted
+from mote.compiler.package.cmake import for_gcc, quoted
 from mote.compiler.package.dependencies import in_cmake
 from mote.compiler.package.description import Files, Package
 from mote.compiler.package.readme import readme
@@ -181,7 +181,7 @@ def _cmake(package: Package) -> str:
         if package.needed
         else ""
     )
-    only_gcc = " ".join(f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in package.only_gcc)
+    only_gcc = " ".join(for_gcc(package))
     return f"""\
 # {SPDX}
 # {package.measured}

@@ -12,6 +12,7 @@ from mote.compiler.emit.c.model.header import STATUS
 from mote.compiler.emit.c.model.ports import CPort, inputs, outputs
 from mote.compiler.emit.c.options import ProjectOptions, banner
 from mote.compiler.package.adapters import compiled_adapter_files
+from mote.compiler.package.templates import filled
 from mote.compiler.plan.plan import Plan
 
 DEFAULT_STACK = 4096
@@ -120,38 +121,26 @@ static mote_status push_row(void *instance, const void *row) {{
 }}
 
 """
-    return f"""\
-{printed([banner(options, f"{name}_service.c: see {name}_service.h.")])}
-#include "{name}_service.h"
-
-static mote_status init(void *instance) {{
-{unused}    return {name}_init({given});
-}}
-
-static mote_status step(void *instance) {{
-{unused}    return {name}_step({given});
-}}
-
-{row}static mote_status abandon(void *instance) {{
-{unused}    return {name}_{forget}({given});
-}}
-
-static void *input(void *instance, size_t i) {{
-{unused}{"" if plan.pushed else _chosen(reads, given)}{_nothing(options) if plan.pushed else ""}    return NULL;
-}}
-
-static const void *output(void *instance, size_t i) {{
-{unused}{_chosen(writes, given)}    return NULL;
-}}
-
-static const uint32_t input_bytes[{len(reads)}] = {{{", ".join(f"{p.macro}_BYTES" for p in reads)}}};
-static const uint32_t output_bytes[{len(writes)}] = {{{", ".join(f"{p.macro}_BYTES" for p in writes)}}};
-
-const mote_compiled_t {name}_compiled = {{
-    init, step, {"push_row" if plan.pushed else "NULL"}, abandon, input, output, input_bytes, output_bytes,
-    {f"{reads[0].macro}_ROW_BYTES" if plan.pushed else "0"}, {len(reads)}, {len(writes)},
-}};
-"""
+    return filled(
+        "service.c.txt",
+        {
+            "BANNER": printed([banner(options, f"{name}_service.c: see {name}_service.h.")]),
+            "NAME": name,
+            "UNUSED": unused,
+            "GIVEN": given,
+            "ROW": row,
+            "FORGET": forget,
+            "INPUT": "" if plan.pushed else _chosen(reads, given),
+            "CASTS": _nothing(options) if plan.pushed else "",
+            "OUTPUT": _chosen(writes, given),
+            "INPUTS": str(len(reads)),
+            "INPUT_BYTES": ", ".join(f"{p.macro}_BYTES" for p in reads),
+            "OUTPUTS": str(len(writes)),
+            "OUTPUT_BYTES": ", ".join(f"{p.macro}_BYTES" for p in writes),
+            "PUSH": "push_row" if plan.pushed else "NULL",
+            "ROW_BYTES": f"{reads[0].macro}_ROW_BYTES" if plan.pushed else "0",
+        },
+    )
 
 
 def _chosen(ports: Sequence[CPort], given: str) -> str:

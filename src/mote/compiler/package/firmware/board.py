@@ -4,39 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mote.compiler.package.templates import filled
 from mote.hardware.targets.firmware import SerialPort, Touch
-
-SEMIHOSTING = """\
-enum { SYS_WRITE0 = 0x04, SYS_READC = 0x07, SYS_EXIT_EXTENDED = 0x20, ADP_STOPPED_APPLICATION_EXIT = 0x20026 };
-
-/* In start.S: a call of the debugger, or of the emulator. Without one it returns -1. */
-int mote_semihost(int operation, const void *block);
-
-void mote_write(const char *text)
-{
-    (void)mote_semihost(SYS_WRITE0, text);
-}
-
-void mote_put(char character)
-{
-    const char text[2] = {character, '\0'};
-    mote_write(text);
-}
-
-int mote_read(void)
-{
-    return mote_semihost(SYS_READC, 0);
-}
-
-void mote_exit(int status)
-{
-    const uintptr_t block[2] = {ADP_STOPPED_APPLICATION_EXIT, (uintptr_t)status};
-    (void)fflush(stdout);
-    (void)mote_semihost(SYS_EXIT_EXTENDED, block);
-    for (;;) {
-    }
-}
-"""
 
 
 @dataclass(frozen=True)
@@ -69,7 +38,7 @@ UARTS = {
 def board(setup: tuple[Touch, ...], serial: SerialPort | None) -> str:
     """The C of a part: without a serial port it prints by semihosting."""
     width = UARTS[serial.kind].width if serial else 32
-    console = _serial(serial, UARTS[serial.kind]) if serial else SEMIHOSTING
+    console = _serial(serial, UARTS[serial.kind]) if serial else filled("semihosting.c.txt", {})
     byte = "#define BYTE_AT(address) (*(volatile uint8_t *)(address))\n" if width == 8 else ""
     return f"""\
 /* The registers of the part, and where the firmware prints. */
@@ -103,34 +72,12 @@ def _serial(serial: SerialPort, uart: Uart) -> str:
     offset, event, mask, ready = uart.received
     given, full = (f"{access}({serial.base + at:#010x}u)" for at in (offset, event))
     clear = f"    {full} = 0u;\n" if uart.event else ""
-    return f"""\
-void mote_put(char character)
-{{
-{steps}}}
-
-void mote_write(const char *text)
-{{
-    for (; *text != '\\0'; text++) {{
-        if (*text == '\\n') {{
-            mote_put('\\r');
-        }}
-        mote_put(*text);
-    }}
-}}
-
-int mote_read(void)
-{{
-    if (({full} & {mask:#x}u) != {ready:#x}u) {{
-        return -1;
-    }}
-{clear}    return (int)({given} & 0xFFu);
-}}
-
-void mote_exit(int status)
-{{
-    (void)status;
-    (void)fflush(stdout);
-    for (;;) {{
-    }}
-}}
-"""
+    values = {
+        "WRITE": steps,
+        "STATUS": full,
+        "MASK": f"{mask:#x}",
+        "READY": f"{ready:#x}",
+        "CLEAR": clear,
+        "DATA": given,
+    }
+    return filled("uart.c.txt", values)

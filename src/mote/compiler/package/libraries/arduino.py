@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from mote.compiler.emit.c.programs.example import Console
@@ -19,18 +20,25 @@ from mote.hardware.targets import Target
 
 SKETCH = "examples/{name}/{name}.ino"
 BAUD = 115200
-CONSOLE = Console(
-    "#include <Arduino.h>",
-    "Serial.print(text);",
-    f"""\
+
+
+def sketch(begin: str, loop: str = "") -> str:
+    """The functions of a sketch: `begin` when the serial port is open, and `loop` again and again."""
+    return f"""\
 void setup() {{
     Serial.begin({BAUD});
     while (!Serial && millis() < 5000) {{ /* a USB port that nobody has opened yet */
     }}
-    example();
+    {begin}
 }}
 
-void loop() {{}}""",
+void loop() {{{loop}}}"""
+
+
+CONSOLE = Console(
+    "#include <Arduino.h>",
+    "Serial.print(text);",
+    sketch("example();"),
 )
 ARCHITECTURES = {
     "atmega": ("avr",),
@@ -49,13 +57,16 @@ LONGEST_NAME = 63
 def files(package: Package) -> Files:
     """The library and its example sketch."""
     self_contained(package, "arduino")
-    sketch = SKETCH.format(name=package.name)
-    folder = sketch.rpartition("/")[0]
+    program = SKETCH.format(name=package.name)
+    folder = program.rpartition("/")[0]
     return {
         **in_src(_with_flags(with_sources(package))),
         **{f"{folder}/{file}": text for file, text in package.example_files.items()},
-        sketch: package.example.program(CONSOLE),
-        "library.properties": _properties(package),
+        program: package.example.program(CONSOLE),
+        "library.properties": properties(
+            package,
+            f"No heap, no recursion, no other library. The example prints the classes of a few inputs at {BAUD} baud.",
+        ),
         "keywords.txt": _keywords(package),
         "README.md": _readme(package),
     }
@@ -69,23 +80,28 @@ def architectures(target: Target) -> tuple[str, ...]:
 
 def _with_flags(package: Package) -> Package:
     """Puts flags without which the code is wrong into the sources: an Arduino library cannot have flags."""
-    pragmas = "".join(f'#pragma GCC optimize("{flag.removeprefix("-f")}")\n' for flag in package.needed)
-    told = f"/* Flags that this code needs, in a library that cannot have flags of its own. */\n{pragmas}"
-    sources = {source: f"{told}{package.files[source]}" for source in package.sources if pragmas}
+    told = "/* Flags that this code needs, in a library that cannot have flags of its own. */\n"
+    sources = {source: f"{told}{text}" for source, text in with_pragmas(package, package.sources).items()}
     return replace(package, files={**package.files, **sources})
 
 
-def _properties(package: Package) -> str:
+def with_pragmas(package: Package, sources: Iterable[str]) -> dict[str, str]:
+    """A package's C files that need flags, with these as pragmas."""
+    pragmas = "".join(f'#pragma GCC optimize("{flag.removeprefix("-f")}")\n' for flag in package.needed)
+    return {source: f"{pragmas}{package.files[source]}" for source in sources if pragmas}
+
+
+def properties(package: Package, paragraph: str) -> str:
+    """The description of a library; `paragraph` says more than its summary."""
     about = package.metadata
     maintainer = f"{about.author} <{about.email}>" if about.email else about.author
-    cost = f"The example prints the classes of a few inputs at {BAUD} baud."
     fields = {
         "name": registered_name(package)[:LONGEST_NAME],
         "version": about.version,
         "author": maintainer,
         "maintainer": maintainer,
         "sentence": f"{package.summary}.",
-        "paragraph": f"No heap, no recursion, no other library. {cost}",
+        "paragraph": paragraph,
         "category": "Data Processing",
         "url": about.url,
         "architectures": ",".join(architectures(package.target)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mote.base.errors import MoteError
@@ -19,6 +20,7 @@ from mote.compiler.package.libraries.layout import (
     with_sources,
 )
 from mote.compiler.package.readme import readme
+from mote.hardware.targets import Target
 
 EXAMPLE = "examples/{name}"
 PROGRAM = f"{EXAMPLE}/main/main.c"
@@ -63,6 +65,11 @@ if(psram AND NOT CONFIG_SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY)
     "with --ram for the RAM inside the part")
 endif()
 """
+ABOVE = """\
+# The component is the folder above, whatever it is called. In a project of your own it lies in components/.
+set(EXTRA_COMPONENT_DIRS "${CMAKE_CURRENT_LIST_DIR}/../..")
+"""
+"""Where a component's own example finds it."""
 PSRAM = {
     "esp32s3": ("CONFIG_SPIRAM=y", "CONFIG_SPIRAM_MODE_OCT=y"),
     "esp32p4": ("CONFIG_SPIRAM=y",),
@@ -73,12 +80,7 @@ PSRAM = {
 def files(package: Package) -> Files:
     """The component and its example project."""
     self_contained(package, "esp-idf", lambda library: library.component)
-    if not (package.target.is_host or package.target.core.name in ("riscv", "xtensa")):
-        raise MoteError(
-            f"{package.target.name} is no part that ESP-IDF builds for",
-            where="option package",
-            remedy="compile for esp32, esp32c3, esp32s3, esp32p4 or host",
-        )
+    refuse_parts(package.target, package.target.core.name in ("riscv", "xtensa"), "compile")
     package = with_sources(_with_adapter(package))
     example, main = EXAMPLE.format(name=package.name), PROGRAM.format(name=package.name).rpartition("/")[0]
     return {
@@ -87,12 +89,22 @@ def files(package: Package) -> Files:
         "Kconfig": _options(package),
         "idf_component.yml": _manifest(package),
         "README.md": _readme(package),
-        f"{example}/CMakeLists.txt": _project(package),
+        f"{example}/CMakeLists.txt": project(f"{package.name}_example", ABOVE),
         f"{example}/sdkconfig.defaults": _defaults(package),
         f"{main}/CMakeLists.txt": MAIN,
         **{f"{main}/{file}": text for file, text in package.example_files.items()},
         PROGRAM.format(name=package.name): package.example.program(CONSOLE),
     }
+
+
+def refuse_parts(target: Target, fits: bool, do: str) -> None:
+    """Refuses a target that is a part, and none that ESP-IDF builds for. `do`: the remedy's verb."""
+    if not (target.is_host or fits):
+        raise MoteError(
+            f"{target.name} is no part that ESP-IDF builds for",
+            where="option package",
+            remedy=f"{do} for esp32, esp32c3, esp32s3, esp32p4 or host",
+        )
 
 
 def foreign_components(package: Package) -> dict[str, str]:
@@ -112,6 +124,16 @@ def _with_adapter(package: Package) -> Package:
 def uses_psram(package: Package) -> bool:
     """Whether arenas of the library lie in PSRAM."""
     return any(f'"{EXTERNAL_BSS}"' in package.files[source] for source in package.sources)
+
+
+def psram_settings(package: Package) -> Sequence[str]:
+    """The settings of the part's PSRAM, where arenas lie there."""
+    return PSRAM.get(package.target.name, ()) if uses_psram(package) else ()
+
+
+def chip(target: Target) -> list[str]:
+    """The setting of the part, where it is one of Espressif's."""
+    return [f'CONFIG_IDF_TARGET="{target.name}"'] if target.name.startswith(ESPRESSIF) else []
 
 
 def _option(package: Package) -> str:
@@ -185,25 +207,19 @@ def _manifest(package: Package) -> str:
     return f"# {SPDX}\n" + "".join(f"{key}: {json.dumps(value)}\n" for key, value in fields.items())
 
 
-def _project(package: Package) -> str:
+def project(name: str, more: str = "") -> str:
+    """The CMakeLists.txt of a project of ESP-IDF; `more` stands before ESP-IDF's own file."""
     return f"""\
 # {SPDX}
 cmake_minimum_required(VERSION 3.16)
-# The component is the folder above, whatever it is called. In a project of your own it lies in components/.
-set(EXTRA_COMPONENT_DIRS "${{CMAKE_CURRENT_LIST_DIR}}/../..")
-include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
+{more}include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
 idf_build_set_property(MINIMAL_BUILD ON)
-project({package.name}_example)
+project({name})
 """
 
 
 def _defaults(package: Package) -> str:
-    target = package.target.name
-    lines = [
-        *([f'CONFIG_IDF_TARGET="{target}"'] if target.startswith(ESPRESSIF) else []),
-        f"CONFIG_ESP_MAIN_TASK_STACK_SIZE={STACK}",
-        *(PSRAM.get(target, ()) if uses_psram(package) else ()),
-    ]
+    lines = [*chip(package.target), f"CONFIG_ESP_MAIN_TASK_STACK_SIZE={STACK}", *psram_settings(package)]
     return "\n".join(lines) + "\n"
 
 

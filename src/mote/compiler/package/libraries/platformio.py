@@ -101,13 +101,23 @@ def _manifest(package: Package, example: list[str]) -> str:
         "platforms": platforms(package.target),
         "headers": list(package.headers),
         "examples": [{"name": package.name, "base": EXAMPLE.format(name=package.name), "files": example}],
-        "build": {
-            "srcDir": SOURCES,
-            "includeDir": SOURCES,
-            "flags": [*package.flags, *(["-lm"] if package.math else [])],
-        },
+        "build": built(package),
     }
     return json.dumps(fields, indent=2) + "\n"
+
+
+def built(package: Package, **more: bool) -> dict[str, object]:
+    """How a library of PlatformIO is built; `more`: other fields."""
+    flags = [*package.flags, *(["-lm"] if package.math else [])]
+    return {"srcDir": SOURCES, "includeDir": SOURCES, **more, "flags": flags}
+
+
+def board_environment(target: Target, *more: str) -> list[str]:
+    """The environment of a board with the target's part, where there is one."""
+    if target.name not in BOARDS:
+        return []
+    platform, board = BOARDS[target.name]
+    return ["", f"[env:{board}]", f"platform = {platform}", f"board = {board}", "framework = arduino", *more]
 
 
 def _project(package: Package) -> str:
@@ -119,16 +129,7 @@ def _project(package: Package) -> str:
         f"[env:{NATIVE}]",
         f"platform = {NATIVE}",
     ]
-    if package.target.name in BOARDS:
-        platform, board = BOARDS[package.target.name]
-        lines += [
-            "",
-            f"[env:{board}]",
-            f"platform = {platform}",
-            f"board = {board}",
-            "framework = arduino",
-            f"monitor_speed = {BAUD}",
-        ]
+    lines += board_environment(package.target, f"monitor_speed = {BAUD}")
     return "\n".join(lines) + "\n"
 
 

@@ -14,6 +14,7 @@ from mote.compiler.emit.licence import SPDX
 from mote.compiler.package.description import Files, Package
 from mote.compiler.package.libraries.layout import in_memory_of_the_caller, self_contained
 from mote.compiler.package.readme import readme
+from mote.compiler.package.templates import filled
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
 
@@ -57,7 +58,9 @@ def files(package: Package) -> Files:
             remedy="make a module of each model",
         )
     functions = _model_functions(package.interfaces[0]) if package.interfaces else RUNTIME_FUNCTIONS
-    python = _model_class(package, package.interfaces[0]) if package.interfaces else _filled("interpreter.py.txt", {})
+    python = (
+        _model_class(package, package.interfaces[0]) if package.interfaces else filled(_HERE / "interpreter.py.txt", {})
+    )
     code = {name: text for name, text in package.files.items() if name.endswith((".c", ".h"))}
     name = package.name
     return {
@@ -153,15 +156,7 @@ def _module(package: Package, functions: Functions) -> str:
     includes = "\n".join(f'#include "{header}"' for header in package.headers)
     values = {"NAME": package.name, "INCLUDES": includes, "FUNCTIONS": made, "GLOBALS": stored}
     values["LIBRARY"] = "" if package.interfaces else COMPARING
-    return f"/* {SPDX} */\n{_filled('module.c', values)}"
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """A file of this folder with values in place of @KEY@."""
-    text = (_HERE / template).read_text(encoding="utf-8")
-    for key, value in values.items():
-        text = text.replace(f"@{key}@", value)
-    return text
+    return f"/* {SPDX} */\n{filled(_HERE / 'module.c', values)}"
 
 
 def _raised(message: str) -> str:
@@ -310,7 +305,7 @@ def _model_class(package: Package, i: Interface) -> str:
         "QUANTIZING": "".join(_conversions(port) for port in (*i.inputs, *i.outputs) if is_quantized(port)),
         "NAME": package.name,
     }
-    return _filled("model.py.txt", values)
+    return filled(_HERE / "model.py.txt", values)
 
 
 _KEEPING = """

@@ -17,6 +17,7 @@ from mote.compiler.emit.licence import SPDX
 from mote.compiler.package.description import Files, Package
 from mote.compiler.package.libraries.layout import in_memory_of_the_caller, self_contained
 from mote.compiler.package.readme import readme
+from mote.compiler.package.templates import filled
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
 
@@ -101,12 +102,11 @@ def _toml(text: str) -> str:
 def _build(package: Package, sources: list[str]) -> str:
     told = [flag for flag in package.flags if flag]
     core = [] if package.target.is_host else [flag for flag in package.target.gcc_flags if flag.startswith("-m")]
-    text = (_HERE / "build.rs").read_text(encoding="utf-8")
-    values = {"SOURCES": sources, "FLAGS": told, "CORE": core}
-    for key, items in values.items():
-        text = text.replace(f"@{key}@", ", ".join(map(_toml, items)))
+    lists = {"SOURCES": sources, "FLAGS": told, "CORE": core}
+    values = {key: ", ".join(map(_toml, items)) for key, items in lists.items()}
     native = "true" if package.target.is_native else "false"
-    return f"// {SPDX}\n{text.replace('@NAME@', package.name).replace('@NATIVE@', native)}"
+    text = filled(_HERE / "build.rs", {**values, "NAME": package.name, "NATIVE": native})
+    return f"// {SPDX}\n{text}"
 
 
 def _readme(package: Package) -> str:
@@ -126,8 +126,7 @@ A `no_std` crate without dependencies; `build.rs` compiles the C with the C comp
 
 
 def _runtime(package: Package) -> Files:
-    lib = (_HERE / "runtime.rs").read_text(encoding="utf-8")
-    lib = lib.replace("@SUMMARY@", package.summary).replace("@CRATE@", crate(package))
+    lib = filled(_HERE / "runtime.rs", {"SUMMARY": package.summary, "CRATE": crate(package)})
     shim = (_HERE / "runtime.c").read_text(encoding="utf-8")
     return {
         "src/lib.rs": f"// {SPDX}\n{lib}",
@@ -257,70 +256,19 @@ def _wrapper(i: Interface) -> str:
     fn {name}_rust_reset(model: *mut {kind}) -> u32;
     fn {name}_rust_save(model: *mut {kind}, state: *mut u8, bytes: usize) -> u32;
     fn {name}_rust_restore(model: *mut {kind}, state: *const u8, bytes: usize) -> u32;"""
-    return f"""\
-/// Memory of the model `{name}`: one for each instance.
-#[repr(C, align(8))]
-pub struct {kind} {{
-    memory: [u8; {i.instance_bytes}],
-}}
-
-extern "C" {{
-    fn {name}_rust_init(model: *mut {kind}) -> u32;
-    fn {name}_rust_step(model: *mut {kind}) -> u32;
-    fn {name}_rust_check() -> u32;
-{declared}
-{externs}
-}}
-
-impl Default for {kind} {{
-    fn default() -> Self {{
-        Self::new()
-    }}
-}}
-
-impl {kind} {{
-    /// Memory that `init` makes a model of.
-    pub const fn new() -> Self {{
-        {kind} {{ memory: [0; {i.instance_bytes}] }}
-    }}
-
-    /// Begins: the model can be run until this borrow ends.
-    pub fn init(&mut self) -> Result<{kind}Model<'_>, Status> {{
-        // The memory is as large as the C asks for, which the C checks when it is compiled, and aligned.
-        checked(unsafe {{ {name}_rust_init(self) }})?;
-        Ok({kind}Model {{ memory: self }})
-    }}
-
-    /// Compares the constants in flash with the CRC-32 of the compiled model.
-    pub fn check() -> Result<(), Status> {{
-        checked(unsafe {{ {name}_rust_check() }})
-    }}
-}}
-
-/// The model `{name}`, ready to run.
-pub struct {kind}Model<'a> {{
-    memory: &'a mut {kind},
-}}
-
-impl {kind}Model<'_> {{
-{functions}
-{running}
-    /// One piece of an inference; `Ok(true)` after the last one.
-    pub fn step(&mut self) -> Result<bool, Status> {{
-        match unsafe {{ {name}_rust_step(self.memory) }} {{
-            BUSY => Ok(false),
-            status => checked(status).map(|()| true),
-        }}
-    }}
-{keeping}}}
-
-/// Whether memory was made for a model that is used: it holds no pointers, so that it may be moved between threads.
-const _: fn() = || {{
-    fn send<T: Send>() {{}}
-    send::<{kind}>();
-    let _ = |m: &{kind}| m.memory[0];
-}};
-"""
+    return filled(
+        _HERE / "model.rs",
+        {
+            "NAME": name,
+            "KIND": kind,
+            "BYTES": str(i.instance_bytes),
+            "DECLARED": declared,
+            "EXTERNS": externs,
+            "FUNCTIONS": functions,
+            "RUNNING": running,
+            "KEEPING": keeping,
+        },
+    )
 
 
 _RUN = """

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from mote.compiler.emit.licence import SPDX
 from mote.compiler.package.description import Files
-from mote.compiler.package.libraries.arduino import BAUD, architectures
+from mote.compiler.package.libraries.arduino import BAUD, properties, sketch, with_pragmas
 from mote.compiler.package.libraries.layout import KEYWORDS, self_contained
-from mote.compiler.package.libraries.platformio import BOARDS, NATIVE
+from mote.compiler.package.libraries.platformio import BOARDS, NATIVE, board_environment, built
 from mote.deploy.agent.firmware import AgentOptions
 from mote.deploy.agent.packages.description import NAME, PORT, AgentPackage, check_sentence, port_text, without_scratch
 from mote.hardware.targets import Target
@@ -16,16 +17,14 @@ from mote.hardware.targets import Target
 ARDUINO_HEADER, ARDUINO_PORT = "mote_agent_arduino.h", "mote_port.cpp"
 SKETCH = f"examples/{NAME}/{NAME}.ino"
 PROGRAM, PROJECT = "src/main.cpp", "platformio.ini"
-SETUP = f"""\
-void setup() {{
-    Serial.begin({BAUD});
-    while (!Serial && millis() < 5000) {{ /* a USB port that nobody has opened yet */
-    }}
-    mote_agent_begin(Serial); /* with a second argument: the pin that changes with every step, for an energy meter */
-}}
-
-void loop() {{ mote_agent_poll(); }}
-"""
+SETUP = (
+    sketch(
+        "mote_agent_begin(Serial);"
+        " /* with a second argument: the pin that changes with every step, for an energy meter */",
+        " mote_agent_poll(); ",
+    )
+    + "\n"
+)
 
 
 def check(target: Target, options: AgentOptions) -> None:
@@ -39,7 +38,10 @@ def files(package: AgentPackage) -> Files:
     return {
         **{f"src/{path}": text for path, text in _sources(package, "arduino").items()},
         SKETCH: f"// {SPDX}\n// {package.title}.\n#include <{ARDUINO_HEADER}>\n\n{SETUP}",
-        "library.properties": _properties(package),
+        "library.properties": properties(
+            replace(package.as_library, headers=(ARDUINO_HEADER,)),
+            f"Answers mote run --board over Serial at {BAUD} baud.",
+        ),
         "README.md": _readme(package),
     }
 
@@ -60,33 +62,13 @@ def platformio_files(package: AgentPackage) -> Files:
 def _sources(package: AgentPackage, ecosystem: str) -> dict[str, str]:
     """The C and C++ files, with flags that the code needs in the text: a library of Arduino has none."""
     self_contained(package.library, ecosystem)
-    pragmas = "".join(f'#pragma GCC optimize("{f.removeprefix("-f")}")\n' for f in package.library.needed)
-    needed = {path: f"{pragmas}{package.files[path]}" for path in package.model_sources if pragmas}
+    needed = with_pragmas(package.as_library, package.model_sources)
     own = {name: port_text("arduino", name) for name in (ARDUINO_HEADER, ARDUINO_PORT)}
     return {**package.files, **needed, **own}
 
 
-def _properties(package: AgentPackage) -> str:
-    about = package.library.metadata
-    maintainer = f"{about.author} <{about.email}>" if about.email else about.author
-    fields = {
-        "name": NAME,
-        "version": about.version,
-        "author": maintainer,
-        "maintainer": maintainer,
-        "sentence": f"{package.title}.",
-        "paragraph": f"Answers mote run --board over Serial at {BAUD} baud.",
-        "category": "Data Processing",
-        "url": about.url,
-        "architectures": ",".join(architectures(package.target)),
-        "includes": ARDUINO_HEADER,
-        "license": about.license,
-    }
-    return "".join(f"{key}={value}\n" for key, value in fields.items())
-
-
 def _manifest(package: AgentPackage) -> str:
-    about, library = package.library.metadata, package.library
+    about = package.library.metadata
     fields = {
         "name": NAME,
         "version": about.version,
@@ -95,12 +77,7 @@ def _manifest(package: AgentPackage) -> str:
         "license": about.license,
         "frameworks": ["*"],
         "platforms": ["*"],
-        "build": {
-            "srcDir": "src",
-            "includeDir": "src",
-            "libArchive": False,
-            "flags": [*library.flags, *(["-lm"] if library.math else [])],
-        },
+        "build": built(package.library, libArchive=False),
     }
     return json.dumps(fields, indent=2) + "\n"
 
@@ -108,9 +85,7 @@ def _manifest(package: AgentPackage) -> str:
 def _project(package: AgentPackage) -> str:
     lines = [f"; {package.title}.", f"[env:{NATIVE}]", f"platform = {NATIVE}"]
     lines += ["build_flags = -DMOTE_PORT_OWN_SCRATCH"]
-    if package.target.name in BOARDS:
-        platform, board = BOARDS[package.target.name]
-        lines += ["", f"[env:{board}]", f"platform = {platform}", f"board = {board}", "framework = arduino"]
+    lines += board_environment(package.target)
     return "\n".join(lines) + "\n"
 
 

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mote.compiler.emit.licence import SPDX
 from mote.compiler.package import cmsis_pack
 from mote.compiler.package.description import Files, Package
 from mote.compiler.package.libraries.layout import self_contained
 from mote.deploy.agent.firmware import AgentOptions
-from mote.deploy.agent.packages.description import (
-    HEADER,
-    NAME,
-    PORT,
-    AgentPackage,
-    check_sentence,
-    port_text,
-    rtt_files,
-)
+from mote.deploy.agent.packages.description import NAME, PORT, AgentPackage, check_sentence, port_text, rtt_files
 from mote.hardware.targets import Target
 
 FOLDER = f"examples/{NAME}"
@@ -31,7 +21,7 @@ def check(target: Target, options: AgentOptions) -> None:
 
 def files(package: AgentPackage) -> Files:
     """The pack as a folder."""
-    pack = _pack(package)
+    pack = package.as_library
     self_contained(pack, "cmsis-pack", lambda library: library.pack)
     page = _readme(package, pack)
     return {
@@ -48,15 +38,7 @@ def files(package: AgentPackage) -> Files:
 
 def pack_name(package: AgentPackage) -> str:
     """The file name that tools want the pack to have."""
-    return cmsis_pack.pack_name(_pack(package))
-
-
-def _pack(package: AgentPackage) -> Package:
-    """The agent as a library for the packager of packs."""
-    sources = (*package.model_sources, *package.sources)
-    return replace(
-        package.library, name=NAME, summary=package.title, files=package.files, sources=sources, headers=(HEADER,)
-    )
+    return cmsis_pack.pack_name(package.as_library)
 
 
 def _project(pack: Package) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mote.base.errors import MoteError
 from mote.base.text import printable
 from mote.compiler.emit.licence import SPDX, licensed
 from mote.compiler.package.description import Package
+from mote.compiler.package.templates import filled
 from mote.deploy.agent.firmware import AgentOptions
 from mote.deploy.agent.sources import TRACE
 from mote.hardware.targets import Target
@@ -66,6 +67,18 @@ class AgentPackage:
     def model_sources(self) -> tuple[str, ...]:
         """The C files of the model or the runtime, which are compiled with flags of their own."""
         return self.library.sources
+
+    @property
+    def as_library(self) -> Package:
+        """The agent and its model or runtime as one library, for the packagers of libraries."""
+        sources = (*self.model_sources, *self.sources)
+        return replace(
+            self.library, name=NAME, summary=self.title, files=self.files, sources=sources, headers=(HEADER,)
+        )
+
+    def in_src(self, paths: Iterable[str]) -> list[str]:
+        """Files in the folder `src`."""
+        return [f"src/{path}" for path in paths]
 
     @property
     def others(self) -> dict[str, str]:
@@ -154,6 +167,11 @@ def settings_text(target: Target, options: AgentOptions) -> str:
 def port_text(folder: str, name: str) -> str:
     """A file of `ports/`."""
     return licensed((_PORTS / folder / name).read_text(encoding="utf-8"))
+
+
+def settings_file(folder: str, name: str) -> str:
+    """A file of `ports/` that is no C: options and devices of an ecosystem."""
+    return filled(_PORTS / folder / name, {"SPDX": SPDX})
 
 
 def rtt_files() -> dict[str, str]:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mote.base.errors import MoteError
 from mote.compiler.emit.licence import SPDX
+from mote.compiler.package.cmake import listed
 from mote.compiler.package.description import Files
-from mote.compiler.package.libraries.esp_idf import ESPRESSIF, PSRAM, foreign_components, uses_psram
+from mote.compiler.package.libraries.esp_idf import (
+    ESPRESSIF,
+    chip,
+    foreign_components,
+    project,
+    psram_settings,
+    refuse_parts,
+    uses_psram,
+)
 from mote.compiler.package.libraries.layout import self_contained
 from mote.deploy.agent.firmware import AgentOptions
 from mote.deploy.agent.packages.description import (
@@ -17,6 +25,7 @@ from mote.deploy.agent.packages.description import (
     check_sentence,
     port_text,
     rtt_files,
+    settings_file,
     without_scratch,
 )
 from mote.hardware.targets import Target
@@ -26,66 +35,12 @@ LEAST_VERSION = "5.3"
 """The version of ESP-IDF since which its drivers are components of their own."""
 NO_USB = ("esp32", "esp32s2")
 """Parts without USB Serial/JTAG."""
-KCONFIG = f"""\
-# {SPDX}
-menu "Mote's agent"
-
-    choice MOTE_AGENT_LINE
-        prompt "The line to the host"
-        default MOTE_AGENT_UART
-
-        config MOTE_AGENT_UART
-            bool "A UART"
-
-        config MOTE_AGENT_USB
-            bool "USB Serial/JTAG"
-            depends on SOC_USB_SERIAL_JTAG_SUPPORTED
-
-        config MOTE_AGENT_RTT
-            bool "A debug probe (mote_rtt.h)"
-    endchoice
-
-    config MOTE_AGENT_UART_NUMBER
-        int "The number of the UART"
-        default 0
-        depends on MOTE_AGENT_UART
-
-    config MOTE_AGENT_BAUD
-        int "Baud rate"
-        default 115200
-        depends on MOTE_AGENT_UART
-
-    config MOTE_AGENT_TX_GPIO
-        int "Its pin TX; -1: as it is"
-        default -1
-        depends on MOTE_AGENT_UART
-
-    config MOTE_AGENT_RX_GPIO
-        int "Its pin RX; -1: as it is"
-        default -1
-        depends on MOTE_AGENT_UART
-
-    config MOTE_AGENT_MARK_GPIO
-        int "The pin that changes with every step, for an energy meter; -1: none"
-        default -1
-
-    config MOTE_AGENT_STACK_SIZE
-        int "Bytes of stack of the agent's task, which the model runs on"
-        default 8192
-
-endmenu
-"""
 
 
 def check(target: Target, options: AgentOptions) -> None:
     """Refuses other makers' parts, and code in RAM."""
     without_scratch(options, "ESP-IDF", "its memory for code is protected")
-    if not (target.is_host or target.name.startswith(ESPRESSIF)):
-        raise MoteError(
-            f"{target.name} is no part that ESP-IDF builds for",
-            where="option package",
-            remedy="make it for esp32, esp32c3, esp32s3, esp32p4 or host",
-        )
+    refuse_parts(target, target.name.startswith(ESPRESSIF), "make it")
 
 
 def files(package: AgentPackage) -> Files:
@@ -101,9 +56,9 @@ def files(package: AgentPackage) -> Files:
         f"main/{PORT}": port_text("esp-idf", PORT),
         **{f"main/{path}": text for path, text in rtt_files().items()},
         "main/CMakeLists.txt": _main(),
-        "main/Kconfig.projbuild": KCONFIG,
+        "main/Kconfig.projbuild": settings_file("esp-idf", "Kconfig.projbuild"),
         "main/idf_component.yml": _manifest({"idf": f">={LEAST_VERSION}"}),
-        "CMakeLists.txt": _project(package),
+        "CMakeLists.txt": project(f"{library.name}_agent"),
         "sdkconfig.defaults": _defaults(package),
         "README.md": _readme(package),
     }
@@ -116,8 +71,8 @@ def _manifest(dependencies: Mapping[str, str]) -> str:
 
 def _component(package: AgentPackage) -> str:
     library = package.library
-    model = "\n  ".join(f'"src/{path}"' for path in package.model_sources)
-    agent = "\n  ".join(f'"src/{path}"' for path in package.sources)
+    model = listed((), package.in_src(package.model_sources))
+    agent = listed((), package.in_src(package.sources))
     told = ";".join((library.optimization.level, *library.needed, *library.only_gcc))
     requires = "\n  PRIV_REQUIRES esp_psram" if uses_psram(library) else ""
     return f"""\
@@ -145,25 +100,15 @@ idf_component_register(
 """
 
 
-def _project(package: AgentPackage) -> str:
-    return f"""\
-# {SPDX}
-cmake_minimum_required(VERSION 3.16)
-include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
-idf_build_set_property(MINIMAL_BUILD ON)
-project({package.library.name}_agent)
-"""
-
-
 def _defaults(package: AgentPackage) -> str:
     target = package.target.name
     lines = [
-        *([f'CONFIG_IDF_TARGET="{target}"'] if target.startswith(ESPRESSIF) else []),
+        *chip(package.target),
         *(["CONFIG_MOTE_AGENT_USB=y"] if target.startswith(ESPRESSIF) and target not in NO_USB else []),
         "CONFIG_COMPILER_OPTIMIZATION_SIZE=y",
         "# An inference may take longer than the watchdog waits.",
         "CONFIG_ESP_TASK_WDT_INIT=n",
-        *(PSRAM.get(target, ()) if uses_psram(package.library) else ()),
+        *psram_settings(package.library),
         *(["CONFIG_SPIRAM_ALLOW_BSS_SEG_EXTERNAL_MEMORY=y"] if uses_psram(package.library) else []),
     ]
     return "\n".join(lines) + "\n"

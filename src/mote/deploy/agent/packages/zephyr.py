@@ -5,79 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mote.compiler.emit.licence import SPDX
-from mote.compiler.package.cmake import quoted
+from mote.compiler.package.cmake import listed, quoted
 from mote.compiler.package.description import Files
 from mote.compiler.package.zephyr import BOARDS, libraries_outside_zephyr
-from mote.deploy.agent.packages.description import PORT, AgentPackage, check_sentence, port_text, rtt_files
+from mote.deploy.agent.packages.description import (
+    PORT,
+    AgentPackage,
+    check_sentence,
+    port_text,
+    rtt_files,
+    settings_file,
+)
 
 STACK = 8192
 """Bytes of the main thread's stack, which the model runs on."""
 PROTECTION = {"arm": "CONFIG_ARM_MPU", "riscv": "CONFIG_RISCV_PMP"}
 """Options of memory protection, which keeps code from being executed in RAM."""
-KCONFIG = f"""\
-# {SPDX}
-mainmenu "Mote's agent"
 
-choice MOTE_AGENT_LINE
-\tprompt "The line to the host"
-\tdefault MOTE_AGENT_UART
 
-config MOTE_AGENT_UART
-\tbool "A UART"
-\tselect SERIAL
-\timply UART_INTERRUPT_DRIVEN
-\thelp
-\t  The one that the devicetree names mote,agent in /chosen, which may be a USB one (usb.overlay), or else that of the
-\t  console.
-
-config MOTE_AGENT_RTT
-\tbool "A debug probe"
-\thelp
-\t  Rings in RAM in the layout of SEGGER's RTT, without a library (mote_rtt.h).
-
-endchoice
-
-source "Kconfig.zephyr"
-"""
-USB_OVERLAY = f"""\
-/* {SPDX} */
-/ {{
-\tchosen {{
-\t\tmote,agent = &mote_agent_line;
-\t}};
-}};
-
-&zephyr_udc0 {{
-\tmote_agent_line: mote_agent_line {{
-\t\tcompatible = "zephyr,cdc-acm-uart";
-\t}};
-}};
-"""
-USB = f"""\
-# {SPDX}
-CONFIG_USB_DEVICE_STACK_NEXT=y
-CONFIG_CDC_ACM_SERIAL_INITIALIZE_AT_BOOT=y
-CONFIG_UART_LINE_CTRL=y
-"""
-RTT = f"""\
-# {SPDX}
-CONFIG_MOTE_AGENT_RTT=y
-"""
-MARK = f"""\
-/* {SPDX} */
-/* The pin that changes with every step, for an energy meter: name one of yours. */
-/ {{
-\taliases {{
-\t\tmote-mark = &mote_mark;
-\t}};
-\tmote_pins {{
-\t\tcompatible = "gpio-leds";
-\t\tmote_mark: mote_mark {{
-\t\t\tgpios = <&gpio0 0 GPIO_ACTIVE_HIGH>;
-\t\t}};
-\t}};
-}};
-"""
+SETTINGS = ("Kconfig", "usb.conf", "usb.overlay", "rtt.conf", "mark.overlay")
+"""Options of Kconfig and devicetree: which line to the host, and the pin for an energy meter."""
 
 
 def files(package: AgentPackage) -> Files:
@@ -87,20 +34,16 @@ def files(package: AgentPackage) -> Files:
         f"src/{PORT}": port_text("zephyr", PORT),
         **{f"src/{path}": text for path, text in rtt_files().items()},
         "CMakeLists.txt": _cmake(package),
-        "Kconfig": KCONFIG,
+        **{name: settings_file("zephyr", name) for name in SETTINGS},
         "prj.conf": _configuration(package),
-        "usb.conf": USB,
-        "usb.overlay": USB_OVERLAY,
-        "rtt.conf": RTT,
-        "mark.overlay": MARK,
         "README.md": _readme(package),
     }
 
 
 def _cmake(package: AgentPackage) -> str:
     library = package.library
-    model = "\n  ".join((*(f"src/{path}" for path in package.model_sources), *map(quoted, library.external)))
-    agent = "\n  ".join(f"src/{path}" for path in (*package.sources, PORT))
+    model = listed(package.in_src(package.model_sources), library.external)
+    agent = listed(package.in_src((*package.sources, PORT)))
     include = " ".join(("src", *map(quoted, library.includes)))
     told = ";".join((library.optimization.level, *library.needed))
     only_gcc = " ".join(library.only_gcc)
