@@ -28,13 +28,14 @@ import mcunet_v2
 from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import forget
+from mote.compiler.plan import planner
+from mote.compiler.plan.budgets import Planner
 from mote.compiler.plan.memory.layout import Draft
 from mote.compiler.plan.memory.plan_bound import bound
-from mote.compiler.plan.planner import Planner
 from mote.compiler.plan.scheduling import strategies
 from mote.compiler.plan.scheduling.frontier import UNLIMITED
 from mote.compiler.plan.scheduling.strategies import Side
-from mote.compiler.plan.selection.select import LEAN
+from mote.compiler.plan.selection.way import LEAN
 
 POINTS = {
     "KWS": (5_500, 6_100, 8_000, 16_500),
@@ -86,10 +87,10 @@ def row(
 ) -> str:
     common = {"target": arguments.target, "io": "int8", **options}
     with patch.object(strategies, "ROOM_ROUNDS", 0):
-        with patch.object(Planner, "knee", layer_by_layer):
+        with patch.object(planner, "knee", layer_by_layer):
             layers = compile(model, target=arguments.target, io="int8")
         forget()
-        with patch.object(Planner, "smallest", Planner.__dict__["_lean"]):
+        with patch.object(Planner, "smallest", Planner.__dict__["lean"]):
             by_rows = compile(model, least_ram=True, **common)
     forget()
     start = time.process_time()
@@ -115,9 +116,10 @@ def row(
     return f"| {' | '.join(cells)} |"
 
 
-def layer_by_layer(planner: Planner) -> Draft:
+def layer_by_layer(search: Planner) -> Draft:
     """The plan in which every operator runs whole, with the kernels that take the least working memory."""
-    side = Side(planner.selection(LEAN), planner.goal, False, planner.say)
+    prepared = search.prepared
+    side = Side(prepared.selection(LEAN), prepared.goal, False, prepared.say)
     schedule = side.scheduler.cheapest(UNLIMITED)
     assert schedule is not None
     return side._arrange(schedule)

@@ -23,7 +23,7 @@ from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import forget
 from mote.compiler.passes import pipeline
-from mote.compiler.plan.planner import Planner
+from mote.compiler.plan import planner
 
 assert anchors.__doc__
 HEAD = (
@@ -59,7 +59,7 @@ def main() -> None:
 def row(name: str, model: bytes, tokens: int, matrix: int, arguments: argparse.Namespace) -> str:
     kept = tuple(entry for entry in pipeline.PASSES if entry.name not in PASSES)
     with patch.object(pipeline, "PASSES", kept):
-        with patch.object(Planner, "knee", layer_by_layer):
+        with patch.object(planner, "knee", layer_by_layer):
             layers = _compiled(model, arguments.target)
         plain = _compiled(model, arguments.target, least_ram=True)
     least = _compiled(model, arguments.target, least_ram=True)

@@ -14,8 +14,8 @@ from mote.compiler.emit.image.kernels import KernelRecord, merged, record
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Call, Kernel, Layout, Packed, Refusal, View
 from mote.compiler.passes import optimize
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import Offers
 from mote.frontends import Source
 from mote.frontends.model import Model
 from mote.hardware import targets

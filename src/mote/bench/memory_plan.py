@@ -19,7 +19,7 @@ from mote.compiler.plan.selection.cores import divided
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.plan.selection.external_report import ExternalRegion, external_regions
 from mote.compiler.plan.selection.pins import one_layer
-from mote.compiler.plan.selection.select import refusals
+from mote.compiler.plan.selection.reasons import refusals
 from mote.ir.graph import Op
 from mote.ir.graph.ranges import Peak
 from mote.ir.ops.control.control_flow import While

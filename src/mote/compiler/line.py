@@ -50,8 +50,8 @@ from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.planner import plan
 from mote.compiler.plan.selection.code_size_model import traded
 from mote.compiler.plan.selection.estimate import estimate, training_cost
+from mote.compiler.plan.selection.offers import offers
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.select import offers
 from mote.compiler.settings import (
     NO_STEPS,
     EmitOptions,

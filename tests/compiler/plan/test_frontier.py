@@ -7,15 +7,17 @@ from itertools import pairwise
 
 import pytest
 
+from mote.compiler.plan.budgets import Planner
 from mote.compiler.plan.check import check
 from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.planner import Planner, plan
+from mote.compiler.plan.planner import drafted, plan
+from mote.compiler.plan.prepared import PreparedPlans
 from mote.compiler.plan.scheduling.frontier import UNLIMITED, rung_above, rung_below
 from mote.compiler.plan.selection.code_size_model import flash
 from mote.compiler.plan.selection.estimate import estimate
+from mote.compiler.plan.selection.offers import Offers, ordered
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.select import Offers, ordered
 from tests.compiler.plan.test_plan import DSP, model
 
 MODELS = ("digits", "keywords", "ad")
@@ -30,7 +32,8 @@ def offered(name: str) -> Offers:
 
 
 def planner(name: str, policy: Policy, goal: Goal | None = None) -> Planner:
-    return Planner(offered(name), Lowering(DSP, policy), goal or Goal())
+    goal = goal or Goal()
+    return Planner(PreparedPlans(offered(name), Lowering(DSP, policy), goal), goal)
 
 
 def budgets(least: int, most: int) -> list[int]:
@@ -106,12 +109,12 @@ def test_more_time_takes_no_more_ram(name: str) -> None:
     before = UNLIMITED
     for percent in (101, 110, 150, 1000):
         most = fastest * percent / 100
-        found = planner(name, Policy.BALANCED, Goal(most_cost=most)).draft().plan
+        found = drafted(planner(name, Policy.BALANCED, Goal(most_cost=most))).plan
         assert estimate(COSTS, found) <= most and found.ram <= before
         before = found.ram
     assert before == way.smallest.plan.ram
     with pytest.raises(TooSlowError) as refused:
-        planner(name, Policy.BALANCED, Goal(most_cost=0.9 * fastest)).draft()
+        drafted(planner(name, Policy.BALANCED, Goal(most_cost=0.9 * fastest)))
     assert refused.value.taken <= 1.02 * fastest
     with pytest.raises(TooSlowError):
-        planner(name, Policy.BALANCED, Goal(ram=before, most_cost=1.1 * fastest)).draft()
+        drafted(planner(name, Policy.BALANCED, Goal(ram=before, most_cost=1.1 * fastest)))

@@ -12,9 +12,12 @@ from mote.compiler.passes import optimize
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.planner import draft, plan
+from mote.compiler.plan.prepared import Memo
+from mote.compiler.plan.selection.offers import Offers, ordered
 from mote.compiler.plan.selection.pins import pinned
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.select import ROOMY, Offers, Selection, ordered
+from mote.compiler.plan.selection.select import Selection
+from mote.compiler.plan.selection.way import ROOMY
 from mote.frontends import tflite
 from mote.ir.ops.common import Axis
 from tests.compiler.plan.graphs import GraphNet
@@ -73,7 +76,7 @@ def test_a_pinned_layer_is_in_no_chain() -> None:
         ({"2": "joined"}, True),
     ):
         how = Lowering()
-        found = draft(pinned(Joining(graph, [(1, 2)]), pins, how), how, Goal(pins=pins)).plan
+        found = draft(Memo(pinned(Joining(graph, [(1, 2)]), pins, how)), how, Goal(pins=pins)).plan
         assert ((1, 2) in {s.ops for s in found.steps}) == together
 
 

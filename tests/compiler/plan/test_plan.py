@@ -20,12 +20,15 @@ from mote.compiler.passes.rewriting import strip_io
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import DoesNotFitError, Goal
 from mote.compiler.plan.json_codec import same
+from mote.compiler.plan.knee import WORTH
 from mote.compiler.plan.plan import Cell, Plan
-from mote.compiler.plan.planner import WORTH, plan
+from mote.compiler.plan.planner import plan
 from mote.compiler.plan.scheduling.op_order import order
 from mote.compiler.plan.scheduling.rows import Arrival
+from mote.compiler.plan.selection.offers import offers
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.select import ROOMY, Selection, offers
+from mote.compiler.plan.selection.select import Selection
+from mote.compiler.plan.selection.way import ROOMY
 from mote.frontends import tflite
 from mote.hardware.targets import Memory
 from mote.ir.graph import Graph, Op

@@ -18,8 +18,9 @@ from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.planner import draft
+from mote.compiler.plan.prepared import Memo
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.select import Offers
 from mote.ir.graph import Graph
 from mote.ir.graph.graph import ABSENT
 from mote.ir.graph.region import Numbers, Region, can_fuse, in_order, joined, region_problem
@@ -81,7 +82,7 @@ class Joining(Offers):
 
 def planned(known: Offers, goal: Goal, policy: Policy = Policy.BALANCED) -> Plan:
     """A plan that checker and executor accept."""
-    found = draft(known, Lowering(optimize=policy), goal).plan
+    found = draft(Memo(known), Lowering(optimize=policy), goal).plan
     check(found)
     case = stimuli(known.graph, 1)[0]
     expected = known.graph.evaluate(case)

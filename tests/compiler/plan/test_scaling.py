@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 import planning
 from mote import frontends
-from mote.compiler.plan import planner
+from mote.base.progress import silent
+from mote.compiler.plan import planner, prepared
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.json_codec import same
 from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.scheduling.frontier import Lane, PlanFront
+from mote.compiler.plan.scheduling.strategies import Side
+from mote.compiler.plan.selection.offers import offers, ordered
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import offers
+from mote.compiler.plan.selection.way import LEAN
 from mote.ui.cli import main
 from tests.helpers.network import Net
 from tests.helpers.support import soaked
@@ -68,8 +73,8 @@ def test_compiling_plans_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_goals_of_other_limits_share_what_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are selected once for all points of `mote explore`; the plans are those that are made alone."""
     graph = frontends.load(planning.residuals(8, SIDE))
-    selections, select = [], planner.Selection
-    monkeypatch.setattr(planner, "Selection", lambda *given: selections.append(given) or select(*given))
+    selections, select = [], prepared.Selection
+    monkeypatch.setattr(prepared, "Selection", lambda *given: selections.append(given) or select(*given))
 
     def plans(goals: Iterable[Goal]) -> list[Plan]:
         return [planner.plan(graph, Lowering(), goal) for goal in goals]
@@ -83,3 +88,16 @@ def test_goals_of_other_limits_share_what_is_prepared(monkeypatch: pytest.Monkey
         offers.cache_clear()
         assert same(planner.plan(graph, Lowering(), goal), plan)
     assert selections
+
+
+def test_memos_are_not_passed_on() -> None:
+    """A copy with other fields begins with nothing computed."""
+    graph = frontends.load(planning.residuals(8, SIDE))
+    kept = prepared.Memo(offers(ordered(graph)))
+    first = kept.prepared(Lowering(), Goal(least=True), silent)
+    assert kept.prepared(Lowering(), Goal(ram=1), silent) is first
+    selection = first.selection(LEAN)
+    assert first.selection(LEAN) is selection
+    assert replace(first, alone=True).selection(LEAN) is not selection
+    memos = [f for kind in (prepared.PreparedPlans, Lane, PlanFront, Side) for f in fields(kind) if f.name[0] == "_"]
+    assert len(memos) == 12 and not any(f.init for f in memos)

@@ -14,8 +14,10 @@ from mote.compiler.plan.scheduling.rows import RowGraph
 from mote.compiler.plan.scheduling.schedule import Pace, Scheduler, Segment
 from mote.compiler.plan.scheduling.search import Effort
 from mote.compiler.plan.scheduling.strategies import rows_of as rows_of_selection
+from mote.compiler.plan.selection.offers import Offers, ordered
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import ROOMY, Offers, Selection, ordered
+from mote.compiler.plan.selection.select import Selection
+from mote.compiler.plan.selection.way import ROOMY
 from mote.ir.graph import Graph
 from mote.ir.ops.common import Axis
 from mote.ir.ops.elementwise.arithmetic import Add

@@ -15,7 +15,7 @@ from mote.base.errors import BudgetError, MoteError
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import Knob, Packed, Refusal, View
 from mote.compiler.line import compile, given_model, prepared
-from mote.compiler.plan.selection.select import offers, ordered
+from mote.compiler.plan.selection.offers import offers, ordered
 from mote.compiler.settings import make_settings
 from mote.optimize.search import running
 from mote.optimize.tune.database import CostDatabase

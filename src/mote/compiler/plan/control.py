@@ -14,8 +14,8 @@ from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import Bodied, Copy, Plan
 from mote.compiler.plan.scheduling.rows import alignment_of, roots
 from mote.compiler.plan.selection.estimate import estimate
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import Offers
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
 from mote.ir.ops.control.control_flow import Control, If, While

@@ -13,9 +13,10 @@ from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.plan import Plan, Step
 from mote.compiler.plan.scheduling.rows import is_alias
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.pins import CONSTANTS, FLASH, RAM, Pin
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import Offers, loadable
+from mote.compiler.plan.selection.select import loadable
 from mote.compiler.settings import Settings, check_code_ram, check_constants_ram
 from mote.hardware.targets.flags import SETS, optimization
 from mote.ir.graph import Graph

@@ -21,8 +21,8 @@ from mote.compiler.line import prepared
 from mote.compiler.offload.backends import offload
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.external import with_external
+from mote.compiler.plan.selection.offers import offers, ordered
 from mote.compiler.plan.selection.pins import RAM, one_layer
-from mote.compiler.plan.selection.select import offers, ordered
 from mote.compiler.settings import Settings
 from mote.optimize.search import Runner, digest
 from mote.optimize.tune.database import CostDatabase

@@ -25,7 +25,8 @@ from mote.compiler.plan.scheduling.schedule import Pace, Run, Schedule, Schedule
 from mote.compiler.plan.selection.code_size_model import flash
 from mote.compiler.plan.selection.estimate import more_groups
 from mote.compiler.plan.selection.request import Policy
-from mote.compiler.plan.selection.select import RATES, SURE, Selection
+from mote.compiler.plan.selection.select import SURE, Selection
+from mote.compiler.plan.selection.way import RATES
 from mote.ir.graph.region import Numbers, in_order
 
 UNLIMITED = 1 << 60
@@ -159,12 +160,12 @@ class Lane:
 
     selection: Selection
     scheduler: Scheduler
-    _choices: dict[tuple[int, bool, float], tuple[list[int], list[Choice]]] = field(default_factory=dict)
-    _offers: dict[tuple[int, bool], list[Packed]] = field(default_factory=dict)
-    _lowest: dict[float, tuple[list[int], list[int]]] = field(default_factory=dict)
-    _priced: dict[tuple[Segment, int, float], tuple[int, int, int]] = field(default_factory=dict)
-    _live: dict[Segment, Live | int] = field(default_factory=dict)
-    _most_overlaid: dict[int, int] = field(default_factory=dict)
+    _choices: dict[tuple[int, bool, float], tuple[list[int], list[Choice]]] = field(init=False, default_factory=dict)
+    _offers: dict[tuple[int, bool], list[Packed]] = field(init=False, default_factory=dict)
+    _lowest: dict[float, tuple[list[int], list[int]]] = field(init=False, default_factory=dict)
+    _priced: dict[tuple[Segment, int, float], tuple[int, int, int]] = field(init=False, default_factory=dict)
+    _live: dict[Segment, Live | int] = field(init=False, default_factory=dict)
+    _most_overlaid: dict[int, int] = field(init=False, default_factory=dict)
 
     @property
     def rows(self) -> RowGraph:
@@ -388,9 +389,8 @@ class PlanFront:
     bottom_up: bool
     least: int
     """The least known peak."""
-    _sketches: dict[tuple[Limit, float], Sketch | None] = field(default_factory=dict)
-    _drafts: dict[tuple[object, ...], Draft] = field(default_factory=dict)
-    _lows: dict[tuple[float, bool], dict[int, list[tuple[int, int]]]] = field(default_factory=dict)
+    _sketches: dict[tuple[Limit, float], Sketch | None] = field(init=False, default_factory=dict)
+    _lows: dict[tuple[float, bool], dict[int, list[tuple[int, int]]]] = field(init=False, default_factory=dict)
 
     @cached_property
     def _marks(self) -> list[list[int]]:
@@ -522,23 +522,6 @@ class PlanFront:
                 scratches, best = lane.choices(work, lane.whole(segment, work), rate)
                 yield lane.rows.works[work].ops, best[bisect_right(scratches, most - nbytes[leg.ends]) - 1]
 
-    def ram(self, sketch: Sketch) -> int:
-        """The bytes that the plan of a sketch takes."""
-        return self._draft(sketch).plan.ram
-
-    def placed(self, sketch: Sketch) -> Draft:
-        """The plan of a sketch."""
-        draft = self._draft(sketch)
-        kernels = {ops: choice.kernel for ops, choice in sketch.chosen.items()}
-        steps = tuple(replace(step, kernel=kernels[step.ops]) for step in draft.plan.steps)
-        return replace(draft, plan=replace(draft.plan, steps=steps))
-
-    def _draft(self, sketch: Sketch) -> Draft:
-        """The plan of a sketch, up to kernels with the same memory use."""
-        if sketch.memory not in self._drafts:
-            self._drafts[sketch.memory] = Placing(self, sketch).draft()
-        return self._drafts[sketch.memory]
-
 
 @dataclass(frozen=True, eq=False)
 class Placing:
@@ -601,3 +584,28 @@ class Placing:
         peak = max([rows.prefixes[0].live, *schedule.during(rows)])
         how, goal = selection.how, selection.goal
         return arrange(rows, replace(schedule, peak=peak), self.kernel, how, goal, bottom_up=self.front.bottom_up)
+
+
+class Drafts:
+    """The plans of sketches with addresses, each placed when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[tuple[object, ...], Draft] = {}
+
+    def ram(self, front: PlanFront, sketch: Sketch) -> int:
+        """The bytes that the plan of a sketch takes."""
+        return self._draft(front, sketch).plan.ram
+
+    def placed(self, front: PlanFront, sketch: Sketch) -> Draft:
+        """The plan of a sketch."""
+        draft = self._draft(front, sketch)
+        kernels = {ops: choice.kernel for ops, choice in sketch.chosen.items()}
+        steps = tuple(replace(step, kernel=kernels[step.ops]) for step in draft.plan.steps)
+        return replace(draft, plan=replace(draft.plan, steps=steps))
+
+    def _draft(self, front: PlanFront, sketch: Sketch) -> Draft:
+        """The plan of a sketch, up to kernels with the same memory use."""
+        key = (front, *sketch.memory)
+        if key not in self._drafts:
+            self._drafts[key] = Placing(front, sketch).draft()
+        return self._drafts[key]

@@ -61,7 +61,7 @@ class Side:
     goal: Goal
     bottom_up: bool
     say: Say
-    _arranged: dict[tuple[Run, ...], Draft] = field(default_factory=dict)
+    _arranged: dict[tuple[Run, ...], Draft] = field(init=False, default_factory=dict)
     """Arrangements by schedule: different limits often have the same best schedule."""
 
     @cached_property

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from mote.compiler.kernels.contract import NHWC, Call, Knob, Knobs, Layout, Packed
 from mote.compiler.offload.contract import VARIANT, Offload, Offloaded
 from mote.compiler.plan.plan import Step
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import Offers
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
 

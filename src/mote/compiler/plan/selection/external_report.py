@@ -8,8 +8,8 @@ from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Declined, Offload, Offloaded, ram_of
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.scheduling.rows import is_alias
+from mote.compiler.plan.selection.offers import offers
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import offers
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
 

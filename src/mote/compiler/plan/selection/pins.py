@@ -17,8 +17,9 @@ from mote.base.text import did_you_mean
 from mote.compiler.kernels.contract import Knob, Knobs, Layout, Packed, written
 from mote.compiler.offload.backends import known as backends
 from mote.compiler.plan.scheduling.rows import is_alias
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.select import Offers, PinError, loadable
+from mote.compiler.plan.selection.select import PinError, loadable
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.region import Numbers
 

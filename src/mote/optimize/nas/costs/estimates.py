@@ -14,7 +14,9 @@ from mote.compiler.passes.shrinking import trim_kernels
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.scheduling.rows import roots
 from mote.compiler.plan.selection.code_size_model import code
-from mote.compiler.plan.selection.select import SHARING, Selection, Way, ordered
+from mote.compiler.plan.selection.offers import ordered
+from mote.compiler.plan.selection.select import SHARING, Latencies, Selection
+from mote.compiler.plan.selection.way import Way
 from mote.compiler.settings import Settings
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
@@ -62,7 +64,7 @@ def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
     made = ordered(_ready(graph, settings))
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
     most = inf if settings.flash_limit is None else settings.flash_limit - _others(settings)
-    offers, taken = ShapeOffers(made), dict[tuple[Packed, bool], float]()
+    offers, taken = ShapeOffers(made), Latencies()
     roomy, lean = (Selection(offers, lowering(settings), goal, way, taken) for way in WAYS)
     costs = [_costs(selection, most) for selection in ([roomy] if roomy.simple else [roomy, lean])]
     return min(costs, key=lambda c: (max(c[1] - CODE - most, 0), c[2]))

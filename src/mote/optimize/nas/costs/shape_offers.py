@@ -13,8 +13,8 @@ import numpy as np
 
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Kernel, Layout, Packed, View
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.select import Offers
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.region import Numbers
 from mote.ir.graph.tensor import Array, Quantization

@@ -32,8 +32,10 @@ from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.scheduling.rows import build, operator
 from mote.compiler.plan.scheduling.schedule import Run, Schedule
 from mote.compiler.plan.scheduling.strategies import UNLIMITED
+from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.select import ROOMY, Offers, Selection
+from mote.compiler.plan.selection.select import Selection
+from mote.compiler.plan.selection.way import ROOMY
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends import Format, Source
 from mote.hardware.targets import Target
