@@ -16,10 +16,11 @@ from mote.base.errors import MoteError
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import firmware
 from mote.deploy.boards.address import parse_address
+from mote.deploy.boards.agent.exchange import BoardPatience
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.deploy.boards.placing import BoardModel, board_model
 from mote.deploy.boards.protocol import MOST_MESSAGE, AgentRegion, Request, Status
-from mote.deploy.boards.session import BoardPatience, BoardSession
+from mote.deploy.boards.session import BoardSession
 from mote.deploy.update.header import read_header
 from mote.deploy.update.session import Patience, Session, UpdatePlan, update
 from mote.deploy.wire.frames import ANSWER, FrameReader, Message

@@ -11,8 +11,9 @@ import pytest
 
 import mote
 from mote.base.errors import MoteError
+from mote.deploy.boards.agent import inference
+from mote.deploy.boards.agent.exchange import RestartedError
 from mote.deploy.boards.interruption import Interruption
-from mote.deploy.boards.session import BoardSession, RestartedError
 from mote.ui.cli.commands.verify import print_text
 from tests.deploy.boards.emulated_board import DIGITS, compiled, needs
 
@@ -25,14 +26,14 @@ REASON = "the board was reset"
 def resets(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of inferences at which the board is reset, which are taken out."""
     needs("cortex-m4")
-    at, count, infer = [1], iter(range(1000)), BoardSession._infer
+    at, count, infer = [1], iter(range(1000)), inference.infer
 
-    def interrupted(self: BoardSession, *given: Any, **how: Any) -> Any:
+    def interrupted(*given: Any, **how: Any) -> Any:
         if next(count) in at:
             raise RestartedError(REASON)
-        return infer(self, *given, **how)
+        return infer(*given, **how)
 
-    monkeypatch.setattr(BoardSession, "_infer", interrupted)
+    monkeypatch.setattr(inference, "infer", interrupted)
     return at
 
 
@@ -60,12 +61,12 @@ def test_a_run_and_an_evaluation_tell_what_they_repeated(resets: list[int]) -> N
 @pytest.mark.parametrize("sent", [b"", b"abc"])
 def test_a_trace_of_other_bytes_is_refused(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     needs("cortex-m4")
-    run = BoardSession._run
+    run = inference.run
 
-    def other(self: BoardSession, *given: Any, **how: Any) -> Any:
-        result, tensors = run(self, *given, **how)
+    def other(*given: Any, **how: Any) -> Any:
+        result, tensors = run(*given, **how)
         return result, {**tensors, 0: sent}
 
-    monkeypatch.setattr(BoardSession, "_run", other)
+    monkeypatch.setattr(inference, "run", other)
     with pytest.raises(MoteError, match=rf"layer 0 CONV_2D: its trace has {len(sent)} bytes, which are not those"):
         mote.verify(compiled("cortex-m4"), 1, board=BOARD)

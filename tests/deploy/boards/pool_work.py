@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 from mote.base.errors import MoteError
+from mote.deploy.boards.agent.exchange import LostBoardError
 from mote.deploy.boards.boards_file import BoardEntry
-from mote.deploy.boards.session import LostBoardError
 
 
 def once(folder: Path, what: str) -> bool:

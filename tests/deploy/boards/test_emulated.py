@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from mote.base.errors import MoteError
+from mote.deploy.boards.agent.exchange import BoardPatience
 from mote.deploy.boards.execution import board_execution
 from mote.deploy.boards.facts import facts_of
 from mote.deploy.boards.placing import OpenBoard, opened
-from mote.deploy.boards.session import BoardPatience
 from mote.hardware.toolchain import Mode
 from tests.deploy.boards.emulated_board import board_model, compiled, emulated, inputs, needs
 

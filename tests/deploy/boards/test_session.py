@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from mote.base.errors import MoteError
 from mote.compiler.firmware import ModelExtent
+from mote.deploy.boards.agent.exchange import BoardPatience, LostBoardError
+from mote.deploy.boards.agent.inference import Wants, output
 from mote.deploy.boards.execution import board_execution
 from mote.deploy.boards.interruption import Interruption, interruption_lines
 from mote.deploy.boards.protocol import AgentRegion, Placement, Request, Status
-from mote.deploy.boards.session import BoardPatience, BoardSession, LostBoardError, Wants
+from mote.deploy.boards.session import BoardSession
 from mote.deploy.wire.frames import FrameReader, Message
 from mote.deploy.wire.links import ConnectionLostError
 from mote.hardware.toolchain import Mode
@@ -166,7 +168,7 @@ def test_an_inference_that_another_host_left_is_ended() -> None:
     device = StandIn()
     first, second = session_of(device), session_of(device)
     _ = first.identity
-    first._result(0x24, (1).to_bytes(4, "little") + bytes(4))  # type: ignore[arg-type]
+    first.device.exchange.answered(Request.RUN, (1).to_bytes(4, "little") + bytes(4))
     assert device.stopped
     given = inputs_of(1)
     assert second.inferences([given])[0].outputs == outputs_of(given)[0]
@@ -294,9 +296,9 @@ def test_a_board_that_states_outputs_without_end_is_refused() -> None:
         device = Liar({})
         session = session_of(device)
         session.extent = ModelExtent((OUTPUT,), STEPS)
-        session._places[AgentRegion.OUTPUT, 0] = Placement(0, bytes_stated)
+        session.device.places[AgentRegion.OUTPUT, 0] = Placement(0, bytes_stated)
         with pytest.raises(LostBoardError, match=f"has {bytes_stated:,} bytes of output 0, and the model has 24"):
-            session._output(0)
+            output(session.device, 0)
         assert not device.asked
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from mote.base.errors import MoteError
-from mote.deploy.boards.session import BoardSession, Wants
+from mote.deploy.boards.agent.inference import Wants
+from mote.deploy.boards.session import BoardSession
 from mote.hardware.toolchain import Execution, Mode
 
 WANTS = {

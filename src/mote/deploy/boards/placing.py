@@ -17,12 +17,13 @@ from mote.compiler.firmware import Firmware, ModelExtent
 from mote.compiler.settings import Settings, chosen_settings
 from mote.deploy.agent.firmware import AgentOptions
 from mote.deploy.boards.address import LineKind
+from mote.deploy.boards.agent.exchange import BoardPatience, LostBoardError, losing_board
 from mote.deploy.boards.boards_file import BoardEntry, BoardsFile, boards_file
 from mote.deploy.boards.emulated import EmulatedLine, ticks_per_instruction
 from mote.deploy.boards.locks import owned
 from mote.deploy.boards.protocol import AgentRegion, Identity, Request
 from mote.deploy.boards.scratch import linked_for_scratch
-from mote.deploy.boards.session import BoardPatience, BoardSession, LostBoardError, losing_board
+from mote.deploy.boards.session import BoardSession
 from mote.deploy.firmware.agent import AgentModel, linked_agent
 from mote.deploy.firmware.flash import FlashJob, firmware_part, flash, flash_command
 from mote.deploy.firmware.formats import binary, intel_hex, loaded, uf2

@@ -21,11 +21,11 @@ from mote.base.documents import parse_json
 from mote.base.errors import MoteError
 from mote.base.files import replace_file
 from mote.deploy.boards.address import LineKind
+from mote.deploy.boards.agent.exchange import LostBoardError
 from mote.deploy.boards.boards_file import BoardEntry, BoardsFile, boards_file
 from mote.deploy.boards.interruption import Interruption
 from mote.deploy.boards.locks import BusyError, folder, owned
 from mote.deploy.boards.placing import reset_board
-from mote.deploy.boards.session import LostBoardError
 
 TRIES = 4
 """Boards that one evaluation may lose."""

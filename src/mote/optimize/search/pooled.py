@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mote.base.files import temporary_folder
+from mote.deploy.boards.agent.exchange import BoardPatience
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.deploy.boards.execution import board_execution
 from mote.deploy.boards.placing import BoardModel, opened
 from mote.deploy.boards.pool import BoardPool, Function
-from mote.deploy.boards.session import BoardPatience
 from mote.hardware.toolchain import Execution, Mode
 from mote.optimize.search.runner import run
 

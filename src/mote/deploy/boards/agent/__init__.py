@@ -1,0 +1,1 @@
+"""The agent on a board: requests, the device behind them, inferences."""
