@@ -15,7 +15,7 @@ from mote.compiler.kernels.helium.depthwise.depthwise_assembly import cycles
 from mote.compiler.kernels.helium.depthwise.depthwise_channels import KERNELS, groups_of
 from mote.compiler.kernels.helium.ordering import VectorInstruction, ordered
 from mote.compiler.kernels.helium.requantize import Requantize
-from mote.compiler.kernels.pack.requantize.vector import Form
+from mote.compiler.kernels.pack.requantize.vector import LaneForm
 from mote.compiler.line import compile
 from tests.compiler.kernels.c_harness import Case, Program, check_cases
 from tests.compiler.kernels.test_depthwise_planar import WEIGHTS, Layer, graph, model
@@ -121,8 +121,8 @@ def test_what_it_is_not_for(layer: Layer, why: str) -> None:
     assert isinstance(answer, Refusal) and why in answer.why
 
 
-@pytest.mark.parametrize(("form", "most"), [("line", 122), ("twice", 144)])
-def test_pipelines_overlap(form: Form, most: int) -> None:
+@pytest.mark.parametrize(("form", "most"), [(LaneForm.LINE, 122), (LaneForm.TWICE, 144)])
+def test_pipelines_overlap(form: LaneForm, most: int) -> None:
     """Hardly two neighbours are for the same pipeline."""
     taps = [(row, column) for row in range(3) for column in range(3)]
     pairs = tuple(tuple(taps[n : n + 2]) for n in range(0, 9, 2))

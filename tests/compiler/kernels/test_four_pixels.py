@@ -15,7 +15,7 @@ from mote import compile, verify
 from mote.compiler.code_size import code_size
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.armv7em.depthwise.planar import Planar
-from mote.compiler.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes, code
+from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights, OutputPlaces, PixelBytes, code
 from mote.compiler.kernels.contract import NHWC, Layout, Packed, Refusal, View
 from mote.frontends import tflite
 from mote.ir.graph import Graph
@@ -187,7 +187,7 @@ def test_inputs_in_the_fpu() -> None:
 
 @pytest.mark.parametrize("words", range(1, 9))
 def test_registers_of_the_fpu_that_a_caller_uses_are_saved(words: int) -> None:
-    text = code(PixelBytes(0, words, 0), OutputPlaces(1), "wide", "nhwc", 11, fpu=True)
+    text = code(PixelBytes(0, words, 0), OutputPlaces(1), MatrixWeights.WIDE, "nhwc", 11, fpu=True)
     used = {int(n) for line in text for n in re.findall(r"\bs(\d+)\b", line)}
     saved = any(line == "vpush {s16-s31}" for line in text)
     assert saved == any(n > 15 for n in used) == any(line == "vpop {s16-s31}" for line in text)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote import compile, verify
-from mote.compiler.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
+from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights, OutputPlaces, PixelBytes
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
 from mote.compiler.kernels.armv7em.gemm.winograd_assembly import products
 from mote.compiler.kernels.armv7em.ordering.blocks import straight
@@ -25,7 +25,7 @@ from mote.hardware.cores.arm.cycles import CYCLES
 from tests.compiler.plan.test_plan import MODELS
 from tests.helpers.support import emulated, examples, soaked
 
-ORDERS: tuple[Order, ...] = ("m4", "m7")
+ORDERS = (Order.M4, Order.M7)
 WORD = 0xFFFFFFFF
 
 
@@ -202,9 +202,11 @@ def test_an_address_of_the_frame_is_not_apart_from_it() -> None:
 
 
 CODES = {
-    "pixels": gemm_code(PixelBytes(0, 8, 0), OutputPlaces(1), "wide", "nhwc", 11),
-    "windows": gemm_code(PixelBytes(3, 2, 1), OutputPlaces(1, (0, 8, 16, 24)), "pair", "linear", 0),
-    "fpu": gemm_code(PixelBytes(0, 4, 0), OutputPlaces(1, (0, 8, 16, 24), fours=True), "wide", "nhwc", 11, fpu=True),
+    "pixels": gemm_code(PixelBytes(0, 8, 0), OutputPlaces(1), MatrixWeights.WIDE, "nhwc", 11),
+    "windows": gemm_code(PixelBytes(3, 2, 1), OutputPlaces(1, (0, 8, 16, 24)), MatrixWeights.PAIR, "linear", 0),
+    "fpu": gemm_code(
+        PixelBytes(0, 4, 0), OutputPlaces(1, (0, 8, 16, 24), fours=True), MatrixWeights.WIDE, "nhwc", 11, fpu=True
+    ),
     "vector": tuple(vector_code(40, 3, 7, "relu", roomy=False)),
     "winograd": products(4, 36, 0b010110, 6),
 }
@@ -222,15 +224,15 @@ def test_generated_code_takes_fewer_cycles(name: str, order: Order) -> None:
     assert all(later <= earlier for earlier, later in spent)
     assert sum(later for _, later in spent) < sum(earlier for earlier, _ in spent) or (name, order) == (
         "winograd",
-        "m4",
+        Order.M4,
     )
 
 
 def test_cycles_are_those_of_the_profiler() -> None:
     lines = ["ldr r0, [r8]", "ldr r1, [r9]", "smlad r2, r0, r1, r2", "ssat r3, #8, r2, asr #4", "strb r3, [r8, #1]"]
     timed = [o.timed for o in operations(lines)]
-    assert cycles(lines, "m4") == CYCLES["cortex-m4"].block(timed)
-    assert cycles(lines, "m7") == CYCLES["cortex-m7"].block(timed)
+    assert cycles(lines, Order.M4) == CYCLES["cortex-m4"].block(timed)
+    assert cycles(lines, Order.M7) == CYCLES["cortex-m7"].block(timed)
 
 
 def test_names_tell_orders_apart() -> None:

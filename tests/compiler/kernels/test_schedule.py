@@ -16,7 +16,7 @@ from mote.compiler.kernels.helium.gemm.gemm_assembly import (
 )
 from mote.compiler.kernels.helium.gemm.schedule import Load, Product, scheduled
 from mote.compiler.kernels.helium.requantize import Requantize
-from mote.compiler.kernels.pack.requantize.vector import Form
+from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 
 def replayed(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
@@ -44,7 +44,7 @@ def test_too_few_registers() -> None:
         scheduled(steps, ["q0"])
 
 
-def pair_of(pixels: Pixels | Columns, form: Form, scaled: bool = False) -> list[str]:
+def pair_of(pixels: Pixels | Columns, form: LaneForm, scaled: bool = False) -> list[str]:
     """The instructions of a pair of pixels, with what turns the sums of the pair before it into bytes."""
     outputs = Outputs(Requantize(form, 16), 16, scaled)
     weights = Weights(pixels.weights, len(outputs.registers))
@@ -52,7 +52,7 @@ def pair_of(pixels: Pixels | Columns, form: Form, scaled: bool = False) -> list[
     return scheduled(pixels.products(weights), free, outputs.finish())
 
 
-@pytest.mark.parametrize("form, scaled", [("line", False), ("line", True), ("twice", False)])
+@pytest.mark.parametrize("form, scaled", [(LaneForm.LINE, False), (LaneForm.LINE, True), (LaneForm.TWICE, False)])
 @pytest.mark.parametrize(
     "pixels",
     [
@@ -66,7 +66,7 @@ def pair_of(pixels: Pixels | Columns, form: Form, scaled: bool = False) -> list[
     ],
     ids=str,
 )
-def test_each_sum_has_its_products(pixels: Pixels | Columns, form: Form, scaled: bool) -> None:
+def test_each_sum_has_its_products(pixels: Pixels | Columns, form: LaneForm, scaled: bool) -> None:
     """As many for each sum, none twice; the first begins it, behind what takes the sum before it to its lane."""
     lines = pair_of(pixels, form, scaled)
     products = [line for line in lines if line.startswith("vmladav")]
@@ -83,7 +83,7 @@ def test_each_sum_has_its_products(pixels: Pixels | Columns, form: Form, scaled:
 @pytest.mark.parametrize("steps, scaled, cycles", [(1, True, 27), (2, True, 46), (4, False, 76)])
 def test_pipelines_overlap(steps: int, scaled: bool, cycles: int) -> None:
     """Hardly two neighbours are for the same pipeline: a pair takes about a cycle for each instruction."""
-    assert overlapping(pair_of(Pixels(steps, 16 * steps), "line", scaled)) <= cycles + 1
+    assert overlapping(pair_of(Pixels(steps, 16 * steps), LaneForm.LINE, scaled)) <= cycles + 1
 
 
 def products_and_loads(lines: list[str]) -> list[str]:

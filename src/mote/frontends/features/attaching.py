@@ -13,7 +13,7 @@ from mote.frontends.features.images import IMAGE_STEPS
 from mote.frontends.features.pipeline import Preprocessing, PreprocessingStep, Takes, preprocessing
 from mote.frontends.features.sample import WHERE
 from mote.frontends.features.sensor import Sensor
-from mote.frontends.features.signal import ROWS, Signal, SignalBuilder
+from mote.frontends.features.signal import ROWS, Signal, SignalBuilder, SignalKind
 from mote.frontends.features.steps import channels_first
 from mote.ir.graph import Graph, State, Tensor
 from mote.ir.graph.rows import row_count
@@ -42,7 +42,7 @@ class FrontEnd:
     @property
     def period(self) -> float | None:
         """Seconds from one inference to the next, where the sensor has a rate."""
-        return self.samples / self.sensor.rate if self.sensor.kind == "samples" and self.sensor.rate else None
+        return self.samples / self.sensor.rate if self.sensor.kind is SignalKind.SAMPLES and self.sensor.rate else None
 
 
 def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
@@ -53,7 +53,7 @@ def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
     target = model.tensors[model.inputs[0]]
     functions = _compiled(stated)
     sensor = stated.sensor
-    if sensor.kind == "samples":
+    if sensor.kind is SignalKind.SAMPLES:
         sensor = replace(sensor, rate=stated.rate)
     goes_on = target.newest is not None or bool(model.states)
     slide = surveyed(functions, sensor, streaming=goes_on).builder.slide
@@ -65,7 +65,7 @@ def attached(model: Graph, steps: str | Preprocessing) -> FrontEnd:
     unit = _unit(survey, samples)
     builder = SignalBuilder(model.fresh_id(), streaming=streaming)
     signal = applied(functions, sensor.signal(builder, samples // unit, unit))
-    if signal.kind == "features" and signal.rows != fresh:
+    if signal.kind is SignalKind.FEATURES and signal.rows != fresh:
         raise MoteError(
             f"length={survey.builder.length} gives {signal.rows} rows of features, and the model takes {fresh}",
             where=WHERE,
@@ -103,7 +103,7 @@ def _compiled(stated: Preprocessing) -> tuple[PreprocessingStep, ...]:
             raise MoteError(
                 f"'{step.text}' runs in Python only", where=WHERE, remedy="leave it out, or use steps that are compiled"
             )
-        if step.function in IMAGE_STEPS and stated.sensor.kind != "image":
+        if step.function in IMAGE_STEPS and stated.sensor.kind is not SignalKind.IMAGE:
             raise MoteError(
                 f"'{step.text}' takes images, and there is no camera",
                 where=WHERE,
@@ -114,22 +114,22 @@ def _compiled(stated: Preprocessing) -> tuple[PreprocessingStep, ...]:
 
 def _rows(signal: Signal, target: Tensor) -> int:
     """Rows of features, or pixels of lines, that make the model's input."""
-    made = prod(signal.tensor.shape[1:]) if signal.kind == "image" else signal.channels
-    fits = target.size == made if signal.kind == "image" else target.size % made == 0
+    made = prod(signal.tensor.shape[1:]) if signal.kind is SignalKind.IMAGE else signal.channels
+    fits = target.size == made if signal.kind is SignalKind.IMAGE else target.size % made == 0
     if not fits:
         shape = "x".join(map(str, target.shape))
-        given = signal.tensor.shape[1:] if signal.kind == "image" else (signal.channels,)
+        given = signal.tensor.shape[1:] if signal.kind is SignalKind.IMAGE else (signal.channels,)
         raise MoteError(
             f"its steps give {signal.kind} of {'x'.join(map(str, given))}, of which the model's {shape} cannot be made",
             where=WHERE,
             remedy="state the steps, and their parameters, that the model was trained with",
         )
-    return target.size // made if signal.kind != "image" else row_count(target.shape)
+    return target.size // made if signal.kind is not SignalKind.IMAGE else row_count(target.shape)
 
 
 def _samples(signal: Signal, rows: int, streaming: bool) -> int:
     """New raw samples of an inference."""
-    if signal.kind == "image":
+    if signal.kind is SignalKind.IMAGE:
         return signal.builder.tensors[signal.builder.first].shape[ROWS]
     if streaming:
         return rows * signal.period
@@ -138,7 +138,7 @@ def _samples(signal: Signal, rows: int, streaming: bool) -> int:
 
 def _unit(signal: Signal, samples: int) -> int:
     """Samples of a row: what windows, hops and the clip are multiples of."""
-    if signal.kind == "image":
+    if signal.kind is SignalKind.IMAGE:
         return samples
     if signal.builder.unit:
         return gcd(signal.builder.unit, samples)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mote.frontends.features.signal import Signal, fixed_point
+from mote.frontends.features.signal import Signal, SignalKind, fixed_point
 from mote.ir.ops.features.spectral import RemoveGain, SpectralFeatures
 
 
@@ -69,7 +69,7 @@ def mfcc(
 
 def _features(step: str, signal: Signal, *, frame: int, hop: int, **fields: Any) -> Signal:
     """Features of frames, and of a sound that is to be divided by its largest sample what that makes of them."""
-    sound = signal.integers(step, "samples").mono()
+    sound = signal.integers(step, SignalKind.SAMPLES).mono()
     fields |= {
         "frame": frame,
         "hop": hop,

@@ -8,7 +8,7 @@ from typing import Any
 
 from mote.frontends.features.sample import Sample
 from mote.frontends.features.sensor import Sensor
-from mote.frontends.features.signal import Signal, SignalBuilder
+from mote.frontends.features.signal import Signal, SignalBuilder, SignalKind
 from mote.ir.graph import Graph
 from mote.ir.graph.tensor import Array
 
@@ -27,12 +27,12 @@ def built(steps: Sequence[Callable[[Any], Any]], sensor: Sensor, samples: int) -
     """The signal after the steps for a clip of so many samples, and the graph that computes it; None where it has no
     operators."""
     builder = SignalBuilder()
-    if sensor.kind == "image":
+    if sensor.kind is SignalKind.IMAGE:
         signal = applied(steps, sensor.signal(builder, 0, 0))
     else:
         survey = surveyed(steps, sensor)
         samples = survey.builder.length or samples
-        if survey.kind == "features" and samples < survey.span:
+        if survey.kind is SignalKind.FEATURES and samples < survey.span:
             raise survey.refuse(
                 f"it has {samples:,} samples, and a frame takes {survey.span:,}", "make it longer: length=SAMPLES"
             )
@@ -65,7 +65,7 @@ def applied(steps: Sequence[Callable[[Any], Any]], signal: Signal) -> Signal:
 def evaluated(signal: Signal, graph: Graph | None, integers: Array, sample: Sample) -> Sample:
     """The real values that a signal has for the integers of a sensor, and the times of its rows."""
     raw = signal.builder.tensors[signal.builder.first]
-    if signal.kind == "image" or raw.shape[1] * raw.shape[2] == len(integers):
+    if signal.kind is SignalKind.IMAGE or raw.shape[1] * raw.shape[2] == len(integers):
         given = integers
     else:
         given = _fitted(integers, raw.shape[1] * raw.shape[2])
@@ -88,9 +88,9 @@ def _fitted(samples: Array, count: int) -> Array:
 
 def _as_data(signal: Signal, values: Array) -> Array:
     """Values in the shape that data has: samples in order, features by rows, an image."""
-    if signal.kind == "features":
+    if signal.kind is SignalKind.FEATURES:
         return values.reshape(signal.rows, -1)
-    if signal.kind == "image":
+    if signal.kind is SignalKind.IMAGE:
         return values.reshape(values.shape[1:])
     samples = values.reshape(-1, values.shape[-1])
     return samples[:, 0] if samples.shape[1] == 1 else samples

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mote.frontends.features.filter_design import butterworth, notch, rounded_sections, rounded_taps, sinc
-from mote.frontends.features.signal import Signal
+from mote.frontends.features.signal import Signal, SignalKind
 from mote.ir.graph import Op
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
@@ -121,8 +121,10 @@ def running_normalize(
     """In units of the running standard deviation from the running mean; features each by their own. `mean` and `std`
     are what they begin with, and the deviation is `least` at least."""
     _check_shift(signal, "running-normalize", shift)
-    signal = _integers16(signal.integers("running-normalize", "samples", "features"), "running-normalize")
-    each = signal.kind == "features"
+    signal = _integers16(
+        signal.integers("running-normalize", SignalKind.SAMPLES, SignalKind.FEATURES), "running-normalize"
+    )
+    each = signal.kind is SignalKind.FEATURES
     count, one = lanes(signal.tensor.shape, each), 2.0**signal.fraction
     means = np.full(count, _whole(signal, mean * one, MEAN_BITS), np.int32)
     if not deviation:
@@ -142,8 +144,8 @@ def normalize(signal: Signal, deviation: int = 1, least: float = 0, fraction: in
         raise signal.refuse(
             "normalize takes all samples of a clip, which a stream does not have at once", "use running-normalize"
         )
-    signal = _integers16(signal.integers("normalize", "samples", "features"), "normalize")
-    fields: dict[str, Any] = {"features": signal.kind == "features", "floor": _floor(signal, least)}
+    signal = _integers16(signal.integers("normalize", SignalKind.SAMPLES, SignalKind.FEATURES), "normalize")
+    fields: dict[str, Any] = {"features": signal.kind is SignalKind.FEATURES, "floor": _floor(signal, least)}
     if not deviation:
         return signal.then(NormalizeWindow, bits=0, deviation=False, **fields)
     bits = _bits(signal, fraction)
@@ -152,7 +154,7 @@ def normalize(signal: Signal, deviation: int = 1, least: float = 0, fraction: in
 
 def _samples(signal: Signal, step: str) -> Signal:
     """The signal, if a filter can take it."""
-    return _integers16(signal.integers(step, "samples"), step)
+    return _integers16(signal.integers(step, SignalKind.SAMPLES), step)
 
 
 def _integers16(signal: Signal, step: str) -> Signal:

@@ -10,7 +10,7 @@ import numpy as np
 from mote.base.errors import MoteError
 from mote.frontends.features.sample import WHERE
 from mote.frontends.features.sensor import Sensor
-from mote.frontends.features.signal import Signal
+from mote.frontends.features.signal import Signal, SignalKind
 from mote.ir.graph import Op
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.ops.features.images import (
@@ -83,13 +83,15 @@ def camera(sensor: Sensor, size: str = "320x240", format: str = "rgb565", range:
     if width % FORMATS[format].pixels or (format in BAYER and min(width, height) < 2):
         raise MoteError(f"{format} has no images of {size}", where=WHERE, remedy="give an even width and height")
     lines = Camera(format, height, width, range == "limited")
-    return replace(sensor, kind="image", fraction=0, shape=lines.shape, unpack=lines.unpacked, packed=lines.packed)
+    return replace(
+        sensor, kind=SignalKind.IMAGE, fraction=0, shape=lines.shape, unpack=lines.unpacked, packed=lines.packed
+    )
 
 
 def gray(signal: Signal) -> Signal:
     """An image with one channel: how bright each colour is to the eye (ITU-R BT.601). Of lines that are unpacked or
     demosaiced it is computed at once."""
-    signal = signal.integers("gray", "image")
+    signal = signal.integers("gray", SignalKind.IMAGE)
     if signal.channels == 1:
         return signal
     if signal.channels < 3:
@@ -102,7 +104,7 @@ def gray(signal: Signal) -> Signal:
 
 def resize(signal: Signal, size: str, method: str = "antialias") -> Signal:
     """An image of WIDTHxHEIGHT: every pixel is a mean of those around its middle, or the nearest one."""
-    signal = signal.integers("resize", "image")
+    signal = signal.integers("resize", SignalKind.IMAGE)
     width, height = _size(size)
     if method not in METHODS:
         raise signal.refuse(f"'{method}' is no method", f"use one of {', '.join(METHODS)}")
@@ -118,7 +120,7 @@ def resize(signal: Signal, size: str, method: str = "antialias") -> Signal:
 def crop(signal: Signal, size: str, x: int = CENTRE, y: int = CENTRE) -> Signal:
     """Part of an image, WIDTHxHEIGHT: from column x and row y on, or the middle. Of a camera's lines what is outside
     is not unpacked."""
-    signal = signal.integers("crop", "image")
+    signal = signal.integers("crop", SignalKind.IMAGE)
     width, height = _size(size)
     _, rows, columns, _ = signal.tensor.shape
     if width > columns or height > rows:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.base.errors import MoteError
 from mote.frontends.features.sample import WHERE
-from mote.frontends.features.signal import Signal, fixed_point
+from mote.frontends.features.signal import Signal, SignalKind, fixed_point
 from mote.ir.graph.types import DType
 from mote.ir.ops.features.micro import MicroFeatures, MicroSpectrum
 
@@ -36,7 +36,7 @@ def micro_front_end(
     rate: int = 0,
 ) -> Signal:
     """[frames, channels] of a sound, bit for bit as the C library `microfrontend` has them."""
-    mono = signal.integers("micro-frontend", "samples").mono()
+    mono = signal.integers("micro-frontend", SignalKind.SAMPLES).mono()
     spectrum: dict[str, Any] = {
         "rate": _rate(signal, rate),
         "frame": frame,

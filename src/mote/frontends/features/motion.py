@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from mote.base.errors import MoteError
 from mote.base.text import did_you_mean
 from mote.frontends.features.sample import WHERE
-from mote.frontends.features.signal import Signal, fixed_point
+from mote.frontends.features.signal import Signal, SignalKind, fixed_point
 from mote.ir.graph.tensor import Tensor
 from mote.ir.graph.types import DType
 from mote.ir.ops.features.motion import (
@@ -46,7 +46,7 @@ def motion_features(
 ) -> Signal:
     """[windows, features] of samples: statistics of each channel; then powers in bands, whose edges are in Hz, and the
     strongest frequency of each; then energies of a wavelet transform of each."""
-    signal = signal.integers("motion-features", "samples")
+    signal = signal.integers("motion-features", SignalKind.SAMPLES)
     samples = signal.framed(frame, hop)
     names = [name for name in features.split("+") if name]
     statistics = tuple(_one_of("feature", name, Statistic) for name in names if name != DOMINANT)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mote.base.errors import MoteError
 from mote.frontends.features.sample import WHERE, Sample
-from mote.frontends.features.signal import Signal, SignalBuilder, raw
+from mote.frontends.features.signal import Signal, SignalBuilder, SignalKind, raw
 from mote.ir.graph.tensor import Array, Shape
 
 FULL_SCALE = 1 << 15
@@ -19,8 +19,8 @@ FULL_SCALE = 1 << 15
 class Sensor:
     """The raw input of a pipeline: int16 samples of some channels, or lines of a camera."""
 
-    kind: str = "samples"
-    """"samples" or "image"."""
+    kind: SignalKind = SignalKind.SAMPLES
+    """Samples or an image."""
     rate: int = 0
     """Samples a second; 0: not known yet."""
     channels: int = 1
@@ -37,16 +37,16 @@ class Sensor:
 
     def signal(self, builder: SignalBuilder, rows: int, unit: int) -> Signal:
         """The signal before the first step: of `rows` rows of `unit` samples, or of an image."""
-        shape = (1, *self.shape) if self.kind == "image" else (1, rows, unit, self.channels)
+        shape = (1, *self.shape) if self.kind is SignalKind.IMAGE else (1, rows, unit, self.channels)
         made = raw(builder, self.kind, shape, rate=self.rate, fraction=self.fraction)
         return made if self.unpack is None else self.unpack(made)
 
     def of(self, sample: Sample) -> Sensor:
         """The sensor that could have given a sample of data."""
-        if self.kind == "image" or sample.is_image:
+        if self.kind is SignalKind.IMAGE or sample.is_image:
             if self.packed is not None:
                 return self
-            return replace(self, kind="image", shape=sample.pixels().shape, fraction=0)
+            return replace(self, kind=SignalKind.IMAGE, shape=sample.pixels().shape, fraction=0)
         channels = sample.sound().shape[1]
         if self.rate and sample.rate and self.rate != sample.rate:
             raise MoteError(
@@ -58,7 +58,7 @@ class Sensor:
 
     def integers(self, sample: Sample) -> Array:
         """The sample as the sensor gives it: [samples, channels] of int16, or an image of uint8."""
-        if self.kind == "image":
+        if self.kind is SignalKind.IMAGE:
             return sample.pixels() if self.packed is None else self.packed(sample.pixels())
         values = sample.sound()
         if sample.values.dtype.kind == "f":
@@ -68,7 +68,9 @@ class Sensor:
 
 def audio(sensor: Sensor, rate: int = 16000, channels: int = 1) -> Sensor:
     """Sound of 16 bits, from -1 to 1."""
-    return replace(sensor, kind="samples", rate=_positive("rate", rate), channels=_positive("channels", channels))
+    return replace(
+        sensor, kind=SignalKind.SAMPLES, rate=_positive("rate", rate), channels=_positive("channels", channels)
+    )
 
 
 def motion(sensor: Sensor, rate: int = 100, channels: int = 3, range: float = FULL_SCALE) -> Sensor:
@@ -76,7 +78,9 @@ def motion(sensor: Sensor, rate: int = 100, channels: int = 3, range: float = FU
     stands for them."""
     if not range > 0:
         raise MoteError(f"a range of {range:g} cannot be", where=WHERE, remedy="give the largest value of the sensor")
-    made = replace(sensor, kind="samples", rate=_positive("rate", rate), channels=_positive("channels", channels))
+    made = replace(
+        sensor, kind=SignalKind.SAMPLES, rate=_positive("rate", rate), channels=_positive("channels", channels)
+    )
     return replace(made, fraction=0, scale=FULL_SCALE / range)
 
 

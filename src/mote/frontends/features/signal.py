@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from math import gcd
 from typing import Any
 
@@ -106,6 +107,14 @@ def fixed_point(fraction: int) -> Quantization:
     return Quantization(np.array([2.0**-fraction], np.float32), np.zeros(1, np.int64))
 
 
+class SignalKind(StrEnum):
+    """The meaning of a signal's values."""
+
+    SAMPLES = "samples"
+    FEATURES = "features"
+    IMAGE = "image"
+
+
 @dataclass(frozen=True)
 class Signal:
     """The integers that a model's input is made of, so far: samples `[1, rows, samples of a row, channels]`, features
@@ -113,8 +122,7 @@ class Signal:
 
     builder: SignalBuilder
     tensor: Tensor
-    kind: str
-    """"samples", "features" or "image"."""
+    kind: SignalKind
     fraction: int = 0
     """Bits behind the binary point: a value is integer * 2^-fraction."""
     rate: float = 0.0
@@ -130,7 +138,7 @@ class Signal:
     @property
     def channels(self) -> int:
         """Values that element-wise steps may have a parameter for each of."""
-        return self.tensor.shape[2 if self.kind == "features" else 3]
+        return self.tensor.shape[2 if self.kind is SignalKind.FEATURES else 3]
 
     @property
     def name(self) -> str:
@@ -149,7 +157,7 @@ class Signal:
     def refuse(self, reason: str, remedy: str = "") -> MoteError:
         return MoteError(reason, where=WHERE, remedy=remedy)
 
-    def integers(self, step: str, *kinds: str) -> Signal:
+    def integers(self, step: str, *kinds: SignalKind) -> Signal:
         """The signal, if it is of one of these kinds and no element-wise step came before."""
         if self.kind not in kinds:
             raise self.refuse(f"{step} takes {' or '.join(kinds)}, and gets {self.kind}", "change the order of steps")
@@ -210,7 +218,7 @@ class Signal:
         return replace(
             self,
             tensor=tensor,
-            kind="features",
+            kind=SignalKind.FEATURES,
             fraction=fraction,
             span=self.span + (frame - 1) * self.period,
             period=hop * self.period,
@@ -218,7 +226,7 @@ class Signal:
 
     def over_peak(self) -> Signal:
         """The signal, to be divided by its largest sample."""
-        self.integers("peak", "samples")
+        self.integers("peak", SignalKind.SAMPLES)
         if self.builder.streaming:
             raise self.refuse("peak takes a clip, and a stream has no end", "leave it out")
         return replace(self, peak=self.tensor)
@@ -236,7 +244,7 @@ class Signal:
         """The signal after it was divided by the largest sample, where that is still to be done."""
         if self.peak is None:
             return self
-        if self.kind != "samples":
+        if self.kind is not SignalKind.SAMPLES:
             raise self.refuse("peak comes before a step that does not keep the level", "leave it out")
         sound = self.mono()
         return replace(sound.then(DivideByPeak, sound.largest(), dtype=DType.INT32, fraction=15), peak=None)
@@ -261,7 +269,7 @@ class Signal:
 
     def cut(self, samples: int) -> Signal:
         """A clip of so many samples."""
-        self.integers("length", "samples")
+        self.integers("length", SignalKind.SAMPLES)
         if self.builder.ops:
             raise self.refuse("length comes after a step that computes something", "move it to the front")
         self.builder.length = samples
@@ -292,7 +300,7 @@ def _rounded(values: Array, bits: int) -> Array:
     return rounded
 
 
-def raw(builder: SignalBuilder, kind: str, shape: Shape, *, rate: float = 0.0, fraction: int = 0) -> Signal:
+def raw(builder: SignalBuilder, kind: SignalKind, shape: Shape, *, rate: float = 0.0, fraction: int = 0) -> Signal:
     """The signal before the first step: int16 samples, or uint8 pixels of an image."""
-    dtype = DType.UINT8 if kind == "image" else DType.INT16
-    return Signal(builder, builder.tensor(kind, shape, dtype, fixed_point(fraction)), kind, fraction, rate)
+    dtype = DType.UINT8 if kind is SignalKind.IMAGE else DType.INT16
+    return Signal(builder, builder.tensor(kind.value, shape, dtype, fixed_point(fraction)), kind, fraction, rate)

@@ -20,6 +20,7 @@ from mote.compiler.emit.image.manifest import Manifest, manifest
 from mote.compiler.emit.image.npu.kernels import npu_kernels
 from mote.compiler.kernels.armv7em.gemm.gemm3 import GemmForm
 from mote.compiler.kernels.armv7em.gemm.gemm4x2 import shared_instances
+from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights
 from mote.hardware.targets import ALIGNED, Target
 
 FILE = "stock.json"
@@ -39,7 +40,7 @@ TUNED = (
     *("fully_connected4_s8", "fully_connected4_roomy_s8", "add4_s8", "add4_rows_s8"),
 )
 """Kernels for cores with DSP instructions that take layers of any shape, beside the minimal set."""
-SHARED, SHARED_LIKE = (GemmForm("wide", "", "planar", 11),), "pointwise3_rows_pair_planar_0"
+SHARED, SHARED_LIKE = (GemmForm(MatrixWeights.WIDE, "", "planar", 11),), "pointwise3_rows_pair_planar_0"
 """Forms of weights and outputs of 1x1 convolutions by shared code, and a kernel that has the same parameters."""
 MOST_JOINED = 4
 """Most inputs of a concatenation in the minimal set."""

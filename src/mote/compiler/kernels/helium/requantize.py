@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mote.compiler.kernels.pack.requantize.vector import COUNT, INT8_LIMITS, Form, Lanes, Limits
+from mote.compiler.kernels.pack.requantize.vector import COUNT, INT8_LIMITS, LaneForm, Lanes, Limits
 
 LINE_SCALE = "q3"
 """Lines: 2^scale in all lanes; it stays."""
@@ -25,7 +25,7 @@ TWICE_ZERO = "r10"
 class Requantize:
     """The requantization that is built into the code."""
 
-    form: Form
+    form: LaneForm
     shift: int
     limits: Limits = INT8_LIMITS
 
@@ -36,7 +36,7 @@ class Requantize:
     @property
     def name(self) -> str:
         """For the names of functions."""
-        form = f"line{self.shift}" if self.form == "line" else "twice"
+        form = f"line{self.shift}" if self.form is LaneForm.LINE else "twice"
         ends = "_".join(str(end).replace("-", "m") for end in self.limits)
         return form if self.limits == INT8_LIMITS else f"{form}_{ends}"
 
@@ -47,22 +47,22 @@ class Requantize:
 
     def begin(self, lanes: str, spare: str = "r0") -> list[str]:
         """Loads the constants of all channels into registers; `lanes` points to a `mote_lanes_t`."""
-        if self.form == "line":
+        if self.form is LaneForm.LINE:
             return [f"ldr {spare}, [{lanes}]", f"vdup.32 {LINE_SCALE}, {spare}"]
         return [f"ldr {TWICE_ZERO}, [{lanes}, #4]"]
 
     def keep(self, place: str) -> list[str]:
         """Stores the constants of all channels to `place`."""
-        return [f"vstrw.32 {LINE_SCALE}, {place}" if self.form == "line" else f"str {TWICE_ZERO}, {place}"]
+        return [f"vstrw.32 {LINE_SCALE}, {place}" if self.form is LaneForm.LINE else f"str {TWICE_ZERO}, {place}"]
 
     def again(self, place: str) -> list[str]:
         """Loads the constants of all channels from `place`."""
-        return [f"vldrw.u32 {LINE_SCALE}, {place}" if self.form == "line" else f"ldr {TWICE_ZERO}, {place}"]
+        return [f"vldrw.u32 {LINE_SCALE}, {place}" if self.form is LaneForm.LINE else f"ldr {TWICE_ZERO}, {place}"]
 
     @property
     def spends(self) -> tuple[str, ...]:
         """The core registers that `four_channels` spends."""
-        return LINE_REGISTERS if self.form == "line" else TWICE_REGISTERS
+        return LINE_REGISTERS if self.form is LaneForm.LINE else TWICE_REGISTERS
 
     def four_channels(self, constants: str, loads: Sequence[str]) -> list[str]:
         """Four channels of four pixels -> q4, each word a pixel. `loads` brings each channel's sums into the register
@@ -70,12 +70,12 @@ class Requantize:
         twice: q2 and q3 as well, and not r8 and r9."""
         each = COUNT[self.form]
         lines: list[str] = []
-        if self.form == "line":
+        if self.form is LaneForm.LINE:
             lines += [f"ldm {constants}!, {{{', '.join(LINE_REGISTERS)}}}"]
         for half, end in enumerate("bt"):
-            if self.form == "twice":
+            if self.form is LaneForm.TWICE:
                 lines += [f"ldm {constants}!, {{{', '.join(TWICE_REGISTERS)}}}"]
-            at = 4 * half if self.form == "line" else 0
+            at = 4 * half if self.form is LaneForm.LINE else 0
             chains = []
             for i in range(2):
                 registers = LINE_REGISTERS[at + each * i : at + each * (i + 1)]
@@ -86,7 +86,7 @@ class Requantize:
 
     def _pixels(self, q: str, spare: str, constants: Sequence[str], to: str, end: str) -> list[str]:
         """The sums in `q` -> the bottom or top halves of `to`."""
-        if self.form == "line":
+        if self.form is LaneForm.LINE:
             return [
                 f"vmlas.s32 {q}, {LINE_SCALE}, {constants[0]}",
                 f"vqrdmulh.s32 {q}, {q}, {constants[1]}",
@@ -108,7 +108,7 @@ class Requantize:
     def _outputs(self, constants: str, scale: str, end: str) -> list[str]:
         """The sums in q0, of four outputs -> the bottom or top halves of q4."""
         load = [f"vldrw.u32 {q}, [{constants}], #16" for q in ("q1", "q2", "q5")]
-        if self.form == "line":
+        if self.form is LaneForm.LINE:
             narrow = f"vqrshrn{end}.s32 q4, q1, #{self.shift}"
             return [load[0], f"vmla.s32 q1, q0, {scale}", load[1], "vqrdmulh.s32 q1, q1, q2", narrow]
         lines = [load[0], "vadd.i32 q0, q0, q1", "vshr.s32 q1, q0, #31", load[1], "vqrdmulh.s32 q0, q0, q2"]
@@ -116,12 +116,12 @@ class Requantize:
 
     def _low_bytes(self) -> list[str]:
         """The half words of q4 -> their low bytes."""
-        zero = [f"vqadd.s16 q4, q4, {TWICE_ZERO}"] if self.form == "twice" else []
+        zero = [f"vqadd.s16 q4, q4, {TWICE_ZERO}"] if self.form is LaneForm.TWICE else []
         return [*zero, "vqmovnb.s16 q4, q4", *self.cut("q4", "q5")]
 
     def bytes_(self, even: str, odd: str) -> list[str]:
         """The half words of both -> the even and the odd bytes of the first."""
-        zero = [f"vqadd.s16 {q}, {q}, {TWICE_ZERO}" for q in (even, odd)] if self.form == "twice" else []
+        zero = [f"vqadd.s16 {q}, {q}, {TWICE_ZERO}" for q in (even, odd)] if self.form is LaneForm.TWICE else []
         return [*zero, f"vqmovnb.s16 {even}, {even}", f"vqmovnt.s16 {even}, {odd}", *self.cut(even, odd)]
 
     def cut(self, q: str, spare: str) -> list[str]:

@@ -45,7 +45,7 @@ def written3(
 ) -> tuple[str, tuple[Instance, ...], Params] | None:
     """The parts of a layer with rows of one block and weights of 16 bits, with code for the number of channels, in an
     order for some core; None where stores do not reach so far."""
-    _, _, params = parts3(view, blocks, channels, "w16")
+    _, _, params = parts3(view, blocks, channels, Weights.W16)
     count, stride = view.output.shape[3], view.the(DepthwiseConv2D).horizontal.stride
     form, shift, outputs = channels.form, channels.requantization.shift, int(blocks.last[0])
     if (outputs - 1) * count > MOST_OFFSET:
@@ -57,7 +57,7 @@ def written3(
         for rows in (3, 2)
     )
     facts = outputs, blocks.line - blocks.columns, blocks.line, count
-    called = Instance("MOTE_DEPTHWISE3_WRITTEN", (name, "w16", f"s{stride}", form, shift), facts=facts)
+    called = Instance("MOTE_DEPTHWISE3_WRITTEN", (name, Weights.W16, f"s{stride}", form, shift), facts=facts)
     return name, (*functions, called), params
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mote.compiler.kernels.armv7em.depthwise.planar import Planar
-from mote.compiler.kernels.armv7em.depthwise.records import Channels, stream
+from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights, stream
 from mote.compiler.kernels.contract import Instance, Params, View
 from mote.compiler.kernels.pack.params import pad_to
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
@@ -44,7 +44,7 @@ def any3_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[In
     fours = -(-y.shape[2] // BLOCK)
     columns = BLOCK * fours * stride
     params: Params = {
-        "records": stream(channels.biases, channels.words(1, "w16"), channels.constants),
+        "records": stream(channels.biases, channels.words(1, Weights.W16), channels.constants),
         "channels": y.shape[3],
         "wide": BLOCK * fours * y.shape[3],
         "skip": line - columns,
@@ -73,7 +73,7 @@ def any_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Ins
     y, h = view.output, view.the(DepthwiseConv2D).horizontal
     columns, stride = COLUMNS[h.kernel], f"s{h.stride}"
     padded = replace(channels, weights=pad_to(channels.weights, 2, columns))
-    words = padded.words(h.stride, "w16")
+    words = padded.words(h.stride, Weights.W16)
     records = stream(padded.biases, padded.constants, words)
     params: Params = {
         "records": records,

@@ -16,9 +16,8 @@ from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.depthwise.records import Channels, Weights
 from mote.compiler.kernels.armv7em.gemm import gemm4x2
 from mote.compiler.kernels.armv7em.gemm.gemm3 import PACKERS, bias_of, form_of, matrix_of, out_row
-from mote.compiler.kernels.armv7em.gemm.gemm3 import Weights as Matrix
 from mote.compiler.kernels.armv7em.gemm.gemm4x2 import DUAL, FPU, SHARED
-from mote.compiler.kernels.armv7em.gemm.gemm_assembly import OutputPlaces, PixelBytes
+from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights, OutputPlaces, PixelBytes
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
 from mote.compiler.kernels.armv7em.ordering import knob
 from mote.compiler.kernels.contract import (
@@ -50,7 +49,7 @@ WORD = 4 * BLOCK
 class DepthwiseGemm:
     """One of the kernels: the forms of both operators' weights, and rows of outputs at once."""
 
-    matrix: Matrix
+    matrix: MatrixWeights
     weights: Weights
     rows: int
     way: str = ""
@@ -66,7 +65,7 @@ class DepthwiseGemm:
 
     @property
     def compact(self) -> str:
-        return "_compact" if self.weights == "w8" else ""
+        return "_compact" if self.weights is Weights.W8 else ""
 
     @property
     def name(self) -> str:
@@ -147,7 +146,7 @@ class Stream:
     shift: int
 
 
-def _stream(view: View, matrix: Matrix) -> Stream | None:
+def _stream(view: View, matrix: MatrixWeights) -> Stream | None:
     """In the order of the widened inputs: a word has one channel of each half."""
     depth = view.input.shape[3]
     pairs = np.arange(depth, dtype=np.int64).reshape(2, -1).T.reshape(-1, 2, 2)
@@ -238,11 +237,15 @@ def _functions(
     return tuple(Instance("MOTE_TWO_CODE", (f"{name}_{which}",), tuple(text)) for which, text in made.items())
 
 
-FORMS: tuple[tuple[Matrix, Weights], ...] = (("wide", "w16"), ("wide", "w8"), ("pair", "w8"))
+FORMS: tuple[tuple[MatrixWeights, Weights], ...] = (
+    (MatrixWeights.WIDE, Weights.W16),
+    (MatrixWeights.WIDE, Weights.W8),
+    (MatrixWeights.PAIR, Weights.W8),
+)
 KERNELS = tuple(
     _kernel(DepthwiseGemm(matrix, weights, rows, way))
     for way in (DUAL, FPU, "", SHARED)
     for rows in (ROWS, 1)
     for matrix, weights in FORMS
-    if way != FPU or matrix == "wide"
+    if way != FPU or matrix is MatrixWeights.WIDE
 )

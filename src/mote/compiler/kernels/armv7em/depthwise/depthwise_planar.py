@@ -80,7 +80,7 @@ def layout_of_any(view: View) -> Planar | None:
     return any_layout(view) if _planar(view) and min(view.once(_present)) > 0 else None
 
 
-def pack3(view: View, weights: Weights, shift: int | None = None, order: Order = "") -> Packed | Refusal:
+def pack3(view: View, weights: Weights, shift: int | None = None, order: Order = Order.WRITTEN) -> Packed | Refusal:
     """The kernel for windows of 3x3; `shift`: only with this one; `order`: with code for the layer, in that order."""
     layout = view.once(planar_layout)
     blocks = blocks3(view, view.once(_present)) if layout else None
@@ -106,7 +106,7 @@ def pack_any3(view: View, shift: int | None = None) -> Packed | Refusal:
     layout = view.once(layout_of_any3)
     if layout is None:
         return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
-    channels = channels_once(view, "w16", shift)
+    channels = channels_once(view, Weights.W16, shift)
     return NO_CONSTANTS if channels is None else _of_any(view, layout, *any3_parts(view, layout.line, channels))
 
 
@@ -115,7 +115,7 @@ def pack_any(view: View, shift: int | None = None) -> Packed | Refusal:
     layout = view.once(layout_of_any)
     if layout is None:
         return Refusal("it is for windows of four to seven columns, at least one row of which is inside the image")
-    channels = channels_once(view, "w16", shift)
+    channels = channels_once(view, Weights.W16, shift)
     if channels is None:
         return NO_CONSTANTS
     packed = _of_any(view, layout, *any_parts(view, layout.line, channels))
@@ -150,7 +150,7 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
     return _with_biases(view, packed, channels, weights)
 
 
-def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Order = "") -> Packed | Refusal:
+def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Order = Order.WRITTEN) -> Packed | Refusal:
     """The kernel for windows of any size; `shift`: only with this one; `order`: with code in that order."""
     present = view.once(_present)
     layout = view.once(planar_layout)
@@ -181,7 +181,7 @@ def channels_once(view: View, weights: Weights, shift: int | None = None) -> Cha
 def _with_biases(view: View, packed: Packed, channels: Channels, weights: Weights) -> Packed:
     """The kernel, with biases apart if its code reads them there. Others have no learned ones: copies of their records
     would take more memory, and by rows more time, than weights of one byte do."""
-    if form_of(view, weights) != "b8":
+    if form_of(view, weights) is not Weights.B8:
         return packed
     entry, name = packed.entry, f"{packed.name}_apart"
     ways = {"": True, "_ROW": bool(entry.row), "_ROWS": bool(entry.rows)}
@@ -230,7 +230,7 @@ PACKERS: dict[str, Callable[..., Packed | Refusal]] = {
 
 def _kernel(name: str, weights: Weights) -> Kernel:
     kernel = Kernel(
-        name + ("_compact" if weights == "w8" else ""),
+        name + ("_compact" if weights is Weights.W8 else ""),
         (DepthwiseConv2D,),
         INT8,
         partial(PACKERS[name], weights=weights),
@@ -240,7 +240,7 @@ def _kernel(name: str, weights: Weights) -> Kernel:
     )
     if name == "depthwise_wide":
         kernel = replace(kernel, knobs=order_knob)
-    elif name == "depthwise3" and weights == "w16":
+    elif name == "depthwise3" and weights is Weights.W16:
         kernel = replace(kernel, knobs=_orders3)
     return learning(with_order(kernel) if name == "depthwise_two" else kernel)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from mote.compiler.kernels.armv7em.common import DSP, NO_CONSTANTS
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add, scale
-from mote.compiler.kernels.armv7em.depthwise.records import channels_of, stream
+from mote.compiler.kernels.armv7em.depthwise.records import Weights, channels_of, stream
 from mote.compiler.kernels.armv7em.ordering.knob import with_order
 from mote.compiler.kernels.contract import INT8, Call, Entry, Instance, Kernel, Needs, Packed, Params, Refusal, View
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
@@ -45,7 +45,7 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
     if channels is None:
         return NO_CONSTANTS
     channels = replace(channels.with_zero(x.zero_point), weights=channels.weights.transpose(0, 2, 1))
-    records = stream(channels.biases, channels.words(1, "w16"), channels.constants)
+    records = stream(channels.biases, channels.words(1, Weights.W16), channels.constants)
     form, shift, record = channels.form, channels.requantization.shift, records.size // y.shape[3]
     name = f"depthwise_time_{y.shape[1]}x{y.shape[3]}_{v.kernel}_{form}_{shift}"
     ways = [n for n in SIZES if (n - 1) * y.shape[3] <= MOST_OFFSET]

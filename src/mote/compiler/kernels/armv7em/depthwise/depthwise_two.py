@@ -68,5 +68,5 @@ def two_parts(
         Instance("MOTE_TWO_CODE", (f"{name}_anywhere",), tuple(far)),
     )
     facts = stride, view.output.shape[2], count, two.line
-    macro = "MOTE_TWO_APART" if how == "b8" else "MOTE_TWO"
+    macro = "MOTE_TWO_APART" if how is Weights.B8 else "MOTE_TWO"
     return name, (*instances, *functions, Instance(macro, (name, one), facts=facts)), params

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Block, Product, add
-from mote.compiler.kernels.armv7em.depthwise.records import Form
+from mote.compiler.kernels.armv7em.depthwise.records import Weights
 
 OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
 """Where on the stack, behind the record of a channel, the next output lies, where a row's blocks of four end, the next
@@ -117,12 +117,12 @@ class Shape:
         return 4 * self.stride * self.fours
 
 
-def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Form, form: str, shift: int) -> list[str]:
+def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form: str, shift: int) -> list[str]:
     """A function of inputs, records (parameters, where biases lie apart), outputs and how many channels, and of ways
     and masks where rows lie anywhere. One row of outputs is always from rows that lie anywhere: the first and the last
     may have no weight."""
     frame = FRAME if inputs.row is not None else SCATTERED
-    biases = frame if weights == "b8" else None
+    biases = frame if weights is Weights.B8 else None
     frame += 0 if biases is None else 4
     return [
         "push {r4-r11, lr}",
@@ -161,13 +161,13 @@ def _ways(inputs: Inputs, frame: int) -> list[str]:
     ]
 
 
-def _record(weights: Form, form: str, biases: int | None, *, masked: bool) -> list[str]:
+def _record(weights: Weights, form: str, biases: int | None, *, masked: bool) -> list[str]:
     """The record of a channel, with weights of 16 bits, on the stack; `biases`: where that has the pointer to the next
     one, if they lie apart."""
     last = "r10" if form == "linear" else "r9"
     load = [f"ldr r12, [sp, #{RECORDS}]"]
     store = [f"str r12, [sp, #{RECORDS}]", *(_masked() if masked else []), f"stm sp, {{r1-{last}}}"]
-    if weights == "w16":
+    if weights is Weights.W16:
         return [*load, f"ldm r12!, {{r1-{last}}}", *store]
     words = [text for k in (3, 5, 7) for text in (f"and r{k - 1}, lr, r{k}, lsl #8", f"and r{k}, lr, r{k}")]
     at = f"[sp, #{biases}]"

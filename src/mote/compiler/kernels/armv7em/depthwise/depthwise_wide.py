@@ -96,7 +96,7 @@ def splits(window: Window, weights: Weights) -> list[Split]:
     return sorted(possible, key=lambda split: (split.price, split.line))
 
 
-def wide_split(view: View, present: list[int], weights: Weights = "w16") -> Split | None:
+def wide_split(view: View, present: list[int], weights: Weights = Weights.W16) -> Split | None:
     """None where there is no kernel for the shape; `present`: how many rows of a window lie inside the image. Lines are
     the same for weights of 8 and of 16 bits."""
     if min(present) < 1 or max(present) > MOST_ROWS or view.the(DepthwiseConv2D).horizontal.kernel > MOST_COLUMNS:
@@ -104,16 +104,16 @@ def wide_split(view: View, present: list[int], weights: Weights = "w16") -> Spli
     if MOST_OUTPUTS * view.output.shape[3] > MOST_OFFSET:
         return None
     window = window_of(view)
-    small = splits(window, "w8")
-    for split in splits(window, "w16"):
+    small = splits(window, Weights.W8)
+    for split in splits(window, Weights.W16):
         same = [replace(s, line=split.line) for s in small if s.before == split.before and s.line <= split.line]
         if same:
-            return split if weights == "w16" else same[0]
+            return split if weights is Weights.W16 else same[0]
     return None
 
 
 def wide_parts(
-    view: View, split: Split, channels: Channels, weights: Weights, most: int, order: Order = ""
+    view: View, split: Split, channels: Channels, weights: Weights, most: int, order: Order = Order.WRITTEN
 ) -> tuple[str, tuple[Instance, ...], Params]:
     """The kernel's name, the instances that make it, and its parameters; `most`: rows inside the image; `order`: of its
     code."""
@@ -172,7 +172,12 @@ def _numbers(params: Params) -> list[int]:
 
 
 def _functions(
-    name: str, block: Block, shape: tuple[int, int, str, int, int], row: int, line: int = 0, order: Order = ""
+    name: str,
+    block: Block,
+    shape: tuple[int, int, str, int, int],
+    row: int,
+    line: int = 0,
+    order: Order = Order.WRITTEN,
 ) -> list[Instance]:
     """The code of blocks, from rows that are `row` bytes behind one another, and from rows anywhere."""
     near = code(replace(block, near=row), *shape, line, order)

@@ -50,7 +50,7 @@ class Block:
     outputs: int
     left: int
     pixels: range
-    weights: Weights = "w16"
+    weights: Weights = Weights.W16
     near: int = 0
     """Bytes from a row to the next, where they are contiguous."""
 
@@ -63,7 +63,7 @@ class Block:
     @property
     def spares(self) -> bool:
         """Whether words for odd d are not stored."""
-        return self.stride == 1 and self.weights == "w8" and self.kernel > MOST_STORED
+        return self.stride == 1 and self.weights is Weights.W8 and self.kernel > MOST_STORED
 
     def _product(self, output: int, pair: int) -> Product | None:
         d = 2 * pair - self.stride * output + self.left
@@ -83,7 +83,7 @@ class Block:
     def weight_words(self) -> int:
         """Of a row of the window, when they are unpacked."""
         words = (self.kernel + 1) // 2 if self.stride == 2 else max(self.kernel - 1, 1)
-        return words if self.weights == "w16" else words + words % 2
+        return words if self.weights is Weights.W16 else words + words % 2
 
     @cached_property
     def words(self) -> range:
@@ -147,7 +147,7 @@ class Block:
         if inputs is None:
             return None
         pairs, free = inputs
-        free = free[: len(free) if self.weights == "w16" else len(free) // 2 * 2]
+        free = free[: len(free) if self.weights is Weights.W16 else len(free) // 2 * 2]
         if not free:
             return None
         for at in range(0, self.weight_words, len(free)):
@@ -234,8 +234,8 @@ class Row:
 
     def load_weights(self, registers: Sequence[str], weights: Weights) -> None:
         """The next words of weights: two words of 8 bits come in one."""
-        self._steps.append(_load("r0", registers if weights == "w16" else registers[::2], True))
-        for first, second in zip(registers[::2], registers[1::2], strict=True) if weights == "w8" else ():
+        self._steps.append(_load("r0", registers if weights is Weights.W16 else registers[::2], True))
+        for first, second in zip(registers[::2], registers[1::2], strict=True) if weights is Weights.W8 else ():
             self._steps += [f"sxtb16 {second}, {first}, ror #8", f"sxtb16 {first}, {first}"]
 
     def unpack(self, word: int, needed: set[int], register: str, free: list[str], pairs: dict[int, str]) -> None:
@@ -292,7 +292,14 @@ def _load(pointer: str, registers: Sequence[str], update: bool) -> str:
 
 
 def code(
-    block: Block, rows: int, channels: int, form: str, shift: int, record: int, line: int = 0, order: Order = ""
+    block: Block,
+    rows: int,
+    channels: int,
+    form: str,
+    shift: int,
+    record: int,
+    line: int = 0,
+    order: Order = Order.WRITTEN,
 ) -> tuple[str, ...]:
     """A function that computes all channels of a row: one block of each, in lines of `line` bytes, or several blocks
     of each, one after another, where `line` is 0. `rows`: at most so many lie inside the image; `record`: bytes;
@@ -326,7 +333,7 @@ def _code(
     row = block.row
     assert row is not None
     sums = [_sum(j) for j in range(block.outputs)]
-    bias = row.bias if block.weights == "w16" else ""
+    bias = row.bias if block.weights is Weights.W16 else ""
     chain = [text for i in range(1, rows) for text in _next_row(block, ROWS + 4 * i, order)]
     back = [f"ldr r3, [sp, #{ROWS}]", "sub r1, r1, r3"] if block.near else []
     return [
@@ -365,7 +372,7 @@ def _code(
     ]
 
 
-def row_bytes(block: Block, order: Order = "") -> int:
+def row_bytes(block: Block, order: Order = Order.WRITTEN) -> int:
     """Of code."""
     return 4 * len(_next_row(block, ROWS, order))
 

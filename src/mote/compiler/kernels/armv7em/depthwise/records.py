@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,19 @@ from mote.ir.ops.common import BIAS, bias_values, int8_range, learned
 from mote.ir.ops.matrix.accumulators import Accumulators
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
-Weights = Literal["w16", "w8"]
-"""Two bytes a weight, scaled as its channel needs, or one: these are scaled by 256, and unpacked for each row."""
-WEIGHTS: tuple[Weights, ...] = ("w16", "w8")
-Form = Literal["w16", "w8", "b8"]
-"""Of code: b8 is for weights of one byte, with biases apart from their records, where they are learned."""
+
+class Weights(StrEnum):
+    """How weights are stored, and code that reads them."""
+
+    W16 = "w16"
+    """Two bytes a weight, scaled as its channel needs."""
+    W8 = "w8"
+    """One byte: weights are scaled by 256, and unpacked for each row."""
+    B8 = "b8"
+    """Code for weights of one byte with biases apart from their records, where they are learned."""
+
+
+WEIGHTS = (Weights.W16, Weights.W8)
 
 SHIFTS = (10, 11, 9, 12, 8, 13, 14, 15)
 """The shifts that are tried first: layers that share one share the code."""
@@ -64,23 +72,23 @@ class Channels:
         for stride 2 and where more than five have 8 bits; of 8 bits, two of these words in one, the second in the odd
         bytes."""
         values = np.where(self.requantization.constant[:, None, None], 0, self.weights)
-        if stride == 2 or values.shape[2] == 1 or (weights == "w8" and values.shape[2] > MOST_STORED):
+        if stride == 2 or values.shape[2] == 1 or (weights is Weights.W8 and values.shape[2] > MOST_STORED):
             values = pad_to(values, 2, 2)
             first, second = values[:, :, 0::2], values[:, :, 1::2]
         else:
             first, second = values[:, :, :-1], values[:, :, 1:]
-        if weights == "w16":
+        if weights is Weights.W16:
             scale = self.requantization.scale[:, None, None]
             return (first << scale & 0xFFFF) | second << scale << 16
         both: Ints = pad_to((first & 0xFF) | (second & 0xFF) << 16, 2, 2)
         return both[:, :, 0::2] | both[:, :, 1::2] << 8
 
 
-def form_of(view: View, weights: Weights) -> Form:
-    return "b8" if weights == "w8" and BIAS in learned(view.graph, view.op) else weights
+def form_of(view: View, weights: Weights) -> Weights:
+    return Weights.B8 if weights is Weights.W8 and BIAS in learned(view.graph, view.op) else weights
 
 
-def channels_of(view: View, weights: Weights = "w16", shift: int | None = None) -> Channels | None:
+def channels_of(view: View, weights: Weights = Weights.W16, shift: int | None = None) -> Channels | None:
     """None where the layer's numbers do not allow it; `shift`: only this one."""
     op, y = view.the(DepthwiseConv2D), view.output
     if int8_range(op.activation, y) != (-128, 127):
@@ -102,8 +110,8 @@ def _narrowed(values: Ints, sums: Accumulators, weights: Weights, shift: int | N
     """Constants for the first shift that has some."""
     largest = np.maximum(values, -values - 1).max(axis=(1, 2))
     sixteen = 15 - np.ceil(np.log2(largest + 1)).astype(np.int64)
-    most = sixteen if weights == "w16" else np.full(len(values), W8_SCALE, np.int64)
+    most = sixteen if weights is Weights.W16 else np.full(len(values), W8_SCALE, np.int64)
     possible = [s for s in shifts(sums, most) if s <= MOST_SHIFT]
     tried = [*(s for s in SHIFTS if s in possible), *(s for s in possible if s not in SHIFTS)]
-    results = (narrow(sums, s, most, fixed=weights == "w8") for s in (tried if shift is None else [shift]))
+    results = (narrow(sums, s, most, fixed=weights is Weights.W8) for s in (tried if shift is None else [shift]))
     return next((result for result in results if result is not None), None)

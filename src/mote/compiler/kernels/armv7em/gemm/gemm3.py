@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mote.compiler.kernels.armv7em.common import CUTS_OFF, DSP, FEW_ZEROS, NO_CONSTANTS
 from mote.compiler.kernels.armv7em.depthwise.planar import Planar
+from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights
 from mote.compiler.kernels.contract import (
     INT8,
     Call,
@@ -39,11 +40,7 @@ from mote.ir.ops.common import bias_values, int8_range
 from mote.ir.ops.matrix.accumulators import Accumulators
 from mote.ir.ops.windows.conv import Conv2D
 
-Weights = Literal["wide", "pair"]
-"""Two bytes a weight, or one: see the header."""
-WEIGHTS: tuple[Weights, ...] = ("pair", "wide")
-PAIR, ONCE = "pair", "once"
-"""Forms of weights of one byte: results are rounded twice, or once."""
+WEIGHTS = (MatrixWeights.PAIR, MatrixWeights.WIDE)
 BLOCKS = (4, 2)
 """Products of a sum that are left out together where all of their weights are zero."""
 
@@ -112,15 +109,15 @@ class Pairs:
 class GemmForm(NamedTuple):
     """Which kernel: that for these weights and outputs, this shift, and blocks of weights that may be missing."""
 
-    weights: str
+    weights: MatrixWeights
     blocks: str
     outputs: str
     shift: int
 
     @property
-    def stored(self) -> str:
+    def stored(self) -> MatrixWeights:
         """The form of weights, whatever the constants."""
-        return PAIR if self.weights == ONCE else self.weights
+        return MatrixWeights.PAIR if self.weights is MatrixWeights.ONCE else self.weights
 
     @property
     def kind(self) -> str:
@@ -137,10 +134,10 @@ class GemmForm(NamedTuple):
         return Instance("MOTE_GEMM3", (self.weights, self.outputs, self.shift))
 
 
-def form_of(view: View, weights: str, shift: int, blocks: str = "") -> GemmForm:
+def form_of(view: View, weights: MatrixWeights, shift: int, blocks: str = "") -> GemmForm:
     """Pairs of channels whose results are rounded once have a constant more."""
-    once = weights == PAIR and sums_of(view).once
-    return GemmForm(ONCE if once else weights, blocks, outputs_of(view), shift)
+    once = weights is MatrixWeights.PAIR and sums_of(view).once
+    return GemmForm(MatrixWeights.ONCE if once else weights, blocks, outputs_of(view), shift)
 
 
 class Stream(NamedTuple):
@@ -153,14 +150,14 @@ class Stream(NamedTuple):
     """The parts that it is made of, unless some are left out."""
 
 
-def _dense(view: View, weights: Weights) -> Stream | Refusal:
+def _dense(view: View, weights: MatrixWeights) -> Stream | Refusal:
     packed = PACKERS[weights](view.once(matrix_of), view.once(bias_of), sums_of(view), isinstance(view.writes, Planar))
     if packed is None:
         return NO_CONSTANTS
     return Stream(form_of(view, weights, packed.shift), packed.stream(), pairs=packed)
 
 
-def _sparse(view: View, weights: Weights, block: int) -> Stream | Refusal:
+def _sparse(view: View, weights: MatrixWeights, block: int) -> Stream | Refusal:
     """Without blocks of weights that are zero, with channels in an order in which neighbours share them."""
     dense = view.once(DENSE[weights])
     if isinstance(dense, Refusal):
@@ -362,11 +359,14 @@ def _second(sums: Accumulators, unsigned: bool) -> Ints | None:
     return rows
 
 
-PACKERS: dict[Weights, Callable[[Ints, Ints, Accumulators, bool], Pairs | None]] = {"pair": _pair, "wide": _wide}
-DENSE: dict[Weights, Callable[[View], Stream | Refusal]] = {w: partial(_dense, weights=w) for w in WEIGHTS}
+PACKERS: dict[MatrixWeights, Callable[[Ints, Ints, Accumulators, bool], Pairs | None]] = {
+    MatrixWeights.PAIR: _pair,
+    MatrixWeights.WIDE: _wide,
+}
+DENSE: dict[MatrixWeights, Callable[[View], Stream | Refusal]] = {w: partial(_dense, weights=w) for w in WEIGHTS}
 
 
-def _kernel(weights: Weights, block: int | None, *, pointwise: bool) -> Kernel:
+def _kernel(weights: MatrixWeights, block: int | None, *, pointwise: bool) -> Kernel:
     def pack(view: View) -> Packed | Refusal:
         if refused := refused_of(view, pointwise=pointwise):
             return refused

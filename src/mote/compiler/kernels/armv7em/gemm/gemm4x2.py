@@ -19,7 +19,6 @@ from mote.compiler.kernels.armv7em.gemm.gemm3 import (
     WEIGHTS,
     GemmForm,
     Stream,
-    Weights,
     bias_of,
     form_of,
     out_row,
@@ -29,6 +28,7 @@ from mote.compiler.kernels.armv7em.gemm.gemm_assembly import (
     AHEAD,
     MOST_OFFSET,
     STEP_CYCLES,
+    MatrixWeights,
     OutputPlaces,
     PixelBytes,
     code,
@@ -112,7 +112,7 @@ def target_of(view: View) -> OutputPlaces | Refusal:
     return OutputPlaces(line or 1, tuple(at - places[0] for at in places), fours=y[3] % 4 == 0)
 
 
-def _stream(view: View, source: PixelBytes, weights: Weights) -> Stream | Refusal:
+def _stream(view: View, source: PixelBytes, weights: MatrixWeights) -> Stream | Refusal:
     """The weights of the three-pixel kernel, unless window rows have bytes left over: those come two to a word."""
     if source.rest == 0:
         return view.once(DENSE[weights])
@@ -141,7 +141,7 @@ def _refused(view: View, *, pointwise: bool) -> Refusal | None:
 
 def pack(
     view: View,
-    weights: Weights,
+    weights: MatrixWeights,
     *,
     pointwise: bool,
     dual: bool = False,
@@ -359,7 +359,7 @@ ORDERS: dict[str, tuple[Order, ...]] = {DUAL: knob.DUAL, FPU: knob.SINGLE}
 """Orders of code, of kernels that are for some cores only."""
 
 
-def _kernel(weights: Weights, *, pointwise: bool, way: str = "") -> Kernel:
+def _kernel(weights: MatrixWeights, *, pointwise: bool, way: str = "") -> Kernel:
     """`way`: the end of its name."""
     name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
     isa, unless, arguments = WAYS[way]
@@ -388,7 +388,7 @@ def unrolling(view: View, *, pointwise: bool, way: str) -> Mapping[str, tuple[Kn
     return {"unroll": (USUAL, ALL)} if source.steps <= most and loops(source, fpu=way == FPU) else {}
 
 
-FPU_KERNELS = tuple(_kernel("wide", pointwise=pointwise, way=FPU) for pointwise in (True, False))
+FPU_KERNELS = tuple(_kernel(MatrixWeights.WIDE, pointwise=pointwise, way=FPU) for pointwise in (True, False))
 KERNELS = tuple(
     _kernel(weights, pointwise=pointwise, way=way)
     for way in (DUAL, "")

@@ -20,8 +20,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
+
+
+class MatrixWeights(StrEnum):
+    """How weights of convolutions are stored, and results rounded."""
+
+    WIDE = "wide"
+    """Two bytes a weight."""
+    PAIR = "pair"
+    """One byte; results are rounded twice."""
+    ONCE = "once"
+    """One byte; results are rounded once."""
+
 
 SUMS = tuple(f"r{i}" for i in range(8))
 FREE = ("r10", "r11", "r12", "lr")
@@ -136,7 +149,7 @@ def twice(source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> boo
 def code(
     source: PixelBytes,
     target: OutputPlaces,
-    weights: str,
+    weights: MatrixWeights,
     out: str,
     shift: int,
     *,
@@ -422,10 +435,12 @@ def kept_cycles(source: PixelBytes) -> float:
 class Products(Protocol):
     """Some steps' instructions."""
 
-    def __call__(self, weights: str, count: int, *, start: int, move: bool) -> list[str]: ...
+    def __call__(self, weights: MatrixWeights, count: int, *, start: int, move: bool) -> list[str]: ...
 
 
-def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Products, biases: int | None) -> list[str]:
+def _sums(
+    weights: MatrixWeights, steps: int, loop: tuple[int, int] | None, products: Products, biases: int | None
+) -> list[str]:
     """All products of eight sums; `biases`: where on the stack it says where the next ones are, if not in the
     stream."""
     if loop is None:
@@ -437,7 +452,7 @@ def _sums(weights: str, steps: int, loop: tuple[int, int] | None, products: Prod
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
-def _written(products: Products, weights: str, count: int, *, start: int) -> list[str]:
+def _written(products: Products, weights: MatrixWeights, count: int, *, start: int) -> list[str]:
     """Steps without a loop, some at a time, with which the weights' pointer moves."""
     parts = [(at, min(MOST_STEPS_MORE, count - at)) for at in range(0, count, MOST_STEPS_MORE)]
     return [text for at, some in parts for text in products(weights, some, start=start + 16 * at, move=False)]
@@ -448,11 +463,11 @@ def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None, biases
     start, left = 16 * keep.steps, steps - keep.steps
     lines = [*_first_kept(keep, biases), *(_kept_steps(keep) if keep.all else _half_kept_steps(keep))]
     if loop is None:
-        return [*lines, *_written(in_steps, "wide", left, start=start)]
+        return [*lines, *_written(in_steps, MatrixWeights.WIDE, left, start=start)]
     each, passes = loop
     before = left - each * passes
-    lines += in_steps("wide", before, start=start, move=True) if before else [f"add r8, r8, #{start}"]
-    return [*lines, "4:", *in_steps("wide", each, start=0, move=True),
+    lines += in_steps(MatrixWeights.WIDE, before, start=start, move=True) if before else [f"add r8, r8, #{start}"]
+    return [*lines, "4:", *in_steps(MatrixWeights.WIDE, each, start=0, move=True),
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
@@ -495,7 +510,7 @@ def _half_kept_steps(keep: FpuInputs) -> list[str]:
     """Steps of which two pixels' inputs are in the FPU."""
     lines = []
     for i in range(1, keep.steps):
-        lines += _weights("wide", i - 1, last=i == keep.steps - 1, most=keep.steps)
+        lines += _weights(MatrixWeights.WIDE, i - 1, last=i == keep.steps - 1, most=keep.steps)
         lines += [f"ldr r12, [r8, #{16 * i + 8}]", f"ldr lr, [r8, #{16 * i + 12}]"]
         for pair in (0, 2):
             if pair:
@@ -505,10 +520,10 @@ def _half_kept_steps(keep: FpuInputs) -> list[str]:
     return lines
 
 
-def first_step(weights: str, *, move: bool, biases: int | None = None) -> list[str]:
+def first_step(weights: MatrixWeights, *, move: bool, biases: int | None = None) -> list[str]:
     """The first products, with the biases, which may lie apart; `move`: the inputs' pointer too."""
     loads = ["ldr r0, [r8, #8]", "ldr r1, [r8, #12]", "ldr r3, [r8, #20]", f"ldr r2, [r8, #16]{'!' if move else ''}"]
-    if weights == "wide":
+    if weights is MatrixWeights.WIDE:
         loads += [*_first_biases(biases), "ldr r12, [r9, #12]", "ldr lr, [r9, #16]!"]
     else:
         loads += [*_first_biases(biases), "ldr lr, [r9, #12]!", "sxtb16 r12, lr"]
@@ -516,15 +531,15 @@ def first_step(weights: str, *, move: bool, biases: int | None = None) -> list[s
     return [*loads, *second, *(f"smlad r{p}, r{p}, r12, r10" for p in range(4))]
 
 
-def in_steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
+def in_steps(weights: MatrixWeights, count: int, *, start: int, move: bool) -> list[str]:
     """Two products of each sum a step. The weights' pointer moves with the last one, the inputs' where `move` says."""
     lines = []
     for i in range(count):
         at, last = start + 16 * i, i == count - 1
         lines += _weights(weights, i, last=last, most=count)
         lines += [f"ldr r12, [r8, #{at + 8}]", f"ldr lr, [r8, #{at + 12}]"]
-        lines += ["sxtb16 r11, r10"] if weights != "wide" else []
-        first, second = ("r10", "r11") if weights == "wide" else ("r11", "r10")
+        lines += ["sxtb16 r11, r10"] if weights is not MatrixWeights.WIDE else []
+        first, second = ("r10", "r11") if weights is MatrixWeights.WIDE else ("r11", "r10")
         for pair in (0, 2):
             if pair:
                 lines.append(f"ldrd r12, lr, [r8, #{at + 16}]{'!' if move and last else ''}")
@@ -533,7 +548,7 @@ def in_steps(weights: str, count: int, *, start: int, move: bool) -> list[str]:
     return lines
 
 
-def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
+def _pairs(weights: MatrixWeights, count: int, *, start: int, move: bool) -> list[str]:
     """Products with a load beside all but two of them, for cores that issue both in one cycle: a register is
     loaded anew as soon as it was used, and not used before the next cycle."""
 
@@ -547,14 +562,14 @@ def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
     for i in range(count):
         more = i + 1 < count
         after = _weights(weights, i + 1, last=i + 2 == count, most=count) if more else []
-        rows, low = ((0, 4), []) if weights == "wide" else ((4, 0), ["sxtb16 r11, r10"])
+        rows, low = ((0, 4), []) if weights is MatrixWeights.WIDE else ((4, 0), ["sxtb16 r11, r10"])
         times = [
             f"smlad r{p + row}, {'lr' if p % 2 else 'r12'}, {w}, r{p + row}"
             for p in range(4)
             for row, w in zip(rows, ("r10", "r11"), strict=True)
         ]
         lines += [*low, *times[:2], load(i, 2), *times[2:4], load(i, 3), *times[4:6]]
-        if more and weights == "wide":
+        if more and weights is MatrixWeights.WIDE:
             lines += [load(i + 1, 0), times[6], after[0], times[7], after[1], load(i + 1, 1)]
         elif more:
             lines += [load(i + 1, 0), *times[6:], *after, load(i + 1, 1)]
@@ -563,10 +578,10 @@ def _pairs(weights: str, count: int, *, start: int, move: bool) -> list[str]:
     return lines
 
 
-def _weights(weights: str, i: int, *, last: bool, most: int) -> list[str]:
+def _weights(weights: MatrixWeights, i: int, *, last: bool, most: int) -> list[str]:
     assert 8 * most <= AHEAD
     end = "!" if last else ""
-    if weights == "wide":
+    if weights is MatrixWeights.WIDE:
         return [f"ldr r10, [r9, #{8 * i + 4}]", f"ldr r11, [r9, #{8 * i + 8}]{end}"]
     return [f"ldr r10, [r9, #{4 * i + 4}]{end}"]
 
@@ -577,13 +592,13 @@ def _constants(registers: Sequence[str]) -> list[str]:
     return [f"ldr {r}, [r9, #{4 * i + 4}]{'!' if i == last else ''}" for i, r in enumerate(registers)]
 
 
-def narrow(weights: str, scale: str, saturate: str, shift: int, *, to: str = "") -> list[str]:
+def narrow(weights: MatrixWeights, scale: str, saturate: str, shift: int, *, to: str = "") -> list[str]:
     """Sums to bytes; `to`: a free register, for where the first pixel's go, which is loaded behind other constants of
     wide weights."""
     first, second = SUMS[:4], SUMS[4:]
     more = [f"ldr {to}, [sp]"] if to else []
-    if weights != "wide":
-        once = weights == "once"
+    if weights is not MatrixWeights.WIDE:
+        once = weights is MatrixWeights.ONCE
         return [
             *(f"sub {b}, {b}, {a}" for a, b in zip(first, second, strict=True)),
             *(_constants(["r10", "r11", "r12"]) if once else [*_constants(["r10", "r12"]), "asr r11, r12, #16"]),

@@ -24,6 +24,7 @@ from mote.compiler.kernels.armv7em.gemm.gemm_assembly import (
     PASS,
     STRIDE,
     SUMS,
+    MatrixWeights,
     OutputPlaces,
     add_onto,
     addition,
@@ -58,7 +59,7 @@ def loop_cycles(steps: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def shared_code(weights: str, out: str, shift: int, *, added: bool = False) -> tuple[str, ...]:
+def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = False) -> tuple[str, ...]:
     """A function of a frame, `mote_gemm3_t` and a routine that widens inputs, which computes all channels of some
     blocks of four pixels, for a form of weights and of outputs. Without a routine inputs are there already, widened and
     contiguous; `added`: what is there is added to what comes."""
@@ -69,7 +70,7 @@ def shared_code(weights: str, out: str, shift: int, *, added: bool = False) -> t
         *first_step(weights, move=True),
         f"ldr r12, [sp, #{SKIPPED}]",
         "sub r8, r8, r12",
-        f"sub r9, r9, r12, lsr #{1 if weights == 'wide' else 2}",
+        f"sub r9, r9, r12, lsr #{1 if weights is MatrixWeights.WIDE else 2}",
         f"ldr pc, [sp, #{ENTRY}]",
         ".p2align 2",
         "4:",

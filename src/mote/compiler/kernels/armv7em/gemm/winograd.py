@@ -151,7 +151,7 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     return _apart(packed, f, chosen) if apart else packed
 
 
-def pack_unrolled(view: View, f: WinogradForm, order: Order = "") -> Packed | Refusal:
+def pack_unrolled(view: View, f: WinogradForm, order: Order = Order.WRITTEN) -> Packed | Refusal:
     """Packs a layer with code for its number of channels, in an order for some core if one is given."""
     if learned(view.graph, view.op):
         return Refusal("it is for biases that do not learn")

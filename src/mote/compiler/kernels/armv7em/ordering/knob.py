@@ -9,8 +9,8 @@ from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered
 from mote.compiler.kernels.contract import Entry, Instance, Kernel, Knob, Packed, Refusal, View
 
 WRITTEN = "written"
-SINGLE: tuple[Order, ...] = ("m4",)
-DUAL: tuple[Order, ...] = ("m7",)
+SINGLE: tuple[Order, ...] = (Order.M4,)
+DUAL: tuple[Order, ...] = (Order.M7,)
 """Orders for cores that start one instruction a cycle, and for those that start two."""
 BOTH = (*SINGLE, *DUAL)
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
-from typing import Literal
 
 from mote.compiler.kernels.armv7em.ordering.blocks import ALL, Registers, straight
 from mote.compiler.kernels.armv7em.ordering.dataflow import BASE, INDEX, Dataflow, FlowNode, dataflow, producers
@@ -24,8 +24,17 @@ from mote.compiler.kernels.armv7em.ordering.text import GENERAL, Operation, pars
 from mote.hardware.cores.arm.cycles import M4, DualIssue, m7_latency
 from mote.hardware.cores.instructions import Task, Timed
 
-Order = Literal["", "m4", "m7"]
-"""A core whose timing decides the order; empty: as written."""
+
+class Order(StrEnum):
+    """The core whose timing decides the order of a function's instructions; also a value of the knob `order`, which is
+    plain text where a user pins it."""
+
+    WRITTEN = ""
+    """As they are written."""
+    M4 = "m4"
+    M7 = "m7"
+
+
 MOST_READY = 12
 """Operations that could come next and are compared, at most."""
 
@@ -68,7 +77,7 @@ def rearranged(lines: Sequence[str], needed: Registers, frame: Registers, order:
 def cycles(lines: Sequence[str], order: Order) -> int:
     """Cycles of a block without jumps; loads and stores of several words count as written."""
     timed = [t for line in lines for t in _timed(line)]
-    if order == "m7":
+    if order == Order.M7:
         core = DualIssue()
         for i in timed:
             core.issue(i)
@@ -111,9 +120,9 @@ class Heuristic:
 
 
 WAYS: dict[Order, tuple[Heuristic, ...]] = {
-    "": (),
-    "m4": tuple(Heuristic(32, run=run) for run in (3, 4, 6, 16)),
-    "m7": (Heuristic(24), Heuristic(24, early=True), Heuristic(24, early=True, chains=False)),
+    Order.WRITTEN: (),
+    Order.M4: tuple(Heuristic(32, run=run) for run in (3, 4, 6, 16)),
+    Order.M7: (Heuristic(24), Heuristic(24, early=True), Heuristic(24, early=True, chains=False)),
 }
 
 
@@ -163,7 +172,7 @@ class _Search:
         heights = [0] * len(self.flow.nodes)
         for n in reversed(self._topological()):
             timed = self.flow.nodes[n].operation.timed
-            latency = m7_latency(timed) if self.order == "m7" else M4.alone(timed)
+            latency = m7_latency(timed) if self.order == Order.M7 else M4.alone(timed)
             heights[n] = latency + max((heights[m] for m in self.after[n]), default=0)
         return heights
 
@@ -195,7 +204,7 @@ class _Search:
 
     def _pick(self, ready: Sequence[int]) -> tuple[int, Operation, dict[int, str]] | None:
         """The node to take next, its text and the registers of its results."""
-        if self.order == "m7":
+        if self.order == Order.M7:
             return self._pick_dual(ready)
         loads = [n for n in ready if self.flow.nodes[n].operation.task == Task.LOAD]
         others = [n for n in ready if self.flow.nodes[n].operation.task != Task.LOAD]
@@ -332,5 +341,5 @@ class _Search:
         self.result.append(operation)
         timed = operation.timed
         self.loads = self.loads + 1 if timed.task == Task.LOAD else 0
-        if self.order == "m7":
+        if self.order == Order.M7:
             self.core.issue(timed)

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from mote.compiler.kernels.helium.ordering import Pipe, VectorInstruction, ordered
 from mote.compiler.kernels.helium.requantize import Requantize
+from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 BLOCK = 16
 REACH = 508
@@ -76,7 +77,7 @@ class Channels:
     def cycles(self, requantize: Requantize) -> int:
         """About how many a pixel's sixteen channels take."""
         (high, wide), groups = self.taps, len(self.groups)
-        finish = 30 if requantize.form == "line" else 48
+        finish = 30 if requantize.form is LaneForm.LINE else 48
         return 6 * high * wide + 8 * groups + high + finish
 
 
@@ -123,7 +124,7 @@ class _Body:
 
     def _outputs(self, half: int) -> None:
         """Eight channels."""
-        line = self.requantize.form == "line"
+        line = self.requantize.form is LaneForm.LINE
         name = ""
         for odd, end in enumerate("bt"):
             at = self.requantize.constants * 4 * (2 * half + odd)
@@ -177,7 +178,7 @@ def code(channels: Channels, requantize: Requantize) -> list[str]:
         f"strd r0, r12, [sp, #{call}]",
         f"add r1, sp, #{SUMS}",
         f"ldr r11, [r0, #{LANES}]",
-        f"ldr r11, [r11, #{0 if requantize.form == 'line' else 4}]",
+        f"ldr r11, [r11, #{0 if requantize.form is LaneForm.LINE else 4}]",
         f"ldrd r3, r2, [r0, #{WEIGHTS}]",
         *_add("r3", channels.weights_origin),
         "mov r12, #0",

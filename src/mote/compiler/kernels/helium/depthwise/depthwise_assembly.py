@@ -17,6 +17,7 @@ from functools import cached_property
 
 from mote.compiler.kernels.helium.gemm.schedule import Finish
 from mote.compiler.kernels.helium.requantize import Requantize
+from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 VECTOR = 16
 WORD = 4
@@ -216,7 +217,7 @@ class Taps:
 
     def estimate(self, memory: float) -> float:
         """About how many cycles an output takes; each byte of working memory counts for a share of them."""
-        return self._estimate(memory, cycles(channel_code(self, Requantize("line", 16))))
+        return self._estimate(memory, cycles(channel_code(self, Requantize(LaneForm.LINE, 16))))
 
     def least_estimate(self, memory: float) -> float:
         """A lower bound of the estimate: inputs are gathered once, and multiplied once for each output."""
@@ -330,7 +331,7 @@ def code(taps: Taps, requantize: Requantize) -> list[str]:
 def _channels(taps: Taps, requantize: Requantize) -> list[str]:
     """The outputs of each channel, one channel after another, as bytes to working memory, r7: four outputs of all
     channels, then the next four. r1 weights, r3 and r5 constants of a channel, and r9, which lines have for all."""
-    line = requantize.form == "line"
+    line = requantize.form is LaneForm.LINE
     scale = ["ldr r9, [r9]", "clz r9, r9", "rsb r9, r9, #31"]
     zero = ["ldr r11, [r9, #4]", f"str r11, [sp, #{ZERO}]"]
     constants = [f"ldr r0, [sp, #{CONSTANTS}]", f"ldrd r3, r5, [r0], #{requantize.constants}"]
@@ -423,7 +424,7 @@ class _Channel:
             self.emit(f"movw r11, #{abs(ahead)}", "")
             self.emit(f"{op}.i32 {ADDRESSES}, {ADDRESSES}, r11", "rest")
             self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}]", "gather")
-            if self.requantize.form == "twice":
+            if self.requantize.form is LaneForm.TWICE:
                 self.emit(f"ldr r11, [sp, #{ZERO}]", "")
 
     def product(self, n: int, output: tuple[int, int], k: int) -> None:
@@ -474,7 +475,7 @@ def _finish(requantize: Requantize, sums: Sequence[str], column: int) -> list[Fi
         Finish(f"vmov {q}[{i + 2}], {q}[{i}], {sums[i]}, {sums[i + 2]}", "rest", sums=(sums[i], sums[i + 2]))
         for i in range(2)
     ]
-    if requantize.form == "line":
+    if requantize.form is LaneForm.LINE:
         steps = [
             Finish(f"vshl.s32 {q}, r9", "rest"),
             Finish(f"vadd.i32 {q}, {q}, r3", "rest"),
@@ -559,7 +560,7 @@ def _single_sums(taps: Taps) -> list[str]:
 
 def _single_bytes(requantize: Requantize) -> list[str]:
     """Four channels at a time: r2 outputs, r6 constants, r7 sums."""
-    scale = ["ldr r3, [r10]"] if requantize.form == "line" else requantize.begin("r10")
+    scale = ["ldr r3, [r10]"] if requantize.form is LaneForm.LINE else requantize.begin("r10")
     return [
         f"ldr r9, [sp, #{CALL}]",
         "ldr r6, [r9, #8]",

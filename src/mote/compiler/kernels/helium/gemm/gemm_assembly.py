@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from mote.compiler.kernels.helium.gemm.schedule import Finish, Load, Product, scheduled
 from mote.compiler.kernels.helium.requantize import Requantize
+from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 PAIR = 2
 CHANNELS = 4
@@ -60,12 +61,12 @@ class Outputs:
     @property
     def registers(self) -> list[str]:
         """Those that are left for products."""
-        return [f"q{i}" for i in range(5 if self.requantize.form == "line" else 4)]
+        return [f"q{i}" for i in range(5 if self.requantize.form is LaneForm.LINE else 4)]
 
     def begin(self) -> list[str]:
         """Constants of all channels, by r0, which points to a `mote_lanes_t`: what sums are shifted by, or the zero
         point."""
-        line = self.requantize.form == "line"
+        line = self.requantize.form is LaneForm.LINE
         if self.scaled:
             return [f"ldr {SCALE}, [r0]"]
         dup = ["ldr r2, [r0]", "clz r2, r2", "rsb r2, r2, #31", "vdup.32 q0, r2"]
@@ -73,7 +74,7 @@ class Outputs:
 
     def constants(self) -> list[str]:
         """Copies the constants of four channels from r9 to the stack."""
-        places = (BIAS, MULT) if self.requantize.form == "line" else (BIAS, MULT, RIGHT)
+        places = (BIAS, MULT) if self.requantize.form is LaneForm.LINE else (BIAS, MULT, RIGHT)
         return [
             line for at in places for line in (f"vldrw.u32 {CONSTANT}, [r9], #16", f"vstrw.32 {CONSTANT}, [sp, #{at}]")
         ]
@@ -82,7 +83,11 @@ class Outputs:
         """Sums -> bytes at r3, which moves on."""
         if self.scaled:
             return [*_moves((CONSTANT, LANES[1])), *self._scaled(), *self._bytes()]
-        return [*_moves(LANES), *(self._line() if self.requantize.form == "line" else self._twice()), *self._bytes()]
+        return [
+            *_moves(LANES),
+            *(self._line() if self.requantize.form is LaneForm.LINE else self._twice()),
+            *self._bytes(),
+        ]
 
     def _both(self, text: str, reads: Sequence[str] = ()) -> list[Finish]:
         return [_rest(text.format(q=q), q, *reads) for q in LANES]
@@ -380,7 +385,7 @@ class Weights:
 def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
     """The function: r0 points to a `mote_gemm4_call_t`. A loop of several pairs begins with a later one of them where
     their number is no multiple of that."""
-    scaled = isinstance(pixels, Pixels) and pixels.steps <= MOST_SCALED and outputs.requantize.form == "line"
+    scaled = isinstance(pixels, Pixels) and pixels.steps <= MOST_SCALED and outputs.requantize.form is LaneForm.LINE
     outputs = replace(outputs, scaled=scaled)
     registers = outputs.registers
     weights = Weights(pixels.weights, len(registers))

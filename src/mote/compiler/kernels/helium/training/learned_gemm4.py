@@ -26,7 +26,7 @@ from mote.compiler.kernels.contract import (
 from mote.compiler.kernels.helium.gemm import gemm4
 from mote.compiler.kernels.helium.gemm.gemm4 import VECTOR, columns_of, vectors_of
 from mote.compiler.kernels.helium.gemm.gemm_assembly import CHANNELS
-from mote.compiler.kernels.pack.requantize.vector import COUNT
+from mote.compiler.kernels.pack.requantize.vector import COUNT, LaneForm
 from mote.compiler.kernels.portable.windows.learned_layers import OPERANDS, learned_layer
 from mote.ir.ops.common import BIAS, WEIGHTS
 from mote.ir.ops.windows.conv import Conv2D
@@ -70,7 +70,7 @@ def _with_weights(view: View, inner: Packed, bits: Value, order: NDArray[np.int6
         "from": (VECTOR * (np.arange(vectors, dtype=np.int64) if order is None else order)).astype(np.uint16),
         "bits": bits,
     }
-    held = 4 * CHANNELS * COUNT["twice"] + CHANNELS * VECTOR * vectors
+    held = 4 * CHANNELS * COUNT[LaneForm.TWICE] + CHANNELS * VECTOR * vectors
     opening = WEIGHT * op.input(view.graph, WEIGHTS).size + fours * (PIXEL * view.input.size + FOUR)
     return replace(
         inner,

@@ -28,7 +28,7 @@ from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.helium.vector.vector_assembly import fully_connected
 from mote.compiler.kernels.pack.learned_bias import learning
 from mote.compiler.kernels.pack.params import pad_to, window_params
-from mote.compiler.kernels.pack.requantize.vector import Lanes, Limits, lanes, lanes_params
+from mote.compiler.kernels.pack.requantize.vector import LaneForm, Lanes, Limits, lanes, lanes_params
 from mote.compiler.kernels.portable.matrix.fully_connected import sums_of as vector_sums
 from mote.compiler.kernels.portable.matrix.fully_connected import vectors
 from mote.compiler.kernels.portable.windows.conv import sums_of
@@ -105,7 +105,7 @@ def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Li
     """`bias`: where sums begin, with what the input's zero point adds."""
     one = _one(sums)
     requantization = lanes(one, limits) if one is not None else None
-    if requantization is not None and requantization.form == "line" and not requantization.constant[0]:
+    if requantization is not None and requantization.form is LaneForm.LINE and not requantization.constant[0]:
         added = wrap32((bias << requantization.scale) + requantization.offset[0])
         eights, owners = (
             _in_eights(values[:, None]) for values in (added.astype(np.int32), np.arange(len(bias), dtype=np.int64) + 1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from mote.compiler.kernels.helium.ordering import Pipe, VectorInstruction, ordered
 from mote.compiler.kernels.helium.requantize import Requantize
+from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 OUTPUTS = 8
@@ -34,7 +35,7 @@ def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize
         f"ldr r4, [r1, #{LAYER_LOOPS}]",
         f"strd r2, r4, [sp, #{IN}]",
         "mov r3, r2",
-        f"ldr r11, [r1, #{LAYER_SCALE if requantize.form == 'line' else LAYER_ZERO}]",
+        f"ldr r11, [r1, #{LAYER_SCALE if requantize.form is LaneForm.LINE else LAYER_ZERO}]",
         f"ldr r0, [r1, #{LAYER_MULT}]",
         "vdup.32 q0, r0",
         f"vstrw.32 q0, [sp, #{MULT}]",
@@ -87,7 +88,7 @@ class _Eight:
     def __init__(self, same: bool, requantize: Requantize, rest: int) -> None:
         self.same, self.requantize = same, requantize
         self.instructions: list[VectorInstruction] = []
-        line = requantize.form == "line"
+        line = requantize.form is LaneForm.LINE
         name = ""
         for half, end in enumerate("bt"):
             wide = (self._line if line else self._twice)(self._sums(half), half)

@@ -18,7 +18,7 @@ by step: the one less makes of a rounding shift one that rounds halves away from
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,17 @@ from mote.compiler.kernels.pack.requantize.search import ROUNDING, searched
 from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
 from mote.ir.ops.matrix.accumulators import Accumulators
 
-Form = Literal["line", "twice"]
-COUNT: dict[Form, int] = {"line": 2, "twice": 3}
+
+class LaneForm(StrEnum):
+    """How sums become results."""
+
+    LINE = "line"
+    """With one multiplication of scaled sums, rounded once."""
+    TWICE = "twice"
+    """As LiteRT does, rounded twice."""
+
+
+COUNT = {LaneForm.LINE: 2, LaneForm.TWICE: 3}
 """Constants of each channel."""
 Limits = tuple[int, int]
 INT8_LIMITS: Limits = (-128, 127)
@@ -47,7 +56,7 @@ CONSTANT_MULT = 1 << 30
 class Lanes:
     """The constants of a layer's channels. Weights of constant channels are to be zero."""
 
-    form: Form
+    form: LaneForm
     scale: int
     """Of a line: sums are multiplied by 2^scale."""
     shift: int
@@ -65,7 +74,7 @@ class Lanes:
         """[channels, 2]: what is added and the multiplier; for `twice` [channels, 3], with the shift as a left one.
         `bias` is in the reference's sums and not in those that arrive."""
         added = bias * self.bias_factors + self.offset
-        columns = [wrap32(added), self.mult, *([-self.right] if self.form == "twice" else [])]
+        columns = [wrap32(added), self.mult, *([-self.right] if self.form is LaneForm.TWICE else [])]
         return np.stack(columns, axis=1).astype(np.int32)
 
     @property
@@ -110,7 +119,7 @@ def _line(sums: Accumulators, limits: Limits) -> Lanes | None:
         )
         if rows is not None:
             offset, mult = rows[:, 0], rows[:, 1]
-            return Lanes("line", scale, shift, 0, limits, offset, mult, 0 * mult, constant)
+            return Lanes(LaneForm.LINE, scale, shift, 0, limits, offset, mult, 0 * mult, constant)
     return None
 
 
@@ -123,7 +132,7 @@ def rounded_twice(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | N
         return None
     offset = np.where(constant, 4 * (sums.outputs(sums.low) - sums.zero), 0)
     mult, right = np.where(constant, CONSTANT_MULT, sums.mult), np.where(constant, 1, right)
-    return Lanes("twice", 0, 0, sums.zero, limits, offset, mult, right, constant)
+    return Lanes(LaneForm.TWICE, 0, 0, sums.zero, limits, offset, mult, right, constant)
 
 
 def lanes_params(lanes: Lanes) -> Params:
