@@ -15,6 +15,7 @@ from mote.base.extras import installed, require
 from mote.base.files import temporary_folder
 from mote.base.notebook import card, table
 from mote.base.progress import Say, silent
+from mote.base.results import Result
 from mote.base.text import printable
 from mote.compiler.firmware import firmware
 from mote.compiler.settings import Settings, make_settings
@@ -63,7 +64,7 @@ class KnownBoard:
 
 
 @dataclass(frozen=True)
-class BoardList:
+class BoardList(Result):
     """The boards that can be named here."""
 
     boards: tuple[KnownBoard, ...]
@@ -80,10 +81,6 @@ class BoardList:
         rows = [(b.name, b.address, b.target or "", b.origin, b.state) for b in self.boards]
         facts = {"file": self.file or "none", "boards": len(rows)}
         return card("Boards", facts, table(("name", "address", "target", "from", "state"), rows, left=5))
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

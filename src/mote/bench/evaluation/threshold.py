@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import floor, isfinite
 from typing import Any, Unpack
 
@@ -11,6 +11,7 @@ import numpy as np
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.notebook import card, table
 from mote.base.progress import Say, silent
+from mote.base.results import Result
 from mote.bench.evaluation.inferences import Posed, as_taken, posed
 from mote.bench.evaluation.runners import answers_here, compiled_of
 from mote.bench.metrics.arrays import class_labels
@@ -35,7 +36,7 @@ RAISED_DIGITS = 4
 
 
 @dataclass(frozen=True)
-class ThresholdFit:
+class ThresholdFit(Result):
     """A threshold learned from data, and its cost on that data."""
 
     model: str
@@ -84,10 +85,6 @@ class ThresholdFit:
             **({"missed samples": f"{self.false_negatives} of {self.positives}"} if self.positives else {}),
             "false positives": f"{self.false_positives} of {normal}",
         }
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
 
 
 @explaining()

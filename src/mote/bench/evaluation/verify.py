@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from mote.base.errors import MoteError, explaining, naming
 from mote.base.files import temporary_folder
 from mote.base.notebook import card, table
 from mote.base.progress import Say, counted, silent
+from mote.base.results import Result
 from mote.bench.evaluation import external
 from mote.bench.evaluation.inferences import posed
 from mote.bench.execute import reference
@@ -81,7 +82,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
-class VerifyResult:
+class VerifyResult(Result):
     """The result of a comparison: `tensors` tensors on each of `inputs` inputs."""
 
     model: str
@@ -125,10 +126,6 @@ class VerifyResult:
         facts = {"verified": self.passed, "bit-exact": self.exact, "tensors": self.tensors, "inputs": self.inputs}
         notes = [self.reference, *interruption_lines(self.interruptions)]
         return card(f"{self.model} on {self.target}", facts, table(head, rows, left=3), notes=notes)
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
 
 
 @explaining()

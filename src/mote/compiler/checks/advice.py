@@ -7,7 +7,7 @@ from dataclasses import replace
 from mote.compiler.kernels import cost
 from mote.compiler.kernels.catalogue import UNMEASURED
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.selection.select import refusals
+from mote.compiler.plan.selection.reasons import refusals
 from mote.hardware.targets import Target
 
 INTEGER = {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "depthwise", "FULLY_CONNECTED": "fully_connected"}

@@ -11,12 +11,12 @@ import secrets
 import struct
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 from zlib import crc32
 
 from mote.base.errors import MoteError
 from mote.base.notebook import card, sizes
+from mote.base.results import Result
 from mote.deploy.update import delta
 from mote.deploy.update.header import ImageHeader
 from mote.deploy.update.messages import PROTOCOL, BeginFlag, Type
@@ -57,7 +57,7 @@ STATUS = {
 
 
 @dataclass(frozen=True)
-class Device:
+class Device(Result):
     """The state that a device reports."""
 
     protocol: int
@@ -101,10 +101,6 @@ class Device:
         facts = {"runs version": None if self.active is None else self.version, "slots": sizes(self.slot_bytes)}
         return card(f"Device, {self.state}", facts)
 
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
-
     def runs(self, image: ImageHeader) -> bool:
         """Whether the device runs an image."""
         return self.active is not None and (self.bytes, self.crc) == (image.bytes, image.crc)
@@ -133,7 +129,7 @@ class Patience:
 
 
 @dataclass
-class UpdateOutcome:
+class UpdateOutcome(Result):
     """The outcome of an update."""
 
     device: Device
@@ -162,10 +158,6 @@ class UpdateOutcome:
     def _repr_html_(self) -> str:
         facts = {"sent": self.sent, "bytes": self.stream_bytes, "frames sent again": self.sent_again}
         return card(f"Update {self.state}", facts)
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
 
 
 @dataclass

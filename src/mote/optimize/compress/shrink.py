@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -12,6 +12,7 @@ import numpy as np
 from mote.base.errors import MoteError, explaining
 from mote.base.files import temporary_folder
 from mote.base.notebook import card, table
+from mote.base.results import Result
 from mote.bench.execute.stimuli import stimuli
 from mote.bench.measure.runner import bench
 from mote.compiler import line
@@ -76,8 +77,10 @@ class ShrunkLayer:
 
 
 @dataclass(frozen=True)
-class ShrinkResult:
+class ShrinkResult(Result):
     """`proofs`: why results cannot change; `differing`: on how many inputs an output did, as computed by `checked`."""
+
+    DERIVED = ("equal",)
 
     model: str
     """The model's file, or what its object is called."""
@@ -127,10 +130,6 @@ class ShrinkResult:
     def equal(self) -> bool:
         """Whether outputs are equal on all inputs."""
         return self.differing == 0
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self) | {"equal": self.equal}
 
 
 def _arrow(before: int, after: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from mote.base.errors import explaining
 from mote.base.files import holds_files, is_archive
 from mote.base.notebook import card, table
 from mote.base.progress import Say, silent
+from mote.base.results import Result
 from mote.compiler.packer import Image, pack
 from mote.optimize.compress.quantize.post_training import post_training
 from mote.ui.api.register import load_plugins
@@ -44,7 +45,7 @@ class BuiltModel:
 
 
 @dataclass(frozen=True)
-class BuildResult:
+class BuildResult(Result):
     """Every model of a project that was built."""
 
     project: str
@@ -60,10 +61,6 @@ class BuildResult:
         rows = [(m.model, m.target, m.folder, m.changed, m.arena, m.constants, m.code) for m in self.models]
         head = ("model", "target", "folder", "changed", "arena", "constants", "code")
         return card(f"models of {self.project}", {"built": len(self.models)}, table(head, rows, left=4))
-
-    def json(self) -> dict[str, Any]:
-        """All models as JSON types."""
-        return asdict(self)
 
 
 @explaining()

@@ -15,6 +15,7 @@ from mote.base.documents import read_json
 from mote.base.errors import MoteError, explaining
 from mote.base.files import write_file
 from mote.base.notebook import card, table
+from mote.base.results import Result
 from mote.bench.measure.energy.capture import Reals
 from mote.bench.measure.least_squares import non_negative
 from mote.bench.measure.profiler.result import Profile
@@ -63,7 +64,7 @@ class EnergyPoint:
 
 
 @dataclass(frozen=True)
-class EnergyFit:
+class EnergyFit(Result):
     """An energy model, and how well it predicts layers that it was not fitted to."""
 
     target: str
@@ -89,10 +90,6 @@ class EnergyFit:
         ]
         body = table(("model", "layers", "measured µJ", "predicted µJ", "error"), rows, left=2)
         return card(f"energy of {self.target}", facts, body, notes=[self.toml()])
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
 
     def toml(self, extends: str = "") -> str:
         """A target's file that extends the target by this model."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mote.base.notebook import card, folded, table
+from mote.base.results import Result
 from mote.base.text import short_names
 from mote.bench.measure.energy.layers import MeasuredEnergy
 from mote.bench.measure.profiler.measured import (
@@ -122,7 +122,7 @@ class Energy:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(Result):
     """One inference, or all calls of a function. `estimate` says that the core's timing is not published; `reason` why
     there is no energy. `waits` are part of the cycles; `loads_known` is false where nothing tells what is read, so that
     waits for constants are an estimate: each constant of a layer once. Where a board ran it, `board` is what it
@@ -224,10 +224,6 @@ class Profile:
         notes = [f"{self.core}{', an estimate' if self.estimate else ''}"]
         notes += [] if on_board is None else on_board.facts.notes
         return card(f"{self.model} on {self.target}", facts, layers, folded("functions", functions), notes=notes)
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
 
     def svg(self) -> str:
         """Cycles of each layer, or of each function of a program, as bars."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from zlib import crc32
 
 from mote.base.errors import MoteError
+from mote.compiler.firmware import ModelExtent
 from mote.deploy.boards.agent.exchange import SOMETHING_ELSE, AgentExchange, LostBoardError
 from mote.deploy.boards.protocol import (
     CALLED,
@@ -22,7 +23,6 @@ from mote.deploy.boards.protocol import (
     AgentRegion,
     Counter,
     Identity,
-    ModelExtent,
     Placement,
     Request,
     Status,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+from mote.base.results import Result
 
 
 @dataclass(frozen=True)
-class NetworkCosts:
+class NetworkCosts(Result):
     """Costs of an int8 model as `mote compile` plans it for the target."""
 
     ram: int
@@ -20,10 +21,6 @@ class NetworkCosts:
     """Seconds of an inference at the clock of the part; None where the target has no clock."""
     energy: float | None = None
     """Joules of an inference; None where the target has no energy model."""
-
-    def json(self) -> dict[str, Any]:
-        """The costs as JSON types."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import mote.hardware.targets as targets
 from mote.base.errors import MoteError, explaining
 from mote.base.files import write_file
 from mote.base.notebook import card, table
 from mote.base.progress import Say, silent
+from mote.base.results import Result
 from mote.hardware.targets import Memory, Reads, Target
 from mote.hardware.targets.extending import extending_file
 from mote.hardware.targets.memory import HOLDS
@@ -27,7 +27,7 @@ _DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Result):
     """A target with what was measured, and the errors of that."""
 
     target: str
@@ -47,10 +47,6 @@ class Calibration:
         facts |= {} if self.costs is None else {"error of costs": f"{self.costs.error:.2%}"}
         rows = [(family, f"{error:.2%}") for family, error in self.errors.items()]
         return card(f"{self.target} on {self.measured_on}", facts, table(("programs", "error"), rows))
-
-    def json(self) -> dict[str, Any]:
-        """All fields as JSON types."""
-        return asdict(self)
 
     @property
     def source(self) -> str:
