@@ -1,5 +1,5 @@
 # make demo: set up, compile a bundled model, run it on an emulated Cortex-M4, verify it.
-# make test: set up everything the tests need, then run them; make soak: those that take long.
+# make test: set up everything the tests need, then run them; make test-all: those that take long, too.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 # Without bytecode on the disk each process compiles Mote's Python anew: 1.7 CPU seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-frontends soak test-costs fuzz prove misra measure tried docs lint types tools lock clean
+.PHONY: demo test test-all test-frontends test-costs fuzz prove misra measure tried docs lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -31,11 +31,11 @@ test: $(VENV)/test tools
 test-frontends: $(VENV)/frontends tools
 	KERAS_BACKEND=torch OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m frontends
 
-# The tests that are too long for `make test`, where a smaller twin of each is.
-soak: $(VENV)/test tools
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m soak
+# Every case, also what is slow.
+test-all: $(VENV)/test tools
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m 'not frontends'
 
-# The CPU seconds of the cases of tests, by which `make test` leaves some to `make soak`: tests/case_costs.py.
+# The CPU seconds of the cases of tests, by which `make test` leaves some to `make test-all`: tests/case_costs.py.
 test-costs: $(VENV)/test tools
 	rm -rf build/costs
 	MOTE_RECORD_COSTS=build/costs $(BIN)/python -m pytest -q -n 2 --dist worksteal -m 'not frontends'

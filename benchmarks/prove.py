@@ -161,7 +161,7 @@ QUICK = (
     ("filters", "layers"),
     ("motion", "layers"),
 )
-"""The proofs of `make soak`: they reach every function of the portable kernels."""
+"""The proofs of `make test-all`: they reach every function of the portable kernels."""
 FOR_DSP = "only kernels for cores with DSP instructions call it"
 NOT_YET = "no model of the proofs has it yet; the tests call it under the sanitizers"
 REGIONS = "Eva does not see that comparisons leave no NaN; mutants of its parameters run under the sanitizers"

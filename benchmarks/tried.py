@@ -15,7 +15,7 @@ from tests.fuzz.mutants import MODES
 from tests.fuzz.trial import EVERY_COMPUTED, EVERY_RUN
 from tests.hardware.npu import test_check_c, test_mutants
 
-HEAD = "| what is tried | in `make test` and `make soak` | by another command |\n|---|---|---|"
+HEAD = "| what is tried | in `make test-all` | by another command |\n|---|---|---|"
 
 
 def rows() -> list[tuple[str, str, str]]:

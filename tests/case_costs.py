@@ -2,8 +2,8 @@
 
 `case_costs.json` has the CPU seconds, those of compilers and emulators included, of the cases of tests that take more
 than BUDGET together. Of each such test `make test` runs the first case and as many others as the budget allows, in the
-order in which they stand; `make soak` runs the rest. `make test-costs` records it anew. Tests in `long_tests.txt` are
-left to `make soak` in all of their cases: others of their files hold what is likeliest to break.
+order in which they stand; the rest is slow. `make test-costs` records it anew. Tests in `long_tests.txt` are
+left to `make test-all` in all of their cases: others of their files hold what is likeliest to break.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def split(nodeid: str) -> tuple[str, str]:
 
 
 def too_dear(costs: Mapping[str, float], cases: Iterable[str]) -> set[str]:
-    """The cases that `make soak` runs; never one that is new, and so without a recorded cost."""
+    """The cases that `make test-all` runs; never one that is new, and so without a recorded cost."""
     left, dear = BUDGET, set()
     for n, case in enumerate(cases):
         cost = costs.get(case, 0.0)
@@ -60,12 +60,12 @@ def mark(items: Iterable[pytest.Item], costs: Costs) -> None:
     for item in items:
         test, case = split(item.nodeid)
         if test in long:
-            item.add_marker("soak")
-        if test in costs and item.get_closest_marker("soak") is None:
+            item.add_marker("slow")
+        if test in costs and item.get_closest_marker("slow") is None:
             tests[test][case] = item
     for test, cases in tests.items():
         for case in too_dear(costs[test], cases):
-            cases[case].add_marker("soak")
+            cases[case].add_marker("slow")
 
 
 def known() -> Costs:

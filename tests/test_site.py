@@ -64,7 +64,7 @@ def build(folder: Path, **environment: str) -> Path:
 
 
 @needs_litert
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_site_of_make_docs(tmp_path: Path) -> None:
     """With the report of an emulated core and its accuracy, which takes longer than that of the host."""
     emulated("cortex-m4")

@@ -26,7 +26,7 @@ def test_the_page_begins_with_the_model_and_has_cheaper_ones() -> None:
     assert all(row["cycles"] < given["cycles"] for row in others)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_networks_around_digits_are_as_good_and_cheaper() -> None:
     pytest.importorskip("torch", reason="networks are trained in PyTorch")
     result = around.found()

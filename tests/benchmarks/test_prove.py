@@ -38,7 +38,7 @@ def test_nothing_can_go_wrong_in_a_model_of_each_mode(model: str, mode: str) -> 
 
 
 @needs_frama_c
-@pytest.mark.soak
+@pytest.mark.slow
 def test_nothing_can_go_wrong_in_small_models() -> None:
     """One test, so that one process does all of them and knows what was reached."""
     found = [proof(*case) for case in prove.QUICK]

@@ -192,7 +192,7 @@ def test_nothing_is_left_behind() -> None:
     assert processes(own._process.pid) == [] and not own.folder.exists()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_killed_test_leaves_no_browser() -> None:
     if not (command := executable()):
         pytest.skip("no browser")

@@ -82,7 +82,7 @@ def test_every_mode(target: str, mode: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "options"), [("host", LEAST), pytest.param("cortex-m4", PUSHED, marks=pytest.mark.soak)]
+    ("target", "options"), [("host", LEAST), pytest.param("cortex-m4", PUSHED, marks=pytest.mark.slow)]
 )
 def test_work_done_twice(target: str, options: dict[str, Any]) -> None:
     """Less RAM, more work than once and no more than allowed, the same values."""

@@ -17,7 +17,7 @@ from tests.helpers.support import emulated
 EXAMPLE = Path(__file__).parents[2] / "examples" / "board"
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_layers_are_measured_on_an_emulated_board() -> None:
     emulated("cortex-m4")
     done = subprocess.run([sys.executable, EXAMPLE / "board.py"], capture_output=True, text=True, check=False)

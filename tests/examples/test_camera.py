@@ -43,7 +43,7 @@ def test_a_file_of_another_size_is_refused(tmp_path: Path) -> None:
         run_path(str(EXAMPLE))["lines_of"](str(tmp_path / "short.raw"))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["", "vww_96_int8.tflite"])
 def test_a_person_detector_takes_little_memory(model: str) -> None:
     if model and not (PUBLIC_MODELS / model).exists():

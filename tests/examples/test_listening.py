@@ -46,7 +46,7 @@ def test_spoken_words_are_recognised() -> None:
     assert status == 0 and "4 of 4 words are right" in said, said
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55"])
 def test_all_spoken_words_are_recognised(target: str) -> None:
     """As many as with LiteRT's reference kernels on float features."""
@@ -55,14 +55,14 @@ def test_all_spoken_words_are_recognised(target: str) -> None:
     assert status == 0 and "293 of 300 words are right" in said, said
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_made_up_wake_word_is_heard() -> None:
     status, said = told("wake_word")
     assert status == 0, said
     assert "3 of 3 words were heard, 0 false alarms" in said
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_spoken_wake_word_is_heard() -> None:
     """Front end, network and detector within what docs/deploy/sensors.md states for a frame."""
     for needed in (WAKE, SOUND):
@@ -78,14 +78,14 @@ def test_a_spoken_wake_word_is_heard() -> None:
     assert instructions <= 120_000 and ram <= 8_600
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_two_models_take_turns() -> None:
     status, said = told("two_models")
     assert status == 0, said
     assert re.findall(r"then heard: (\w+)", said) == ["fall", "part", "meet"]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_two_spoken_models_and_their_power() -> None:
     for needed in (KWS, WAKE, CLIPS, LABELS, SOUND):
         if not needed.exists():

@@ -300,7 +300,7 @@ def test_tasks_give_what_the_reference_gives(task: str, core: str, tmp_path: Pat
     assert re.fullmatch(r"median [\d.]+ ms an inference, [\d.]+ inferences a second", taken)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_sound_over_the_line_is_heard_as_numpy_hears_it(tmp_path: Path) -> None:
     """The wake word's network behind its front end, a hop at a time; then the same sound as a recording."""
     needs("cc")
@@ -334,7 +334,7 @@ def test_the_reference_board_has_a_clock_and_a_receiver() -> None:
     assert 256 * clock / written[0x4000800C] == pytest.approx(115_200, rel=1e-3) and written[0x40008000] & 0x4
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_tasks_fit_the_reference_board(task: str, tmp_path: Path) -> None:
     needs("arm-none-eabi-gcc")
@@ -428,7 +428,7 @@ def litert(model: Path, task: str, inputs: list[client.Sample]) -> list[list[flo
     return results
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("core", ("host", "cortex-m4"))
 def test_the_thousand_keywords_are_what_litert_says(core: str, tmp_path: Path) -> None:
@@ -449,7 +449,7 @@ def test_the_thousand_keywords_are_what_litert_says(core: str, tmp_path: Path) -
     assert right == 901
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("task", ("ic", "sww", "vww"))
 def test_published_models_give_what_litert_gives(task: str, tmp_path: Path) -> None:
@@ -462,7 +462,7 @@ def test_published_models_give_what_litert_gives(task: str, tmp_path: Path) -> N
     assert [list(r.results) for r in results] == litert(model, task, inputs)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("core", ("host", "cortex-m4"))
 def test_the_wake_word_is_heard_three_times(core: str, tmp_path: Path) -> None:

@@ -13,6 +13,6 @@ def test_new_words_are_recognised() -> None:
     assert [line for line in quoted("new_words", "--costs").splitlines() if line in said] == said
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_page_says_what_is_printed() -> None:
     assert printed("new_words", "--costs") == quoted("new_words", "--costs")

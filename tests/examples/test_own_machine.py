@@ -13,6 +13,6 @@ def test_the_threshold_follows_the_machine() -> None:
     assert [line for line in quoted("own_machine", "--costs").splitlines() if line in said] == said
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_page_says_what_is_printed() -> None:
     assert printed("own_machine", "--costs") == quoted("own_machine", "--costs")

@@ -18,7 +18,7 @@ from tests.fuzz.trial import Verdict
 from tests.helpers.support import soaked
 
 CAMPAIGNS = ((1, 160), (0, 2000))
-"""A seed and a number of mutants: those of `make test`, and those of `make soak`."""
+"""A seed and a number of mutants: those of `make test`, and those of `make test-all`."""
 REFUSED_AS_THEY_ARE = {"record of firmware", "boards"}
 """Sound documents that not every machine can follow: it has no such tool, or several boards are named."""
 Change = Callable[[dict[str, Any]], object]

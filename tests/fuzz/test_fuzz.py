@@ -19,7 +19,7 @@ from tests.helpers.support import needs_litert, soaked
 
 pytestmark = needs_litert
 CAMPAIGNS = ((1, 16), (0, 240))
-"""A seed and a number of mutants: those of `make test`, and those of `make soak`."""
+"""A seed and a number of mutants: those of `make test`, and those of `make test-all`."""
 ONNX_SLICE = 80
 
 

@@ -110,14 +110,14 @@ def batch(strategy: st.SearchStrategy[T], count: int, usual: int) -> st.SearchSt
 
 
 def fuzzed(test: Test) -> Test:
-    """A test of random cases that is too long for `make test`: `make soak` runs it, and `make fuzz` with more cases."""
-    return test if FUZZ else pytest.mark.soak(test)
+    """A slow test of random cases: `make test-all` runs it, and `make fuzz` with more cases."""
+    return test if FUZZ else pytest.mark.slow(test)
 
 
 def soaked(cases: Iterable[Any], usual: Collection[Any]) -> list[Any]:
-    """The parameters of a test, of which `make test` has the usual ones and `make soak` the others."""
+    """The parameters of a test, of which `make test` has the usual ones: the others are slow."""
     found = [(case, case if isinstance(case, tuple) else (case,)) for case in cases]
-    return [pytest.param(*values, marks=() if case in usual else pytest.mark.soak) for case, values in found]
+    return [pytest.param(*values, marks=() if case in usual else pytest.mark.slow) for case, values in found]
 
 
 def emulated(core: str) -> str:

@@ -66,7 +66,7 @@ def test_caches_are_changed_where_they_lie(name: str) -> None:
     )
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_steps_on_cores() -> None:
     assert verify(compile(STEPS["place"], target=emulated("cortex-m4")), 8).passed
     assert verify(compile(STEPS["window"], target=emulated("cortex-m55")), 8).passed

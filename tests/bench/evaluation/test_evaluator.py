@@ -239,7 +239,7 @@ def test_pictures_are_told_apart_as_in_litert() -> None:
     assert same_pictures(100) > 10
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_all_pictures_are_told_apart_as_in_litert() -> None:
     assert same_pictures(1) == 1529

@@ -37,7 +37,7 @@ def exact(model: Path | bytes, target: str, inputs: int, **options: object) -> N
     assert result.passed, result.mismatches
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @public
 def test_public_model_on_host(path: Path | None) -> None:
     exact(present(path), "host", 4)
@@ -71,7 +71,7 @@ def test_generated_architecture(name: str) -> None:
     exact(generated(name), "host", 3)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ad", "kws", "sww"])
 def test_generated_architecture_on_cortex_m4(name: str) -> None:
     exact(generated(name), emulated("cortex-m4"), 2)

@@ -57,7 +57,7 @@ def run_in(browser: Browser, compiled: mote.Compiled, count: int, compiler: Comp
     "target",
     [
         "cortex-m55",
-        *(pytest.param(name, marks=pytest.mark.soak) for name in ("atmega2560", "cortex-m4", "rv32imc", "native")),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("atmega2560", "cortex-m4", "rv32imc", "native")),
     ],
 )
 def test_integers_are_those_of_the_c_for_any_core(browser: Browser, target: str) -> None:
@@ -65,7 +65,7 @@ def test_integers_are_those_of_the_c_for_any_core(browser: Browser, target: str)
 
 
 @needs_zig
-@pytest.mark.parametrize("name", ["digits_float.tflite", pytest.param("keywords.tflite", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", ["digits_float.tflite", pytest.param("keywords.tflite", marks=pytest.mark.slow)])
 def test_models_with_more_code(browser: Browser, name: str) -> None:
     run_in(browser, compile(MODELS / name, target="cortex-m4"), 16)
 

@@ -274,7 +274,7 @@ def test_a_board_that_vanishes(model: str, monkeypatch: pytest.MonkeyPatch, caps
     assert "board: does not come back" in said and "Traceback" not in said
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_samples_on_two_boards(compiled: Compiled) -> None:
     """Each runs a part, and the answers are those of one."""
@@ -285,7 +285,7 @@ def test_samples_on_two_boards(compiled: Compiled) -> None:
     assert replace(two, emulator=one.emulator) == one and one.equal == 13
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_an_image_is_loaded_by_the_agent(model: str, tmp_path: Path) -> None:
     """An agent with a runtime, behind a serial port, gets the image over the wire."""

@@ -227,7 +227,7 @@ def two_rows() -> Iterator[Case]:
     yield from kernels(Layer((7, 7), 960, (3, 3), zero=-128))
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_two_rows(step: int) -> None:
     found = [c for c in two_rows() if c.kernel.family.startswith("depthwise_two")]
     assert len(found) > 25

@@ -88,7 +88,7 @@ def test_unrolled_sums() -> None:
         assert {value for choices in knobs.values() for value in choices.get("unroll", ())} == values
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", FEATURES)
 @given(st.lists(test_variants.layers(), min_size=4, max_size=4))
 @FEW

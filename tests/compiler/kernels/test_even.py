@@ -122,7 +122,7 @@ class Written(Case):
         return self.kernel.needs.writes.store(found)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_patched_vectors() -> None:
     """Those of Helium, in lanes."""
     found = []
@@ -136,7 +136,7 @@ def test_patched_vectors() -> None:
     check_cases(found, Program(emulated("cortex-m55")))
 
 
-@pytest.mark.parametrize("line", [0, pytest.param(12, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("line", [0, pytest.param(12, marks=pytest.mark.slow)])
 def test_patched(line: int) -> None:
     """Kernels whose results are patched, at sums that they are wrong for."""
     found = []
@@ -165,7 +165,7 @@ def test_patched(line: int) -> None:
     check_cases(some(found), Program(emulated("cortex-m4")))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_helium() -> None:
     check_cases(cases(HELIUM, range(2)), Program(emulated("cortex-m55")))
 

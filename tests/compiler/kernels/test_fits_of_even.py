@@ -30,7 +30,7 @@ def cases() -> tuple[Case, ...]:
     return tuple(case for case in collection.cases if any("even" in h or "steps" in h for h in case.kernel.headers))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_what_is_admitted_breaks_nothing(tmp_path: Path) -> None:
     rooms = Rooms(cases(), tmp_path)
     findings = rooms.run(MUTANTS)

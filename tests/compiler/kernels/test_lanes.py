@@ -55,14 +55,14 @@ SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("core", ["host", "rv32imc", "hazard3", pytest.param("rv32emc", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("core", ["host", "rv32imc", "hazard3", pytest.param("rv32emc", marks=pytest.mark.slow)])
 def test_shapes(core: str) -> None:
     found = cases(SHAPES)
     assert len(found) == len(SHAPES)
     check_cases(found, Program(core))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["host", "rv32imc"])
 @given(st.lists(test_variants.layers(), min_size=5, max_size=5))
 @FEW
@@ -89,7 +89,7 @@ DEPTHWISE = ("depthwise_planes", "depthwise_planes_short")
 PLACES = [("host", LONG), ("host", SHORT), ("rv32imc", LONG), ("cortex-m3", LONG), ("cortex-m0plus", SHORT)]
 CLAMPED = ("hazard3", LONG)
 """A core with instructions for minimum and maximum."""
-SIXTEEN = pytest.param("rv32emc", LONG, marks=pytest.mark.soak)
+SIXTEEN = pytest.param("rv32emc", LONG, marks=pytest.mark.slow)
 """A core with sixteen registers, for which there is no assembly."""
 
 
@@ -131,7 +131,7 @@ def test_runs_of_channels(core: str, features: frozenset[str]) -> None:
     check_cases(found, Program(core))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize(("core", "features"), PLACES[:1] + PLACES[2:], ids=lambda p: p if isinstance(p, str) else "")
 @given(st.lists(test_conv.configs("DEPTHWISE_CONV_2D"), min_size=6, max_size=6))
 @FEW

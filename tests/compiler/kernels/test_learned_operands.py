@@ -200,7 +200,7 @@ def test_planar_kernels_add_learned_biases(target: str) -> None:
             np.testing.assert_array_equal(y, x, err_msg=str(graph.tensors[t]))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
 @pytest.mark.parametrize("model", ["ic", "kws"])
 def test_models_with_learned_biases(model: str, target: str) -> None:

@@ -106,7 +106,7 @@ def test_roomy_kernels(model: bytes) -> None:
     check(model, target=HOST_DSP, optimize="speed")
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @given(test_conv.batches("CONV_2D").map(test_conv.model))
 @settings(max_examples=examples(3, 1), deadline=None)
 def test_roomy_kernels_on_cortex_m4(model: bytes) -> None:
@@ -121,7 +121,7 @@ def test_planar_rows(model: bytes) -> None:
     assert sum(b.layout != NHWC for b in compiled.plan.buffers) == PAIRS
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @given(planar_pairs())
 @settings(max_examples=examples(2), deadline=None)
 def test_planar_rows_on_cortex_m4(model: bytes) -> None:

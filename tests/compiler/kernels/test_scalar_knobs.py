@@ -83,7 +83,7 @@ def test_constant_channels_with_large_biases(place: str) -> None:
     check_cases(cases, Program(place))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "core"), PLACES)
 @given(st.lists(test_variants.layers(), min_size=6, max_size=6))
 @FEW
@@ -91,7 +91,7 @@ def test_any_layer(place: str, core: str, configs: list[test_conv.Config]) -> No
     check_cases(variants(configs, core), Program(place))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["host", "cortex-m0plus"])
 @given(st.lists(test_conv.configs("DEPTHWISE_CONV_2D"), min_size=6, max_size=6))
 @FEW
@@ -99,7 +99,7 @@ def test_any_depthwise_layer(place: str, configs: list[test_conv.Config]) -> Non
     check_cases(variants([c for c in configs if c.dtype == "int8"], "cortex-m0plus"), Program(place))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "core"), PLACES)
 @given(st.lists(test_conv.configs("FULLY_CONNECTED"), min_size=6, max_size=6))
 @FEW

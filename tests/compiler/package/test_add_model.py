@@ -114,7 +114,7 @@ def test_models_are_compiled_when_that_is_due(generator: str, every: bool, tmp_p
     run("build/application", cwd=tmp_path)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_errors_of_mote_stop_the_build(tmp_path: Path) -> None:
     needs("cc", "cmake", "ninja")
     text = "project(a C)\nfind_package(Mote)\nmote_add_model(a a.tflite)\n"
@@ -168,7 +168,7 @@ target_link_libraries(application digits)
 """
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_cross_build_runs_in_the_emulator(tmp_path: Path) -> None:
     needs("cmake", "ninja", "arm-none-eabi-gcc", "qemu-system-arm")
     package = compile(DIGITS, target="cortex-m3").package
@@ -235,7 +235,7 @@ mote_add_model(digits digits.tflite)
 """A build with a component of ESP-IDF."""
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "core"), [(ZEPHYR, "rv32imc"), (IDF, "esp32c3")], ids=["zephyr", "esp-idf"])
 def test_the_function_fits_into_other_builds(text: str, core: str, tmp_path: Path) -> None:
     needs("cc", "cmake", "ninja")
@@ -250,7 +250,7 @@ def test_the_function_fits_into_other_builds(text: str, core: str, tmp_path: Pat
     assert run("build/application", cwd=tmp_path).splitlines() == list(package.example.lines)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_function_in_a_build_of_zephyr(tmp_path: Path) -> None:
     if "ZEPHYR_BASE" not in os.environ:
         pytest.skip("ZEPHYR_BASE does not name a Zephyr tree")

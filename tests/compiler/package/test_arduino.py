@@ -80,7 +80,7 @@ def test_the_sketch_prints_the_classes_on_an_atmega328p(tmp_path: Path) -> None:
     assert simulated(simulate, tmp_path, len(lines)) == list(lines)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_what_an_atmega328p_cannot_hold_is_refused(tmp_path: Path) -> None:
     """A model that needs more RAM than it has, and the runtime, which needs pointers of 32 bits."""
     build, _ = documented()
@@ -121,7 +121,7 @@ def test_architectures_are_those_of_the_target(target: str, architectures: list[
     assert list(arduino.architectures(load(target))) == architectures
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_sketch_of_a_runtime_prints_the_classes(tmp_path: Path) -> None:
     """Built without flags, as Arduino does: the sources ask for -fwrapv themselves."""
     needs("cc", "g++")

@@ -222,7 +222,7 @@ def test_a_model_in_a_thread(name: str, form: str, tmp_path: Path) -> None:
     passes(build(text, compiled_as(form), name, tmp_path, *SANITIZE))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_threads_do_not_race(tmp_path: Path) -> None:
     text = '#include "mote_service.h"\n' + COMMON + SERVICE
     program = build(text, compiled_as("instances"), "freertos", tmp_path, *THREADS, cc="clang")

@@ -51,7 +51,7 @@ def test_the_component_manager_packs_the_component(tmp_path: Path) -> None:
     assert "examples/digits/main/main.c" in packed
 
 
-@pytest.mark.parametrize("what", ["model", pytest.param("runtime", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("what", ["model", pytest.param("runtime", marks=pytest.mark.slow)])
 def test_the_example_prints_the_classes_on_rv32imc(what: str, tmp_path: Path) -> None:
     """An ESP32-C3's instructions, with the flags of the component's CMakeLists.txt, in QEMU."""
     needs(RV32[0], QEMU[0])
@@ -95,7 +95,7 @@ def test_other_cores_are_refused() -> None:
         esp_idf.files(package)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["model", "service", "runtime"])
 @pytest.mark.parametrize("target", ["linux", "esp32c3"])
 def test_esp_idf_builds_the_example(what: str, target: str, tmp_path: Path) -> None:

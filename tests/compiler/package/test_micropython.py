@@ -65,9 +65,9 @@ def names(module: str) -> list[str]:
     ("model", "options"),
     [
         (DIGITS, {"labels": NAMES}),
-        pytest.param(KEYWORDS, {"stream": 1, "causal": True}, marks=pytest.mark.soak),
-        pytest.param(KEYWORDS, {"input": "rows"}, marks=pytest.mark.soak),
-        pytest.param(MODELS / "digits_float.tflite", {}, marks=pytest.mark.soak),
+        pytest.param(KEYWORDS, {"stream": 1, "causal": True}, marks=pytest.mark.slow),
+        pytest.param(KEYWORDS, {"input": "rows"}, marks=pytest.mark.slow),
+        pytest.param(MODELS / "digits_float.tflite", {}, marks=pytest.mark.slow),
     ],
 )
 def test_the_example_prints_the_classes(model: Path, options: dict[str, Any], tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_class_refuses_wrong_inputs(tmp_path: Path, monkeypatch: pytest.Monk
     assert digits.quantize(0.5) == -1 and digits.quantize(9.0) == 127 and digits.dequantize(-128) == 0.0
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_example_of_the_runtime_prints_the_classes(tmp_path: Path) -> None:
     made = runtime("minimal")
     made.write(tmp_path, ["micropython"])

@@ -90,7 +90,7 @@ def test_sources_compile_for_a_core(tmp_path: Path) -> None:
     subprocess.run(command, cwd=tmp_path, check=True)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_runtime_has_the_layout_too(tmp_path: Path) -> None:
     needs("cc")
     made = runtime("minimal")

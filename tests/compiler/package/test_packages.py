@@ -52,7 +52,7 @@ def test_the_example_prints_what_the_reference_says(model: Path, options: dict[s
     assert any("class" in line for line in lines)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_runtime_is_a_package_too(tmp_path: Path) -> None:
     needs("cc", "cmake")
     made = runtime("minimal")

@@ -39,7 +39,7 @@ def test_platformio_packs_the_library(tmp_path: Path) -> None:
     assert all((tmp_path / "digits" / "src" / header).is_file() for header in fields["headers"])
 
 
-@pytest.mark.parametrize("framework", ["native", pytest.param("arduino", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("framework", ["native", pytest.param("arduino", marks=pytest.mark.slow)])
 def test_the_example_prints_the_classes(framework: str, tmp_path: Path) -> None:
     needs("cc", "g++")
     compiled = compile(DIGITS, single_file=True)
@@ -48,7 +48,7 @@ def test_the_example_prints_the_classes(framework: str, tmp_path: Path) -> None:
     assert _lines(tmp_path, "digits", main) == list(compiled.package.example.lines)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_example_of_a_runtime_prints_the_classes(tmp_path: Path) -> None:
     needs("cc", "g++")
     made = runtime("minimal")
@@ -57,7 +57,7 @@ def test_the_example_of_a_runtime_prints_the_classes(tmp_path: Path) -> None:
     assert _lines(tmp_path, "mote_runtime", []) == list(made.package.example.lines)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_platformio_runs_the_example(tmp_path: Path) -> None:
     """With the user's own PlatformIO, whose platform `native` must be there; the smaller twin is built without it."""
     pio = python_tool("pio")

@@ -40,7 +40,7 @@ def example(folder: Path) -> list[str]:
     [
         (DIGITS, {"labels": NAMES}),
         *(
-            pytest.param(model, options, marks=pytest.mark.soak)
+            pytest.param(model, options, marks=pytest.mark.slow)
             for model, options in (
                 (KEYWORDS, {"stream": 1, "causal": True}),
                 (KEYWORDS, {"input": "rows"}),
@@ -73,7 +73,7 @@ def test_the_snippets_of_the_page_run(tmp_path: Path) -> None:
     assert run("cargo", "run", "-q", "--offline", "--example", "page", cwd=tmp_path).startswith("class ")
 
 
-@pytest.mark.parametrize("which", ["array", "rows", "several", pytest.param("runtime", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("which", ["array", "rows", "several", pytest.param("runtime", marks=pytest.mark.slow)])
 def test_the_beginning_of_the_crate_compiles(which: str, tmp_path: Path) -> None:
     """The documentation of src/lib.rs: by arrays, by rows, with names that end in a number, and of the runtime."""
     needs("cargo", "rustc", "cc")
@@ -93,7 +93,7 @@ def test_the_beginning_of_the_crate_compiles(which: str, tmp_path: Path) -> None
     run("cargo", "check", "-q", "--offline", "--example", "usage", cwd=tmp_path)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_example_of_the_runtime_prints_the_classes(tmp_path: Path) -> None:
     made = runtime("minimal")
     made.write(tmp_path, ["rust"])
@@ -158,7 +158,7 @@ void *const vectors[2] __attribute__((section(".vectors"), used)) = {(void *)0x2
 """
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_firmware_in_rust_on_an_emulated_cortex_m4(tmp_path: Path) -> None:
     """The crate and Rust's own core library, which is built for this, in a firmware that QEMU runs."""
     needs("rustc", "arm-none-eabi-gcc", "qemu-system-arm")

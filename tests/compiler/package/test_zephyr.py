@@ -218,7 +218,7 @@ def test_sources_compile_for_cores(core: str, tmp_path: Path) -> None:
     subprocess.run([compiler, *flags, *STRICT, "-Os", *include, "-c", *sources], cwd=tmp_path, check=True)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", EMULATED)
 @pytest.mark.parametrize("kind", ["model", "runtime"])
 def test_the_sample_runs_on_zephyr(kind: str, core: str, tmp_path: Path) -> None:

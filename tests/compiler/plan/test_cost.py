@@ -96,7 +96,7 @@ def priced(name: str) -> set[str]:
     return set(cost.load(name).families) - {cost.BY_ROWS, cost.SLIDE}
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_layers_have_every_kernel_that_has_a_cost() -> None:
     """A family that no layer of cost_layers.py has is never measured."""
     measured = {family for name in cost.tables() for family in families_on(name)}
@@ -277,14 +277,14 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
     _check(samples)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_layer_of_each_kind_that_was_not_fitted(core: str) -> None:
     samples = cost_fit.measure_model(M4, [LAYERS[1], LAYERS[3]])
     assert {s.family for s in samples} >= {"winograd2", "depthwise"}
     _check(samples)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_other_layers_than_those_that_were_fitted(core: str) -> None:
     samples = cost_fit.measure_model(M4, LAYERS)
     families = {s.family for s in samples}

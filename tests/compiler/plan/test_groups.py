@@ -57,7 +57,7 @@ def test_rows_come_in_groups(goal: Goal, group: int) -> None:
     assert by_rows and max(sizes) == group and sizes <= {group, 25 % group}
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_rows_of_a_group_lie_apart_where_that_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of other sizes come and go: four side by side seldom find as much room as four for themselves."""
 

@@ -61,7 +61,7 @@ def test_budgets_are_kept() -> None:
     assert chosen.train.endswith(":rate=0.02") and "auto" not in chosen.train
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_more_learns_within_more() -> None:
     graph = network()
     large = plans(graph, "auto:RAM=16K")[1]

@@ -153,7 +153,7 @@ def linked(model: Compiled, target: Target, folder: Path, **options: int) -> tup
 OTHERS = ("cortex-m0plus", "cortex-m3", "cortex-m7", "cortex-m33", "cortex-m55", "rv32imc")
 
 
-@pytest.mark.parametrize("name", ["cortex-m4", *(pytest.param(other, marks=pytest.mark.soak) for other in OTHERS)])
+@pytest.mark.parametrize("name", ["cortex-m4", *(pytest.param(other, marks=pytest.mark.slow) for other in OTHERS)])
 def test_a_model_runs_stops_and_shows_its_tensors(name: str, tmp_path: Path) -> None:
     """Outputs are the reference's, every tensor is that of a dump by semihosting, and the hook is hardly noticed."""
     model, target = compiled(name)
@@ -212,7 +212,7 @@ def test_code_in_the_scratch_memory_is_called_and_a_trap_is_a_reset(tmp_path: Pa
         assert ask(IDENTIFY)[0] == OK
 
 
-@pytest.mark.parametrize("signed", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["any", "signed"])
+@pytest.mark.parametrize("signed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["any", "signed"])
 def test_images_are_loaded_checked_and_run(signed: bool, tmp_path: Path) -> None:
     """An image that is damaged, or not signed where it must be, is refused, and none is open then."""
     target = targets.load(emulated("cortex-m4"))

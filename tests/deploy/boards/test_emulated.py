@@ -25,7 +25,7 @@ CORES = ("cortex-m4", "rv32imc")
 OTHERS = ("cortex-m3", "cortex-m7", "cortex-m33", "cortex-m55")
 
 
-@pytest.fixture(scope="module", params=[*CORES, *(pytest.param(core, marks=pytest.mark.soak) for core in OTHERS)])
+@pytest.fixture(scope="module", params=[*CORES, *(pytest.param(core, marks=pytest.mark.slow) for core in OTHERS)])
 def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenBoard]:
     core: str = request.param
     needs(core)
@@ -88,7 +88,7 @@ def test_resets_and_kills_change_no_result(board: OpenBoard) -> None:
     assert board.session.restart().boots != boots or boots == 1
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_noise_and_many_resets_change_no_result(board: OpenBoard) -> None:
     """Bytes are lost and damaged on the way, and the board is switched off and on at random."""
     given = inputs(3)

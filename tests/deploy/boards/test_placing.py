@@ -21,7 +21,7 @@ from mote.hardware.toolchain import Mode
 from tests.deploy.boards.emulated_board import board_model, emulated, inputs, needs, on_network, on_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="emulated boards need pseudo-terminals")
-CORES = ["cortex-m4", pytest.param("rv32imc", marks=pytest.mark.soak)]
+CORES = ["cortex-m4", pytest.param("rv32imc", marks=pytest.mark.slow)]
 
 
 @pytest.fixture(scope="module", params=CORES)

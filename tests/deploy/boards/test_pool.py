@@ -27,7 +27,7 @@ def boards_of(folder: Path, text: str) -> BoardsFile:
     return read_boards(path)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_items_in_their_order_on_all_boards(tmp_path: Path) -> None:
     with board_pool("3 x qemu:cortex-m4") as pool:
         assert list(on_pool(pool, squared, range(12), tmp_path)) == WANTED
@@ -39,7 +39,7 @@ def test_one_board_needs_no_workers(tmp_path: Path) -> None:
     assert (tmp_path / "on-qemu:virt").exists()
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_lost_boards_and_killed_workers_change_no_result(tmp_path: Path, workers: int) -> None:
     with board_pool("2 x qemu:cortex-m4") as pool:
         assert list(on_pool(pool, squared_with_faults, range(12), tmp_path, workers=workers)) == WANTED
@@ -134,7 +134,7 @@ def test_inferences_are_split_among_emulated_boards() -> None:
     assert wanted.steps is not None and len(wanted.steps) == 5
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_inferences_are_split_among_processes() -> None:
     needs("cortex-m4")
     model = board_model("cortex-m4")

@@ -110,7 +110,7 @@ def test_random_bytes_are_no_answer(seed: int, share: float) -> None:
     assert message in list(reader.take(data))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_thousand_resets_never_give_a_wrong_answer() -> None:
     device = StandIn(Faults(11, lost=0.0005, damaged=0.0005, reset=0.03, hang=0.002, broken=0.0005))
     session, rounds = session_of(device), 0
@@ -122,7 +122,7 @@ def test_a_thousand_resets_never_give_a_wrong_answer() -> None:
     assert session.restarts >= 900
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_million_damaged_frames_are_no_messages() -> None:
     """Every message that the reader gives was sent, whatever happened to the frames around it."""
     chance = random.Random(5)

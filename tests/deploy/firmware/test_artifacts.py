@@ -148,7 +148,7 @@ RECEIVERS = {
 """QEMU's machines, and how their UARTs begin to receive."""
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", RECEIVERS)
 def test_a_program_of_several_files_reads_characters(machine: str, tmp_path: Path) -> None:
     """`examples/mlperf_tiny` does the same in `make test`."""
@@ -216,7 +216,7 @@ process.stdout.write(text);
 """
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_pico_runs_the_uf2_file(tmp_path: Path) -> None:
     """In npm's rp2040js, from the boot stage on: MOTE_RP2040JS names its folder."""
     needs("node")
@@ -316,7 +316,7 @@ def test_without_a_compiler_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch)
     assert "gcc-arm-none-eabi" in refused.value.remedy and "ziglang" in refused.value.remedy
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", "rv32imc", "rp2040"])
 def test_zig_builds_the_same(core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ziglang")

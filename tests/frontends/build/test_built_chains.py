@@ -265,7 +265,7 @@ def test_networks_of_images_have_no_transpose(data: st.DataObject) -> None:
     np.testing.assert_allclose(values[graph.outputs[0]], chain.array.reshape(1, -1) @ weights, 1e-3, 1e-4)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @settings(max_examples=examples(12), deadline=None)
 @given(st.data())
 def test_chains_as_c(data: st.DataObject) -> None:

@@ -488,7 +488,7 @@ def test_the_c_code_computes_the_same(tmp_path: Path) -> None:
     close(usual.executed(tmp_path), usual.wanted, 1e-4, 2e-5)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_c_code_of_every_operator(family: str, tmp_path: Path) -> None:
     whole = network(FAMILIES[family])

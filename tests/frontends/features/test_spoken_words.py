@@ -15,7 +15,7 @@ MODEL, CLIPS = PUBLIC_MODELS / "kws_ref_model.tflite", PUBLIC_DATA / "speech_com
 LABELS = f"{PUBLIC_DATA / 'keywords_mfcc.npz'}:labels"
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.skipif(not (MODEL.exists() and CLIPS.exists()), reason="the published model or the clips are not there")
 def test_words_from_samples() -> None:
     """As many words are right as with LiteRT on float features, and features are those of Python, bit for bit."""

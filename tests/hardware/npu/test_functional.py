@@ -27,7 +27,7 @@ def test_a_model_on_every_core(core: str) -> None:
     assert judged((MODELS / "digits.tflite").read_bytes(), core).differing(3) == (0, 0)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
 @pytest.mark.parametrize(
     "name", ["kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8", "mcunet_vww1", "ad01_int8"]

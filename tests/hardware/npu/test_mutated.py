@@ -76,7 +76,7 @@ def test_changed_streams_are_executed_or_refused(core: str) -> None:
     mutate()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", CORES)
 def test_many_changed_streams_are_executed_or_refused(core: str) -> None:
     @settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))

@@ -54,7 +54,7 @@ def test_operators_equal_litert(name: str, dtype: str) -> None:
     equal()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dtype"), EACH)
 def test_operators_equal_litert_many_times(name: str, dtype: str) -> None:
     @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))

@@ -31,7 +31,7 @@ def test_digits() -> None:
 
 
 @needs_litert
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["conv", "depthwise", "fully connected", "pool", "arithmetic"])
 @given(st.data())
 @settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=list(HealthCheck))

@@ -412,7 +412,7 @@ def test_on_a_small_core() -> None:
     exact_on("cortex-m4", every_kernel(1, ["int32"]), 2)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_every_width_on_a_small_core() -> None:
     exact_on("cortex-m4", every_kernel())
 

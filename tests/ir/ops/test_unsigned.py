@@ -229,7 +229,7 @@ def test_on_a_core() -> None:
     exact_on("cortex-m4", mobilenet(5, 12, 2, BLOCKS[1:2]), inputs=2)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_all_of_it_and_on_a_core() -> None:
     check(many(1), inputs=4)
     check(resized(21), inputs=6)

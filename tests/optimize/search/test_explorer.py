@@ -147,7 +147,7 @@ def test_a_cluster_finds_the_same(front: Front, scheduler: str) -> None:
     assert mote.explore(SMALL, points=3, measure=False, scheduler=scheduler) == front
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_cluster_measures_the_same(scheduler: str) -> None:
     options = {"target": emulated("cortex-m4"), "points": 2}
     assert mote.explore(DIGITS, scheduler=scheduler, **options) == mote.explore(DIGITS, **options)

@@ -16,7 +16,7 @@ from tests.deploy.boards.pool_work import squared, squared_with_faults
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="emulated boards need pseudo-terminals")
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_cluster_takes_the_boards(tmp_path: Path, scheduler: str) -> None:
     with board_pool("2 x qemu:cortex-m4") as pool:
         done = list(on_pool(pool, squared, range(6), tmp_path, scheduler=scheduler))
@@ -24,14 +24,14 @@ def test_a_cluster_takes_the_boards(tmp_path: Path, scheduler: str) -> None:
     assert {path.name for path in tmp_path.iterdir()} <= {"on-qemu:cortex-m4#1", "on-qemu:cortex-m4#2"}
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_lost_boards_and_killed_workers_of_a_cluster_change_no_result(tmp_path: Path, scheduler: str) -> None:
     with board_pool("2 x qemu:cortex-m4") as pool:
         done = list(on_pool(pool, squared_with_faults, range(12), tmp_path, scheduler=scheduler))
     assert done == [(n, n * n) for n in range(12)]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_cluster_runs_inferences(scheduler: str) -> None:
     needs("rv32imc")
     model = board_model("rv32imc")

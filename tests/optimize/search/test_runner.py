@@ -67,7 +67,7 @@ def test_an_item_that_workers_die_of_is_named(tmp_path: Path) -> None:
         assert list(runner.run(evaluations.killed_always, [5, 6])) == [(5, 5), (6, 6)]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_an_item_that_workers_of_a_cluster_die_of_is_named(tmp_path: Path, scheduler: str) -> None:
     with pytest.raises(MoteError, match="number 1: the worker that evaluated it died"):
         list(

@@ -53,7 +53,7 @@ def test_counters_that_are_not_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_litert
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_tuned_model_is_verified_on_the_board() -> None:
     emulated("cortex-m4")
     result = mote.tune(small(), board="2 x qemu:cortex-m4", trials=3)

@@ -60,7 +60,7 @@ def cheapest(of: TuningTask, setup: Setup) -> list[int]:
     ]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_every_layer_has_the_best_of_its_kernels(tmp_path: Path) -> None:
     """And a journal or a database spares trials."""
     journal, costs = tmp_path / "journal", tmp_path / "costs.jsonl"

@@ -61,7 +61,7 @@ def test_a_program_has_every_name() -> None:
     assert USER.relative_to(ROOT).as_posix() in checked
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_type_checker_accepts_the_program() -> None:
     """As a user runs it: with the package as it is published, and no settings of this repository; `make types` checks
     the same program with the package."""

@@ -60,7 +60,7 @@ def test_quick_commands_fit(capsys: pytest.CaptureFixture[str]) -> None:
         assert not wider(out), f"mote {command}"
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("command", (*EXAMPLES, *MORE))
 def test_examples_run_and_fit(command: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def test_costs_on_a_core(project: Path) -> None:
     assert result.json()["passed"] is False
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_cycles_time_and_energy(project: Path) -> None:
     """What `mote profile` measures on a part."""
     emulated("stm32l4r5")
@@ -100,7 +100,7 @@ def test_what_cannot_be_measured_fails(project: Path) -> None:
     assert outcomes["cycles"].detail and outcomes["energy"].limit == 1.0
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_an_image(project: Path) -> None:
     """It is measured in the runtime, and compared with the model that it was packed from."""
     written(project, f'{DIGITS}output = "image"\n[models.digits.check]\narena = 1')
@@ -187,7 +187,7 @@ def test_values_read_well() -> None:
     assert shown(1234567, 2000000, "") == ("1,234,567", "+38.3%")
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_the_page_quotes_what_check_prints(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the project file that the page begins with."""

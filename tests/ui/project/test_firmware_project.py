@@ -99,7 +99,7 @@ def test_the_hook_holds_the_model(copied: Path, capsys: pytest.CaptureFixture[st
     assert "4 checks passed" in capsys.readouterr().out
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_the_workflow_runs(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command but those that install, one after another."""

@@ -55,7 +55,7 @@ CHOOSE = """(label, index) => {
 }"""
 
 
-BOTH = pytest.mark.parametrize("page", ["digits", pytest.param("keywords", marks=pytest.mark.soak)], indirect=True)
+BOTH = pytest.mark.parametrize("page", ["digits", pytest.param("keywords", marks=pytest.mark.slow)], indirect=True)
 """Tests whose result depends on the model."""
 
 
@@ -100,8 +100,8 @@ def test_every_section_renders(page: Page) -> None:
     [
         pytest.param(1280, False, id="wide-light"),
         pytest.param(320, True, id="narrow-dark"),
-        pytest.param(1280, True, id="wide-dark", marks=pytest.mark.soak),
-        pytest.param(320, False, id="narrow-light", marks=pytest.mark.soak),
+        pytest.param(1280, True, id="wide-dark", marks=pytest.mark.slow),
+        pytest.param(320, False, id="narrow-light", marks=pytest.mark.slow),
     ],
 )
 def test_everybody_can_read_and_use_it(page: Page, width: int, dark: bool) -> None:

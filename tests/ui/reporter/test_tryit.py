@@ -145,7 +145,7 @@ def test_keys_draw_and_choose(page: Page) -> None:
     assert "(0): 0 is highest" in page.text(".tryit-results")
 
 
-@pytest.mark.parametrize(("width", "dark"), [(320, True), pytest.param(1280, False, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("width", "dark"), [(320, True), pytest.param(1280, False, marks=pytest.mark.slow)])
 def test_everybody_can_use_and_read_it(digits: dict[str, Any], browser: Browser, width: int, dark: bool) -> None:
     with opened(browser, digits, width=width, dark=dark) as page:
         page.click("#tryit-random")
@@ -153,7 +153,7 @@ def test_everybody_can_use_and_read_it(digits: dict[str, Any], browser: Browser,
 
 
 @needs_zig
-@pytest.mark.parametrize("channels", [2, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("channels", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_dropped_sound_has_the_features_and_outputs_of_python(
     words: mote.Compiled, browser: Browser, tmp_path: Path, channels: int
 ) -> None:

@@ -103,7 +103,7 @@ def test_the_lines_of_the_command(
     assert "--capture is for models" in capsys.readouterr().err
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_fitted_model_goes_before_the_data_sheet(
     compiled: mote.Compiled, profile: Profile, capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

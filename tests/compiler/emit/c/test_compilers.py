@@ -360,7 +360,7 @@ def in_one_file(firmware: Path, names: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_nothing_depends_on_the_width_of_int(firmware: Path) -> None:
     no_width_of_int(firmware, list(cocktail()))
 
@@ -430,7 +430,7 @@ def test_an_8_bit_core_computes_the_same(name: str, firmware: Path) -> None:
     passes_on_avr(name, firmware)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_an_8_bit_core_computes_the_same_with_every_kernel(firmware: Path) -> None:
     for name in cocktail().keys() - {*SMALL_ENOUGH, *TOO_LARGE, *LONG_DOUBLE, *NATIVE}:
         passes_on_avr(name, firmware)

@@ -297,7 +297,7 @@ def test_several_memories_need_arenas_of_the_caller(tmp_path: Path) -> None:
     assert "--caller-arena" in error.value.remedy
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_several_memories_with_arenas_of_the_caller(tmp_path: Path) -> None:
     compiled = compile(KEYWORDS, target=board(tmp_path), instances=True, caller_arena=True, ram=30_000)
     result = verify(compiled, 2)

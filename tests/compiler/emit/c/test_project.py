@@ -221,7 +221,7 @@ def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
         ("digits", {}),
         ("digits_float", {}),
         ("keywords", {"stream": 1, "causal": True}),
-        pytest.param("keywords_float", {}, marks=pytest.mark.soak),
+        pytest.param("keywords_float", {}, marks=pytest.mark.slow),
     ],
 )
 def test_a_model_included_in_cpp_passes_its_selftest(model: str, options: dict[str, Any], tmp_path: Path) -> None:

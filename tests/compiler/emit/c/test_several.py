@@ -102,7 +102,7 @@ int main(void) {
     run(["./turns"], tmp_path)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_make_and_cmake_build_them(tiny: Path, other: Path, tmp_path: Path) -> None:
     compiler_or_skip("cc")
     mote.compile_shared([tiny, other]).write(tmp_path / "a")

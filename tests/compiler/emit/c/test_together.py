@@ -170,7 +170,7 @@ def frames(samples: Array) -> list[Array]:
     return [quantized[None, i : i + 3] for i in range(0, len(rows) - 2, 3)]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("optimize", ["speed", "size"])
 def test_every_wake_word_is_heard_in_speech(optimize: str, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_every_wake_word_is_heard_in_speech(optimize: str, tmp_path: Path) -> No
         assert len(cases) * place / 4 < loudest < len(cases) * (place + 1.2) / 4, f"{m.name} hears another word"
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_example_and_the_self_test(nets: list[Path], tmp_path: Path) -> None:
     cc = compiler_or_skip("gcc")
     several = mote.compile_several(nets[:2], running="together", target="cortex-m4")

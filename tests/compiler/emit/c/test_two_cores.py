@@ -128,7 +128,7 @@ def test_the_firmware_may_bring_its_own_barrier(tmp_path: Path) -> None:
     assert "data race" in done.stderr and done.returncode != 0
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_example_in_the_docs_runs(tmp_path: Path) -> None:
     compiler_or_skip("gcc")
     page = (MODELS.parent / "docs" / "compile" / "two-cores.md").read_text()

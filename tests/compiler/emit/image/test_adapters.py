@@ -240,7 +240,7 @@ def real(folder: Path, core: str, *adapters: str) -> tuple[list[Path], bytes]:
     return sorted(out.glob("mote_*.c")), image.read_bytes()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_real_model_with_adapters(tmp_path: Path) -> None:
     """The model says the same in a thread and without one as it says to Python."""
     needs("cc")

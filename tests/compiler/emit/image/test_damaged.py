@@ -98,7 +98,7 @@ def test_every_byte_and_every_length(by_hand: Campaign) -> None:
     _every_byte(*by_hand)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_every_byte_and_every_length_of_a_real_image(digits: Campaign) -> None:
     campaign, files = digits
     _every_byte(campaign, files[:1])

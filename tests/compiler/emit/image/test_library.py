@@ -52,7 +52,7 @@ def packed(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_all_kernels_of_the_stock_runtime_compile(tmp_path: Path) -> None:
     compiled_entries(everything(), tmp_path)
 
@@ -74,7 +74,7 @@ def compiled_entries(kernels: Sequence[KernelRecord], folder: Path) -> None:
     assert done.returncode == 0, done.stderr[:4000]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_stock_runtime_is_what_planning_finds_today_for_keywords() -> None:
     stock_has_kernels_of(KEYWORDS)
 

@@ -21,7 +21,7 @@ def test_nothing_can_go_wrong_on_pushed_rows() -> None:
     assert {"mote_check_op", "mote_execute", "mote_parameters"} <= found.reached.keys()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_nothing_can_go_wrong_on_every_form() -> None:
     found = prove_image.proof("every form")
     assert not found.findings

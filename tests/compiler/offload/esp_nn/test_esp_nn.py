@@ -167,7 +167,7 @@ def random_layers(seed: int) -> bytes:
     return net.finish(*outputs)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 16))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 16))])
 def test_random_layers(library: str, seed: int) -> None:
     check_outputs(mote.compile(random_layers(seed), target="esp32", backend="esp-nn", optimize="speed"), 2)
 

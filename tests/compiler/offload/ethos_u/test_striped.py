@@ -253,7 +253,7 @@ def test_random_networks(core: str) -> None:
     assert sum(same(seed, core) for seed in range(6)) >= 3
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["corstone-300", "corstone-300-u55-256", "corstone-300-u65-256"])
 def test_more_random_networks(core: str) -> None:
     pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")

@@ -310,7 +310,7 @@ def test_packages_compile_their_sources() -> None:
         assert {"src/mote_arduino_pdm.cpp", "src/mote_half_buffers.c", "src/mote_source.h"} <= set(library)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_zephyr_builds_its_sources(tmp_path: Path) -> None:
     """A module with all three, in an application that has their drivers on."""
     if "ZEPHYR_BASE" not in os.environ:
@@ -332,7 +332,7 @@ def test_zephyr_builds_its_sources(tmp_path: Path) -> None:
     assert made >= {f"mote_{name.replace('-', '_')}.c.obj" for name in names}
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_esp_idf_builds_its_source(tmp_path: Path) -> None:
     if "IDF_PATH" not in os.environ:
         pytest.skip("IDF_PATH is not set")
@@ -353,7 +353,7 @@ def test_cmsis_compiles_its_source(tmp_path: Path) -> None:
     _run(["cc", *STRICT, "-I.", "-isystem", str(headers), "-fsyntax-only", *sources], tmp_path)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_arduino_builds_its_source(tmp_path: Path) -> None:
     """With the user's arduino-cli and the core of the board that ARDUINO_FQBN names (arduino:mbed_nano:nano33ble)."""
     if "ARDUINO_FQBN" not in os.environ:

@@ -48,7 +48,7 @@ def test_all_layers_learn(target: str) -> None:
     runs(model, constants(model), Loss.SOFTMAX_CROSS_ENTROPY, optimizer, on, 8)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_adam_learns_targets() -> None:
     """From the mean of two gradients."""
     model = network(softmax=False)
@@ -56,7 +56,7 @@ def test_adam_learns_targets() -> None:
     runs(model, constants(model), Loss.MEAN_SQUARED_ERROR, optimizer, "host", 8)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_weights_without_biases_learn() -> None:
     model = network()
     biases = {op.inputs[2] for op in model.ops if op.macs(model) and len(op.inputs) > 2}
@@ -66,7 +66,7 @@ def test_weights_without_biases_learn() -> None:
     runs(unbiased, weights, Loss.SOFTMAX_CROSS_ENTROPY, Sgd(learning_rate=0.05), "host", 4)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_biases_learn_beside_constant_weights() -> None:
     model = network()
     biases = [i for i in constants(model) if len(model.tensors[i].shape) == 1]

@@ -240,7 +240,7 @@ def test_the_lines_of_esp_idf_compile(line: str, tmp_path: Path) -> None:
     ("target", "compiler"),
     [
         pytest.param(
-            *("cortex-m0plus", ("arm-none-eabi-gcc", "-mcpu=cortex-m0plus", "-mthumb")), marks=pytest.mark.soak
+            *("cortex-m0plus", ("arm-none-eabi-gcc", "-mcpu=cortex-m0plus", "-mthumb")), marks=pytest.mark.slow
         ),
         ("cortex-m33", ("arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb")),
         ("rv32imc", ("riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs")),

@@ -242,7 +242,7 @@ def test_the_agent_of_an_ecosystem_answers(
         running.kill()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_agent_runs_on_zephyr(tmp_path: Path) -> None:
     """With the user's own Zephyr, on its emulated Cortex-M3; the smaller twin is the run on the host. The toolchain is
     the one that Zephyr's variables name, modules are those of the west workspace or of ZEPHYR_MODULES."""

@@ -105,7 +105,7 @@ def test_images_record_their_steps() -> None:
 
 
 @needs_litert
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_runtime_with_the_kernels_of_steps_runs_them(tmp_path: Path) -> None:
     runtime([DIGITS], postprocess=STEPS).write(tmp_path / "runtime")
     pack(DIGITS, postprocess=STEPS, runtime=tmp_path / "runtime").write(tmp_path / "digits.mote")

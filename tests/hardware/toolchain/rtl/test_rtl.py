@@ -252,7 +252,7 @@ def test_measured_cycles_take_the_place_of_modelled_ones() -> None:
     assert measured.modelled() == region.cost().cycles and measured.cost().instructions == region.cost().instructions
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", [pytest.param(core, marks=on(core)) for core in CORES])
 def test_digits_on_the_core_itself(core: str) -> None:
     """Profiling compares outputs with the reference's; the model counts what ran."""

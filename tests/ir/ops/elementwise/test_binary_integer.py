@@ -35,7 +35,7 @@ def cases(seed: int, *dtypes: str) -> list[Case]:
     return found
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_every_function_of_every_type() -> None:
     check_alone(cases(0, *TYPES))
 

@@ -289,7 +289,7 @@ def test_casts_of_real_numbers() -> None:
         assert np.array_equal(got, want[tensor], equal_nan=got.dtype == np.float32)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_every_cast_in_c() -> None:
     check(all_casts(), inputs=6)

@@ -250,7 +250,7 @@ def test_elu_int8(layers: list[tuple[float, float, int]]) -> None:
             assert np.array_equal(got[t], interpreter.get_output(i))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_on_a_core() -> None:
     layers = [

@@ -136,7 +136,7 @@ def test_speech() -> None:
         same(np.concatenate([spoken(z.read(name)) for name in names[::20]]))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.usefixtures("of_this_machine")
 def test_ten_seconds_of_speech() -> None:
     recording = DATA / "wakeword_10s.wav"

@@ -126,7 +126,7 @@ def test_kernels_on_a_core() -> None:
     check_alone(every()[:12], Program(emulated("cortex-m4")))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imc"])
 def test_all_kernels_on_cores(core: str) -> None:
     check_alone(every(), Program(emulated(core)))

@@ -159,7 +159,7 @@ def test_constant_matrices_are_layers() -> None:
     assert [op.kind for op in compiled.plan.graph.ops] == ["FULLY_CONNECTED"] * 3 + ["BATCH_MATMUL"]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_on_cores() -> None:
     layers = [
         Config(types, ((2, 1), (3,)), (5, 17, 6), turned, zeros=(-128, 127, 4), gain=0.3)

@@ -100,7 +100,7 @@ def test_unrolled(dtype: str) -> None:
     check(Gru(dtype, 10, 12).model(12))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_on_cortex_m4() -> None:
     exact_on("cortex-m4", Gru("int8", 16, 16).model(5))
 

@@ -161,7 +161,7 @@ def test_layers_are_those_of_onnx_runtime(whole: Network) -> None:
     close(whole.evaluated(), whole.wanted, 1e-5, 2e-6)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_the_c_code_of_every_case_computes_the_same(whole: Network, tmp_path: Path) -> None:
     close(whole.executed(tmp_path), whole.wanted, 1e-5, 4e-6)
 

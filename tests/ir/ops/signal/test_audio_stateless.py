@@ -282,7 +282,7 @@ def test_c() -> None:
 
 
 @needs_micro
-@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_on_a_core(alone: bool) -> None:
     with tflite_micro():
         result = verify(compile(everything(alone=alone), target=emulated("cortex-m4")), 4)

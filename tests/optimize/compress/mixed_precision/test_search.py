@@ -148,12 +148,12 @@ def test_a_search_goes_on_from_its_journal(found: Mixed, journal: Path, monkeypa
     assert mixed(journal=journal).chosen == found.chosen
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_another_process_finds_the_same(found: Mixed) -> None:
     assert mixed(workers=1, validate=labelled(slice(400, 700))).json() == found.json()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_cluster_finds_the_same(found: Mixed, scheduler: str) -> None:
     assert mixed(scheduler=scheduler, validate=labelled(slice(400, 700))).json() == found.json()
 
@@ -258,7 +258,7 @@ def test_tasks_are_sent_without_what_follows_from_them() -> None:
     assert replace(given, metric="top2").key != given.key
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_convolutions() -> None:
     """The choice is close to the best of all 64, of which fewer are evaluated."""
     images, labels = load_digits().images[..., None].astype(np.float32) / 16, load_digits().target

@@ -96,13 +96,13 @@ def test_a_cluster_gives_the_same(scheduler: str) -> None:
     assert elsewhere.json() == here.json()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_cluster_measures_the_same(pruned: mote.Pruned, scheduler: str) -> None:
     elsewhere = mote.prune(small(), samples(), macs="60%", target="cortex-m4", test=samples(30, 1), scheduler=scheduler)
     assert elsewhere.json() == pruned.json()
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_points_of_other_processes_are_the_same(pruned: mote.Pruned) -> None:
     elsewhere = mote.prune(small(), samples(), macs="60%", target="cortex-m4", test=samples(30, 1), workers=2)
     assert elsewhere.json() == pruned.json()

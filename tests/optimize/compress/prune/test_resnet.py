@@ -11,7 +11,7 @@ from tests.helpers.support import PUBLIC_MODELS
 PICTURES = PUBLIC_MODELS.parent / "data" / "cifar10.zip"
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.skipif(not PICTURES.exists(), reason="no pictures")
 def test_half_of_the_multiplications_go_and_half_of_the_instructions_with_them() -> None:
     train, test = dataset(f"{PICTURES}/train"), dataset(f"{PICTURES}/test", labelled=True)

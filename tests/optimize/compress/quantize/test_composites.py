@@ -178,7 +178,7 @@ SEVERAL = [
 
 
 @needs_litert
-@pytest.mark.parametrize("core", ["host", pytest.param("cortex-m4", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("core", ["host", pytest.param("cortex-m4", marks=pytest.mark.slow)])
 def test_lstms_in_c_are_equal_to_litert(core: str) -> None:
     graph = lstms(SEVERAL)
     data = check_litert(quantized(graph, cases(graph)).integers.graph, cases(graph, 1))
@@ -261,7 +261,7 @@ def kept_as_integers(graph: Graph) -> bytes:
 
 
 @needs_litert
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_lstms_that_keep_states_are_equal_to_litert(compiled: bool) -> None:
     layers = Layers(1)
     for c in KEPT:
@@ -410,7 +410,7 @@ def test_grus_are_equal_to_litert(configs: list[Sequenced], seed: int) -> None:
 
 
 @needs_litert
-@pytest.mark.parametrize("core", ["host", pytest.param("cortex-m4", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("core", ["host", pytest.param("cortex-m4", marks=pytest.mark.slow)])
 def test_grus_in_c_are_equal_to_litert(core: str) -> None:
     graph = grus([Sequenced(time=5), Sequenced(backward=True, time_major=True, results=(RecurrentOutput.HIDDEN,))])
     data = check_litert(quantized(graph, cases(graph)).integers.graph, cases(graph, 1))
@@ -420,7 +420,7 @@ def test_grus_in_c_are_equal_to_litert(core: str) -> None:
         exact_on(core, data, 2)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 def test_a_network_of_pytorch() -> None:
     """Two layers both ways, whose last output is read beside all outputs, a norm and a GRU: all of it integers."""

@@ -42,16 +42,16 @@ def quantized(*blocks: str, **options: object) -> Quantized:
     ("precision", "io"),
     [
         ("int8", "int8"),
-        pytest.param("int8", "float32", marks=pytest.mark.soak),
-        pytest.param("int16", "float32", marks=pytest.mark.soak),
-        pytest.param("int4", "int8", marks=pytest.mark.soak),
+        pytest.param("int8", "float32", marks=pytest.mark.slow),
+        pytest.param("int16", "float32", marks=pytest.mark.slow),
+        pytest.param("int4", "int8", marks=pytest.mark.slow),
     ],
 )
 def test_the_compiled_c_is_equal_to_litert(precision: str, io: str) -> None:
     check(quantized(*WHOLE, precision=precision, io=io).data, inputs=2, optimize="speed")
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("precision", ["int8", "int16", "int4"])
 def test_emulated_cores_are_equal_to_litert(precision: str) -> None:

@@ -92,7 +92,7 @@ class Deaf:
 LAYERS = [CostLayer("FULLY_CONNECTED", (1, 1), 64, 12)]
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_costs_without_waits_are_those_of_the_core() -> None:
     """An emulated STM32L4R5 waits for its flash; what is left without waits is what the plain core takes."""
     part, core = targets.load(emulated("stm32l4r5")), targets.load("cortex-m4")

@@ -128,7 +128,7 @@ QUICK = ("two lines, none for constants",)
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.soak) for name in TRUTHS]
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in TRUTHS]
 )
 def test_timing_is_recovered(name: str) -> None:
     truth = TRUTHS[name]
@@ -141,7 +141,7 @@ def test_timing_is_recovered(name: str) -> None:
     assert fit.reads.keeps_data or fit.reads.wait_states == truth.wait_states
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_noise_is_stated_as_an_error() -> None:
     truth = TRUTHS["an STM32L4 at 80 MHz"]
     paper = OnPaper(truth, noise=0.01)
@@ -150,7 +150,7 @@ def test_noise_is_stated_as_an_error() -> None:
     assert (fit.reads.miss, fit.reads.line_bytes, fit.reads.code_lines) == (truth.miss, 8, 64)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_a_core_whose_timing_is_an_estimate_has_a_factor() -> None:
     truth = TRUTHS["no prefetch"]
     paper = OnPaper(truth, factor=1.3, estimate=True)
@@ -158,7 +158,7 @@ def test_a_core_whose_timing_is_an_estimate_has_a_factor() -> None:
     assert (fit.reads.miss, fit.reads.line_bytes) == (truth.miss, truth.line_bytes) and fit.error < 0.01
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_memory_without_waits() -> None:
     paper = OnPaper(Reads())
     assert fit_memory(paper, TARGET, trace=paper.trace).reads.miss == 0
@@ -223,7 +223,7 @@ def test_a_wrong_record_is_refused(tmp_path: Path, text: str, told: str) -> None
         targets.load(str(file))
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("core", "part"),
     [
@@ -244,7 +244,7 @@ def test_emulated_parts_are_recovered_from_their_core(core: str, part: str, tmp_
     assert replace(fitted, source="") == replace(truth, source="")
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 def test_programs_run_on_a_board_with_an_agent() -> None:
     """An emulated board counts instructions, which say nothing about memory."""
     emulated("cortex-m4")

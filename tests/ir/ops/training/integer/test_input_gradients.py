@@ -111,7 +111,7 @@ def test_a_core_has_the_bits_of_the_reference(target: str) -> None:
     agree([*several(), *large()], target, 4)
 
 
-@pytest.mark.soak
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["host", HOST_DSP, HOST_HELIUM, emulated("cortex-m4"), emulated("cortex-m55")])
 def test_windows_of_all_kinds(target: str) -> None:
     rng = np.random.default_rng(2)
