@@ -1,5 +1,5 @@
 # make demo: set up, compile a bundled model, run it on an emulated Cortex-M4, verify it.
-# make test: set up everything the tests need, then run them; make test-all: those that take long, too.
+# make test: set up everything the tests need, then run the quick ones; make test-all: every one.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 # Without bytecode on the disk each process compiles Mote's Python anew: 1.7 CPU seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-frontends test-costs fuzz prove misra measure tried docs lint types tools lock clean
+.PHONY: demo test test-all test-frontends test-turn frontends fuzz prove misra measure tried docs lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -24,22 +24,26 @@ demo: $(VENV)/demo
 	@echo
 	@echo "The C is in $(DEMO): keywords.h is its manual, keywords.c the model."
 
+# The quick suite: the rooms that are always tested and those of the change, without what is slow. tests/README.md.
+SUITES := $(BIN)/python -m tests.suites
 test: $(VENV)/test tools
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15
+	$(SUITES) quick
+
+# Every case of every test, some hours; a run that was stopped goes on where it was: `make test-all OPTIONS=--again`
+# begins anew, `make test-all OPTIONS=tests/compiler/plan` is a room.
+OPTIONS ?=
+test-all: $(VENV)/test tools
+	$(SUITES) all $(OPTIONS)
 
 # The tests of front ends that need packages which few have: Keras, torchao, XGBoost, LightGBM, exporters to ONNX.
-test-frontends: $(VENV)/frontends tools
-	KERAS_BACKEND=torch OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m frontends
+test-frontends: frontends tools
+	$(SUITES) frontends $(OPTIONS)
 
-# Every case, also what is slow.
-test-all: $(VENV)/test tools
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 15 -m 'not frontends'
-
-# The CPU seconds of the cases of tests, by which `make test` leaves some to `make test-all`: tests/case_costs.py.
-test-costs: $(VENV)/test tools
-	rm -rf build/costs
-	MOTE_RECORD_COSTS=build/costs $(BIN)/python -m pytest -q -n 2 --dist worksteal -m 'not frontends'
-	$(BIN)/python tests/case_costs.py build/costs
+# A part of what `make test` leaves out, another one with every commit; nothing begins after UNTIL, in seconds since
+# 1970.
+UNTIL ?= inf
+test-turn: $(VENV)/test tools
+	$(SUITES) turn --until $(UNTIL)
 
 # What tests and benchmarks import from each other.
 CHECKER := PYTHONPATH=.:models:benchmarks $(BIN)/python
@@ -113,6 +117,7 @@ $(VENV)/test: pyproject.toml $(LOCK)
 	$(INSTALL) --editable '.[test]'
 	@touch $@
 
+frontends: $(VENV)/frontends
 $(VENV)/frontends: $(VENV)/test
 	$(INSTALL) --editable '.[frontends]'
 	@touch $@
