@@ -24,10 +24,10 @@ from mote.compiler.line import forget
 from mote.hardware.toolchain import host
 from mote.optimize.search import cluster as search_cluster
 from mote.ui.cli import GARBAGE
-from tests import case_costs
 from tests.compiler.kernels import rooms_seen
 from tests.helpers import kernels_seen, operators_seen
 from tests.helpers.browser import NAMES, Browser, executable
+from tests.suites import mark_slow_cases
 
 if folder := os.environ.get(operators_seen.RECORD):
     operators_seen.record(Path(folder))
@@ -40,8 +40,6 @@ if folder := os.environ.get(rooms_seen.RECORD):
 def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(GARBAGE)
     config.stash[COLLECTED] = set()
-    if folder := os.environ.get(case_costs.RECORD):
-        config.pluginmanager.register(case_costs.Recorder(Path(folder)))
 
 
 COLLECTED = pytest.StashKey[set[Path]]()
@@ -59,7 +57,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     config.stash[COLLECTED].update(item.path for item in items)
-    case_costs.mark(items, case_costs.known())
+    mark_slow_cases(items)
 
 
 AS_FOUND = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]

@@ -201,6 +201,7 @@ def test_every_target_loads() -> None:
     assert {targets.load(name).name for name in targets.names()} == set(targets.names())
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("quote", list(quotes.quotes()), ids=str)
 def test_docs_quote_what_commands_print(quote: quotes.Quote) -> None:
     emulated(CORE)

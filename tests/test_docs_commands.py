@@ -97,6 +97,7 @@ def test_commands_in_sentences_are_understood() -> None:
     assert {str(path): wrong for path, text in texts.items() if (wrong := unknown_options(text))} == {}
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("page", soaked(sorted(WITH_COMMANDS.keys() - TUTORIALS), QUICK))
 def test_commands_run(

@@ -159,6 +159,7 @@ for command in (
 """
 
 
+@pytest.mark.slow
 def test_the_wheel_works_in_a_clean_environment(clean: Path, tmp_path: Path) -> None:
     (tmp_path / "digits.tflite").write_bytes((ROOT / "models" / "digits.tflite").read_bytes())
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MOTE_"))}

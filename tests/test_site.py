@@ -80,6 +80,7 @@ def test_pages_are_read_as_on_github() -> None:
     assert_as_on_github({name: Elements(f"<article>{text}</article>") for name, text in texts.items()}, longer=())
 
 
+@pytest.mark.slow
 def test_site(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """One test, so that the site is built once, whatever the number of processes."""
     site = build(tmp_path, MOTE_SITE_TARGET="host")

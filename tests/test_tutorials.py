@@ -59,6 +59,7 @@ def accuracy(said: str) -> float:
     return float(match[1])
 
 
+@pytest.mark.slow
 @needs_litert
 def test_from_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")

@@ -177,6 +177,7 @@ def test_a_kill_between_two_renames_is_mended(place: Path, tmp_path: Path, monke
     assert gaps == 1
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("exchange", [True, False])
 def test_a_failure_at_any_call_leaves_nothing_behind(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool

@@ -96,6 +96,7 @@ def test_every_command_of_the_list_has_a_size() -> None:
     assert unknown - flashing == {"xtensa-esp32s3-elf-gcc", "jax", "tensorflow"}
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_what_is_installed() -> None:
     """Of every extra and package that is here."""
     extras, packages = install_sizes.measured_wheels()

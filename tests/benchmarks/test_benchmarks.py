@@ -145,6 +145,7 @@ def test_every_benchmark_can_be_imported(script: str) -> None:
         raise
 
 
+@pytest.mark.slow
 def test_the_stages_of_compiling_are_found() -> None:
     """The functions that are measured are those that `mote compile` calls, and all but a rest is in one of them."""
     model = (planning.HERE.parent / "models" / "digits.tflite").read_bytes()

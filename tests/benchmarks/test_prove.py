@@ -31,6 +31,7 @@ def proof(model: str, mode: str) -> prove.Proof:
     return prove.prove(compiled, (model, mode, prove.MACHINES[0]))
 
 
+@pytest.mark.quick_cases(1)
 @needs_frama_c
 @pytest.mark.parametrize(("model", "mode"), USUAL)
 def test_nothing_can_go_wrong_in_a_model_of_each_mode(model: str, mode: str) -> None:
@@ -48,6 +49,7 @@ def test_nothing_can_go_wrong_in_small_models() -> None:
     assert missing == prove.UNREACHED.keys(), "a kernel's functions need a proof: see benchmarks/provable.py"
 
 
+@pytest.mark.quick_cases(1)
 @needs_frama_c
 @pytest.mark.parametrize(
     ("file", "what", "instead", "kind"),

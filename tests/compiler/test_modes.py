@@ -76,11 +76,13 @@ def usual() -> list[tuple[str, str, str]]:
     return [case for case in cases() if case[0] in ("host", turns[case[1]])]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("target", "mode", "name"), soaked(cases(), usual()))
 def test_every_mode(target: str, mode: str, name: str) -> None:
     exact(compiled_as(name, mode, emulated(target)), 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "options"), [("host", LEAST), pytest.param("cortex-m4", PUSHED, marks=pytest.mark.slow)]
 )
@@ -94,6 +96,7 @@ def test_work_done_twice(target: str, options: dict[str, Any]) -> None:
     exact(twice)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "options"), [("host", LEAST), ("host", PUSHED), ("cortex-m4", PUSHED), ("rv32imc", {"step": "row"})]
 )
@@ -152,6 +155,7 @@ WAYS = [(net, mode, "int8") for net in NETS for mode in ("least", "pushed")]
 WAYS += [(net, "pushed", "float32") for net in (concatenation, resized, transposed)]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("build", "mode", "dtype"), soaked(WAYS, [way for way in WAYS if way[1] == "pushed"]))
 def test_every_kind_of_rows(build: Callable[[Net], bytes], mode: str, dtype: str) -> None:
     compiled = compile(build(Net(dtype=dtype)), **MODES[mode])

@@ -192,6 +192,7 @@ def test_strange_cases_are_of_all_kinds() -> None:
     assert any(openssl(case.signature, case.key, case.message) for case in cases if case.want == "KEY")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_signatures_on_the_host(compiler: str) -> None:
     """Under the sanitizers; with clang other random ones than with gcc."""
@@ -295,6 +296,7 @@ def test_carries_of_numbers(core: str, tmp_path: Path) -> None:
         assert settled == a % P and remainder == (a + (b << 256)) % L, (a, b)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m4", "rv32imc"])
 def test_signatures_on_cores(core: str) -> None:
     """A core has instructions of its own for the products."""

@@ -29,6 +29,7 @@ def told(*arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_several_images_of_a_file_with_raw_lines(tmp_path: Path) -> None:
     lines = np.random.default_rng(0).integers(0, 256, (2, 240, 640), np.uint8)
     (tmp_path / "camera.raw").write_bytes(lines.tobytes())

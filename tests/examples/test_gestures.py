@@ -16,6 +16,7 @@ from tests.helpers.support import emulated
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gestures"
 
 
+@pytest.mark.slow
 def test_movements_on_a_core() -> None:
     emulated("cortex-m4")
     done = subprocess.run([sys.executable, EXAMPLE / "gestures.py"], capture_output=True, text=True, check=False)

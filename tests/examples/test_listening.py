@@ -35,12 +35,14 @@ def spoken(target: str, *more: str) -> tuple[int, str]:
     return told("keywords", *given, *more)
 
 
+@pytest.mark.slow
 def test_made_up_words_are_recognised() -> None:
     status, said = told("keywords")
     assert status == 0, said
     assert "8 of 8 words are right" in said and "bit for bit" in said
 
 
+@pytest.mark.slow
 def test_spoken_words_are_recognised() -> None:
     status, said = spoken("cortex-m4", "--most", "4")
     assert status == 0 and "4 of 4 words are right" in said, said

@@ -280,6 +280,7 @@ def expected(model: bytes, task: str, data: bytes) -> list[float]:
     return [float(f"{total / np.float32(len(reals)):.3f}")]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("task", "core"), soaked(CASES, {("kws", "cortex-m4"), ("ad", "host")}))
 def test_tasks_give_what_the_reference_gives(task: str, core: str, tmp_path: Path) -> None:
     """Networks of the tasks' shapes, inputs at random."""

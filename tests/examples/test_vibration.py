@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.support import emulated
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vibration"
 
 
+@pytest.mark.slow
 def test_faults_on_a_core() -> None:
     emulated("cortex-m4")
     done = subprocess.run([sys.executable, EXAMPLE / "vibration.py"], capture_output=True, text=True, check=False)

@@ -92,6 +92,7 @@ def test_images_in_the_order_of_the_code_are_refused() -> None:
             mote.run(compiled, np.zeros(wrong, np.float32))
 
 
+@pytest.mark.slow
 def test_images_and_the_interpreter_have_the_shapes_of_the_model(tmp_path: Path) -> None:
     x = some()
     image = mote.pack(SOURCE)

@@ -89,6 +89,7 @@ def test_a_bug_names_the_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told.value.where.startswith("layer ") and __version__ in str(told.value)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("error", "reason"), [(MemoryError, "not enough memory"), (RecursionError, "too deeply")])
 def test_what_the_machine_cannot_do_is_no_bug(
     error: type[Exception], reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -72,6 +72,7 @@ OBJECTS: list[Any] = [
 ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("make", "format", "reference"), OBJECTS)
 def test_objects(make: Callable[[], Any], format: Format, reference: str) -> None:
     """All functions take an object, and the judge is the library that it comes from."""
@@ -121,6 +122,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_commands(
     command: tuple[str, ...], files: dict[Format, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -110,6 +110,7 @@ def test_a_normalization_for_each_channel_has_no_function() -> None:
     assert same.tensors[same.inputs[0]].normalization == ((1.0, 4.0),)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("about", "files", "warning"),
     [
@@ -130,6 +131,7 @@ def test_what_is_wrong_with_metadata_is_a_warning(about: bytes, files: dict[str,
     assert [text for text in compiled.warnings if warning in text] == list(compiled.warnings)[:1]
 
 
+@pytest.mark.slow
 def test_damaged_metadata_and_archives_never_break_a_model() -> None:
     about, rng = described(), random.Random(3)
     start = zipped(with_metadata(about), labels=TEN)

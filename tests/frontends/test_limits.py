@@ -73,6 +73,7 @@ REFUSED: list[tuple[str, Callable[[Net], int]]] = [
 ]
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize(("reason", "build"), REFUSED)
 def test_refused_by_name(reason: str, build: Callable[[Net], int]) -> None:
     net = Net()
@@ -89,6 +90,7 @@ COMPILED: list[Callable[[Net], int]] = [
 ]
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("shrink", [True, False])
 @pytest.mark.parametrize("build", COMPILED)
 def test_odd_but_quick(build: Callable[[Net], int], shrink: bool) -> None:

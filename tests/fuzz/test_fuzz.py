@@ -29,6 +29,7 @@ def tried(name: str, mode: str) -> Outcome:
     return attempt(Mutant(0, EVERY_RUN, name, (), mode, "host", data))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", sorted(corpus.EXPECTED))
 def test_what_once_failed(name: str) -> None:
     """What is refused is refused in every mode, in the plain one for the known reason; what is not gives what LiteRT

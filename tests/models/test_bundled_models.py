@@ -57,6 +57,7 @@ def test_bundled_model_answers_its_samples(name: str, most_bytes: int) -> None:
     assert len(samples["names"]) == outputs.shape[1]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", mlperf_tiny.NAMES)
 def test_generated_model_has_the_shapes_and_is_the_same_again(name: str) -> None:
     source, result, operators, most_bytes = EXPECTED[name]

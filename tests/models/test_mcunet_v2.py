@@ -62,6 +62,7 @@ def bytes_by_layers(g: Graph) -> int:
     return max(sum(t.size for t in op.activations(g)) + op.output(g).size for op in g.ops)
 
 
+@pytest.mark.quick_cases(1)
 @ALL_SHAPES
 def test_interface(shape: Shape) -> None:
     g = graph(shape)

@@ -29,17 +29,20 @@ def test_activations_are_alive(name: str) -> None:
         assert alive(found), f"{graph.producers[t]}: {np.unique(found)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_sequences(name: str) -> None:
     check(SEQUENCES[name], inputs=2, least_ram=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
 def test_sequences_on_cores(core: str) -> None:
     for model in SEQUENCES.values():
         exact_on(core, model, inputs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS)
 def test_steps(name: str) -> None:
     """More tokens than the caches have lines for."""
@@ -53,6 +56,7 @@ def test_steps(name: str) -> None:
     assert verify(compile(STEPS[name]), 25, sanitize=True).passed
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", STEPS)
 def test_caches_are_changed_where_they_lie(name: str) -> None:
     """All RAM but the caches is less than one of them, and nothing is assigned."""
@@ -72,6 +76,7 @@ def test_steps_on_cores() -> None:
     assert verify(compile(STEPS["window"], target=emulated("cortex-m55")), 8).passed
 
 
+@pytest.mark.slow
 def test_streams_of_tokens() -> None:
     """Keys and values of tokens that were there before are kept, and the window's results are those of the stream."""
     model = listener(SMALL)

@@ -16,6 +16,7 @@ from tests.helpers.support import needs_litert
 pytestmark = needs_litert
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["ad", "kws"])
 def test_not_ten_times_farther_than_the_fast_kernels_of_litert(name: str) -> None:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType

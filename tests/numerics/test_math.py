@@ -18,6 +18,7 @@ FUNCTIONS = ("EXP", "LOG", "SIN", "COS", "SQRT", "RSQRT", "TANH", "LOGISTIC", "E
 STATE = ("_impure_ptr", "_impure_data", "errno", "__errno", "_REENT", "__libc_errno")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("contraction", math_errors.FUSING)
 def test_functions_are_as_near_as_promised(contraction: str, tmp_path: Path) -> None:
     """All exponents, a few hundred significands each; `benchmarks/math_errors.py` tries all of them."""
@@ -43,6 +44,7 @@ def powers() -> bytes:
     return net.finish(*(net.op(kind, [x, y]) for kind in ("POW", "ATAN2", "FLOOR_MOD", "FLOOR_DIV")))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", CORES)
 def test_a_float_model_links_no_math_library(core: str, tmp_path: Path) -> None:
     """Linked without one, and without what a C library keeps for its errors."""

@@ -105,6 +105,7 @@ def test_every_multiplier(found: tuple[Layer, ...]) -> None:
         check(model(list(found)), 4, target=target)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("target", ["host", HOST_DSP])
 def test_the_ends_of_32_bits(target: str) -> None:
@@ -130,6 +131,7 @@ def with_large_biases(net: Net) -> list[int]:
     return outputs
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus"])
 def test_registers_wrap_on_cores(core: str) -> None:

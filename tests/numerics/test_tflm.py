@@ -24,6 +24,7 @@ def agrees(model: bytes) -> None:
     micro_agrees(model, 12, numerics="tflm")
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
 def test_models(path: Path) -> None:
     agrees(path.read_bytes())
@@ -36,6 +37,7 @@ def test_fully_connected(seed: int) -> None:
     agrees(net.finish(net.fully_connected(net.input(1, 48), 40, quant=quant)))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("types", sorted(t for t in {*test_projection.TYPES} if t[0] != "float32" and t[1] != "int16"))
 def test_computed_weights(types: tuple[str, str, str]) -> None:
     for seed in range(2):

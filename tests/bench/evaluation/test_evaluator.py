@@ -137,6 +137,7 @@ def windowed_net() -> bytes:
     return net.finish(net.fully_connected(net.reshape(x, 1, 20), 2))
 
 
+@pytest.mark.slow
 def test_a_recording_by_windows_and_as_a_stream_gives_the_same() -> None:
     """A stream computes what is new, and from the first whole window on the outputs are those of windows."""
     model = windowed_net()
@@ -203,6 +204,7 @@ def test_channels_may_lie_elsewhere_in_the_other_model() -> None:
     assert not evaluate(proto, (pictures, labels)).notes
 
 
+@pytest.mark.slow
 @needs_litert
 def test_the_published_keyword_spotter_hears_as_many_words_as_litert() -> None:
     found = evaluate(PUBLIC_MODELS / "kws_ref_model.tflite", public("keywords_mfcc.npz"))
@@ -210,6 +212,7 @@ def test_the_published_keyword_spotter_hears_as_many_words_as_litert() -> None:
     assert found.reference.equal == found.score.samples == 300
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("options", [{}, {"stream": 1}])
 def test_the_wake_word_is_noticed_three_times_and_nothing_else(options: dict[str, Any]) -> None:
@@ -234,6 +237,7 @@ def same_pictures(step: int) -> int:
     return correct
 
 
+@pytest.mark.slow
 @needs_litert
 def test_pictures_are_told_apart_as_in_litert() -> None:
     assert same_pictures(100) > 10
@@ -285,6 +289,7 @@ def test_questions_without_an_answer_are_refused() -> None:
         evaluate(compiled, SAMPLES, metric="beauty")
 
 
+@pytest.mark.slow
 def test_code_counts_as_in_compile(tmp_path: Path) -> None:
     """Budgets hold for the code as well: in flash, and in RAM, beside which the model is planned."""
     target = emulated("cortex-m4")

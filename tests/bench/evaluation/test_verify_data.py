@@ -44,6 +44,7 @@ def test_a_difference_is_named_with_its_input(monkeypatch: pytest.MonkeyPatch) -
     assert not found.passed and {m.input for m in found.mismatches} == {5}
 
 
+@pytest.mark.slow
 def test_images_are_verified_on_them_too(tmp_path: Path) -> None:
     pack(DIGITS).write(tmp_path / "digits.mote")
     loaded = load_image(tmp_path / "digits.mote")

@@ -43,22 +43,26 @@ def test_public_model_on_host(path: Path | None) -> None:
     exact(present(path), "host", 4)
 
 
+@pytest.mark.quick_cases(1)
 @public
 def test_public_model_on_cortex_m4(path: Path | None) -> None:
     exact(present(path), emulated("cortex-m4"), 2)
 
 
+@pytest.mark.slow
 def test_int8_edges() -> None:
     found = [p for p in PUBLIC if "mcunet" in p.stem]
     exact(present(found[0] if found else None), "host", 2, io="int8", optimize="speed")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda p: p.stem)
 def test_bundled_model_on_every_core(path: Path, core: str) -> None:
     exact(path, emulated(core), 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimize", ["speed", "size"])
 def test_bundled_model_at_every_optimization(optimize: str) -> None:
     for path in BUNDLED:
@@ -66,6 +70,7 @@ def test_bundled_model_at_every_optimization(optimize: str) -> None:
         exact(path, "host", 6, optimize=optimize, single_file=True, caller_arena=True)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", soaked(["ad", "kws", "ic", "vww", "sww", "mcunet"], ["ic", "sww"]))
 def test_generated_architecture(name: str) -> None:
     exact(generated(name), "host", 3)
@@ -77,11 +82,13 @@ def test_generated_architecture_on_cortex_m4(name: str) -> None:
     exact(generated(name), emulated("cortex-m4"), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", soaked(["host", "cortex-m4", "cortex-m0plus", "rv32imc"], ["host", "cortex-m4"]))
 def test_float_model(target: str) -> None:
     exact(generated("kws", "float32"), target if target == "host" else emulated(target), 2)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["cortex-m4", "rv32imc"])
 def test_run_is_deterministic(core: str) -> None:
     compiled = compile(BUNDLED[0], target=emulated(core))
@@ -91,6 +98,7 @@ def test_run_is_deterministic(core: str) -> None:
     assert sum(layer.instructions or 0 for layer in first.layers) == pytest.approx(first.instructions, rel=0.01)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("compiler", ["gcc", "zig"])
 def test_wheels_agree_with_system_tools(compiler: str) -> None:
     """The same ELF has the same count under both emulators; both compilers give the same outputs."""

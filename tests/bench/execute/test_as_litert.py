@@ -150,6 +150,7 @@ def script(interpreter: Any) -> Iterator[tuple[str, Any]]:
             yield f"{key}: {name}", value
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", CASES)
 def test_a_script_for_litert_runs_with_mote(name: str) -> None:
     steps = 0

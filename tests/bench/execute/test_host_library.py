@@ -21,6 +21,7 @@ from tests.helpers.support import needs_litert
 MODELS = Path(__file__).parents[3] / "models"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("name", "target"), [("digits", "host"), ("digits", "cortex-m4"), ("keywords", "host")])
 def test_the_bundled_models_give_what_is_recorded_whatever_core_they_were_planned_for(
     name: str, target: str, monkeypatch: pytest.MonkeyPatch
@@ -34,6 +35,7 @@ def test_the_bundled_models_give_what_is_recorded_whatever_core_they_were_planne
     assert np.array_equal(found, recorded["outputs"])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["host", "cortex-m4"])
 def test_vectors_of_this_computer_give_what_is_recorded(target: str) -> None:
     recorded = np.load(MODELS / "keywords_samples.npz")

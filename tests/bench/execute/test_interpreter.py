@@ -29,6 +29,7 @@ def loaded(mode: str) -> Interpreter:
     return Interpreter.of(image(mode).data, image(mode).records, mode)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_computes_what_the_reference_does(mode: str) -> None:
     """Rows, running sums, rings, states, control flow, several memories, rows that are pushed."""
@@ -169,6 +170,7 @@ def test_states_are_saved_restored_and_forgotten() -> None:
     assert found.waiting
 
 
+@pytest.mark.slow
 def test_interpreters_run_at_once() -> None:
     graph = image("whole").plan.graph
     cases = [case[graph.inputs[0]] for case in stimuli(graph, 6, seed=4)]

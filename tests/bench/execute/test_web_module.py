@@ -70,6 +70,7 @@ def test_models_with_more_code(browser: Browser, name: str) -> None:
     run_in(browser, compile(MODELS / name, target="cortex-m4"), 16)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (shutil.which("clang") and shutil.which("wasm-ld")), reason="clang or lld is not installed")
 def test_clang_will_do(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wasm, "zig_command", lambda: None)

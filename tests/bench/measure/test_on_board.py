@@ -203,6 +203,7 @@ class TestOneBoard:
         assert BOARD in on_board.tools and on_board.cycles == emulated_only.cycles
         assert on_board.instructions == pytest.approx(emulated_only.instructions, rel=CALIBRATION)
 
+    @pytest.mark.slow
     def test_an_image(self, model: str, tmp_path: Path) -> None:
         image = tmp_path / "small.mote"
         mote.pack(model, target="cortex-m4").write(image)
@@ -211,6 +212,7 @@ class TestOneBoard:
         assert [x.sha256 for x in there.outputs] == [x.sha256 for x in here.outputs]
         assert mote.verify(loaded, 2, source=model, board=BOARD).exact
 
+    @pytest.mark.quick_cases(1)
     @pytest.mark.parametrize("command", ["run", "profile", "verify"])
     def test_commands(self, model: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Without --target the model is compiled for the board's."""

@@ -31,6 +31,7 @@ def test_names_of_a_front_do_not_collide(seed: int, browser: Browser) -> None:
     assert check_picture(browser, plans.front(dots, "a model for a core", "cycles")) == []
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["digits", "keywords"])
 def test_the_arena_can_be_read(name: str, browser: Browser) -> None:
     plan = mote.compile(MODELS / f"{name}.tflite", target="cortex-m4").plan

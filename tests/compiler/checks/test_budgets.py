@@ -35,6 +35,7 @@ def needed(target: str) -> tuple[int, int]:
     return compiled.project.constants, code_size(compiled).nbytes
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", [CORE, "cortex-m0plus"])
 @pytest.mark.parametrize("model", ["digits", "keywords"])
 def test_the_estimate_is_on_the_safe_side(model: str, core: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +47,7 @@ def test_the_estimate_is_on_the_safe_side(model: str, core: str, monkeypatch: py
     assert 1.2 * measured.nbytes < estimate.nbytes < 4 * measured.nbytes
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", [CORE, "host"])
 @pytest.mark.parametrize("command", ["compile", "plan", "explore", "verify"])
 @pytest.mark.usefixtures("no_compiler")
@@ -73,6 +75,7 @@ def test_an_estimate_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert flash["code"] is None and flash["code_estimate"]["bytes"] == code
 
 
+@pytest.mark.slow
 def test_flash_in_python() -> None:
     constants, code = needed(emulated(CORE))
     found = mote.compile(DIGITS, target=CORE, flash=constants + code)
@@ -81,6 +84,7 @@ def test_flash_in_python() -> None:
         mote.compile(DIGITS, target=CORE, flash=constants + code // 2)
 
 
+@pytest.mark.slow
 def test_time_in_python() -> None:
     fastest = mote.compile(DIGITS, target=CORE, optimize="speed").cost
     found = mote.compile(DIGITS, target=CORE, cycles=2 * fastest)
@@ -127,6 +131,7 @@ def test_a_flash_budget_that_is_just_enough_costs_nothing() -> None:
     assert [step.kernel.name for step in within.plan.steps] == [step.kernel.name for step in plain.plan.steps]
 
 
+@pytest.mark.slow
 def test_a_plan_whose_code_is_larger_than_expected_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = compile(DIGITS, target=CORE, optimize="speed")
     just = plain.project.constants + code_size(plain).nbytes

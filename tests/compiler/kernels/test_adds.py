@@ -110,6 +110,7 @@ def call(program: Program, op: Op, g: Graph, kernel: Packed, values: Array) -> i
     return len(cases)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("family", FAMILIES)
 @given(st.data())
 @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))

@@ -24,6 +24,7 @@ LAYERS = ("conv", "depthwise", "fully connected")
 HEALTH = list(HealthCheck)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
 @settings(max_examples=examples(8, 1), deadline=None, suppress_health_check=HEALTH)
@@ -40,6 +41,7 @@ def test_layers_are_exact(family: str, core: str, data: st.DataObject) -> None:
     exact_on(core, data.draw(FAMILIES[family]))
 
 
+@pytest.mark.slow
 def test_digits_in_two_kilobytes() -> None:
     """On an ATmega328P, with all constants in program memory; the cycle model agrees with the simulator."""
     compiled = compile(DIGITS, target=emulated("atmega328p"))

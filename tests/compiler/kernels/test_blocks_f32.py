@@ -99,6 +99,7 @@ def test_on_the_host(layers: list[test_conv.Config]) -> None:
     check(layers, "host")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
 @given(batch(14))
 @QUICK
@@ -158,6 +159,7 @@ def test_what_does_not_fit_is_refused() -> None:
         assert why in [getattr(answer, "why", "") for answer in found]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
 def test_the_planner_takes_them_and_the_model_is_right(core: str) -> None:

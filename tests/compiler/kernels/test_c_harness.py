@@ -12,6 +12,7 @@ from tests.helpers.support import emulated
 CORES = ["cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imc"]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", *CORES])
 def test_writes_behind_a_block_are_found(core: str) -> None:
     given = np.arange(5, dtype=np.uint8)

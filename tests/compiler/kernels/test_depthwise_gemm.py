@@ -131,6 +131,7 @@ def test_portable_twins(found: list[Both]) -> None:
     run(found, Program())
 
 
+@pytest.mark.slow
 @given(batch(chains(), 4, 2))
 @settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(found: list[Both]) -> None:
@@ -186,6 +187,7 @@ def network(width: int = 12) -> bytes:
     return w.finish()
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize(
     "options", [{"optimize": "speed"}, {"step": "row"}, {"step": "row", "red_zones": True}], ids=str

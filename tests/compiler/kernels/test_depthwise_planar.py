@@ -190,6 +190,7 @@ def test_over_time(chosen: list[Layer]) -> None:
     check_cases(found, Program())
 
 
+@pytest.mark.slow
 @given(time_layers())
 @settings(max_examples=examples(7), deadline=None, suppress_health_check=list(HealthCheck))
 def test_over_time_on_cortex_m4(chosen: list[Layer]) -> None:
@@ -208,6 +209,7 @@ def every_width(kernel: int, stride: int) -> Iterator[Case]:
                 yield from found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "stride"), soaked([(3, 1), (3, 2), (5, 2), (7, 1)], [(3, 2), (7, 1)]))
 def test_every_width(kernel: int, stride: int) -> None:
     found = list(every_width(kernel, stride))

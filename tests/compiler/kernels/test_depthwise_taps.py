@@ -42,6 +42,7 @@ def layers(draw: st.DrawFn) -> Layer:
     )
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("room", [ROOMY, LEAN])
 @pytest.mark.parametrize(
     "window",

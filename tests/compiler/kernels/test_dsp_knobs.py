@@ -50,6 +50,7 @@ PLACES = [(shapes, core) for shapes in SHAPES for core in FEATURES]
 USUAL = [("time", "cortex-m7"), ("vector", "cortex-m7")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shapes", "core"), soaked(PLACES, USUAL))
 def test_shapes(shapes: str, core: str) -> None:
     cases = variants(SHAPES[shapes], core)
@@ -72,6 +73,7 @@ def planar_rows(kernel: int, stride: int, core: str) -> Iterator[Case]:
 ROWS = [(kernel, stride, core) for kernel in (3, 5, 7) for stride in (1, 2) for core in FEATURES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "stride", "core"), soaked(ROWS, [(3, 1, "cortex-m7")]))
 def test_planar_rows(kernel: int, stride: int, core: str) -> None:
     cases = list(planar_rows(kernel, stride, core))

@@ -50,11 +50,13 @@ def some(found: list[Case]) -> list[Case]:
     return found if FUZZ else list({case.kernel.family: case for case in found}.values())
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("wide", [False, True])
 def test_portable(wide: bool) -> None:
     check_cases(cases(PORTABLE, range(2), wide=wide), Program())
 
 
+@pytest.mark.slow
 def test_dsp() -> None:
     """Usual layers have the kernels that LiteRT's have, with weights of one byte."""
     found = cases(DSP, range(1, 3))
@@ -136,6 +138,7 @@ def test_patched_vectors() -> None:
     check_cases(found, Program(emulated("cortex-m55")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [0, pytest.param(12, marks=pytest.mark.slow)])
 def test_patched(line: int) -> None:
     """Kernels whose results are patched, at sums that they are wrong for."""

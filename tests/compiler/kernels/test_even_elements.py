@@ -138,6 +138,7 @@ def inputs(g: Graph, seed: int) -> list[Array]:
     return int8_inputs(g.ops[0], g, seed)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "features", "count"), [("host", PORTABLE, 6), ("cortex-m4", DSP, 2)])
 def test_kernels_of_two_operands(core: str, features: frozenset[str], count: int) -> None:
     program, wanted, seen = Program(core if core == "host" else emulated(core)), [], set()

@@ -141,6 +141,7 @@ def test_kernels_give_what_the_reference_gives() -> None:
     check(cases(20 if FUZZ else 5), Program())
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus"])
 def test_kernels_give_the_same_on_cores(core: str) -> None:
     check(cases(5), Program(emulated(core)))
@@ -156,6 +157,7 @@ def test_large_forests_have_larger_elements() -> None:
     check(found, Program())
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("width", [BYTES, HALVES, WORDS], ids=["bytes", "halves", "words"])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_tables_of_every_width_lead_to_the_same_leaves(width: Width, dtype: DType) -> None:

@@ -143,6 +143,7 @@ def planar(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 def test_shapes(core: str) -> None:
     found = [*cases(SHAPES, [NHWC]), *planar([c for c in SHAPES if c.activation == "RELU"])]
@@ -175,6 +176,7 @@ def test_order_for_two_instructions_a_cycle() -> None:
     check(found, "cortex-m7")
 
 
+@pytest.mark.slow
 def test_inputs_in_the_fpu() -> None:
     """Sums of few steps and of many, with a loop behind those in the FPU or none."""
     features, depths = DSP | {"fpu"}, (4, 8, 12, 16, 20, 24, 28, 32, 36, 60, 64, 68, 100, 136)
@@ -194,6 +196,7 @@ def test_registers_of_the_fpu_that_a_caller_uses_are_saved(words: int) -> None:
     assert max(used) < 32
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 @given(st.lists(test_variants.layers(), min_size=5, max_size=5))
 @FEW

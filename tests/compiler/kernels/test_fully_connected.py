@@ -106,6 +106,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 MANY = list(HealthCheck)
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.usefixtures("kind")
 @given(models(24))
@@ -114,6 +115,7 @@ def test_portable_twins(layers: bytes) -> None:
     check(layers, target=HOST_DSP)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.usefixtures("kind")
 @given(models(8))
@@ -122,6 +124,7 @@ def test_on_cortex_m4(layers: bytes) -> None:
     exact_on("cortex-m4", layers)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kind")
 @given(models(8))
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=MANY)
@@ -133,6 +136,7 @@ def test_rounding_twice(target: str, layers: bytes) -> None:
     assert result.passed, result.mismatches
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.usefixtures("kind")
 def test_sums_as_large_as_they_can_be() -> None:

@@ -74,6 +74,7 @@ def on_helium(c: test_conv.Config) -> list[Case]:
 WINDOWS = [(1, 1), (3, 3), (1, 1), (3, 3), (1, 3), (10, 4), (1, 1), (3, 1), (5, 5), (2, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", [HOST, CORE])
 @given(st.integers(0, 1 << 30))
 @settings(max_examples=examples(1), deadline=None, suppress_health_check=MANY)

@@ -121,12 +121,14 @@ def run(found: list[Pair], program: Program) -> None:
     check_cases(cases, program)
 
 
+@pytest.mark.slow
 @given(batch(pairs(), 12, 6))
 @settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=MANY)
 def test_portable_twins(found: list[Pair]) -> None:
     run(found, Program())
 
 
+@pytest.mark.slow
 @given(batch(pairs(), 12, 6))
 @settings(max_examples=examples(2, 1), deadline=None, suppress_health_check=MANY)
 def test_on_cortex_m4(found: list[Pair]) -> None:
@@ -194,6 +196,7 @@ def residual(kernel: int, *, longer: bool = False) -> bytes:
     return w.finish()
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("kernel", [1, 2])
 @pytest.mark.parametrize(
@@ -221,6 +224,7 @@ def test_in_place() -> None:
     exact_on("cortex-m4", residual(2, longer=True), 2, optimize="speed", kernels={"y1": "conv4x2_wide_add"})
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("layer", "kernel"), [("y1", "pointwise3_pair_add"), ("y1", "pointwise3_wide"), ("z", "add4")])
 @pytest.mark.parametrize("least_ram", [False, True])
 def test_pinned(layer: str, kernel: str, least_ram: bool) -> None:

@@ -69,6 +69,7 @@ def test_on_the_host(layers: list[test_conv.Config]) -> None:
     check(layers, "host", FPU)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
 @given(st.lists(configs(), min_size=6, max_size=6))
 @QUICK

@@ -69,6 +69,7 @@ MODELS = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("kind", "compiler"), [*((kind, "gcc") for kind in MODELS), ("arithmetic", "zig"), ("pool", "zig")]
 )

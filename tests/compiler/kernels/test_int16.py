@@ -111,6 +111,7 @@ VECTORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 def test_layers(core: str) -> None:
     some = cases([*CONVOLUTIONS, *DEPTHWISE, *VECTORS], FAMILIES, DSP)
@@ -118,6 +119,7 @@ def test_layers(core: str) -> None:
     check(some, core)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", "cortex-m55"])
 def test_layers_in_vectors(core: str) -> None:
     layers = [*CONVOLUTIONS, *DEPTHWISE, *VECTORS]
@@ -129,6 +131,7 @@ def test_layers_in_vectors(core: str) -> None:
 ALONE = [layer((2, 1), 9, 3), layer((3, 2), 6, 5, (2, 2)), layer((4, 3), 5, 1, activation="NONE")]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", "cortex-m3", "cortex-m0plus", "rv32imc"])
 def test_layers_without_simd(core: str) -> None:
     some = cases([*CONVOLUTIONS, *ALONE, *DEPTHWISE], SCALARS, SCALAR)
@@ -136,6 +139,7 @@ def test_layers_without_simd(core: str) -> None:
     check(some, core)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
 @given(data=st.data())
 @FEW

@@ -55,6 +55,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", "rv32imc", "hazard3", pytest.param("rv32emc", marks=pytest.mark.slow)])
 def test_shapes(core: str) -> None:
     found = cases(SHAPES)
@@ -108,6 +109,7 @@ WINDOWS = [
 BOUNDED = [depthwise((4, 5), 3, (3, 3), activation="RELU6"), depthwise((4, 5), 3, (4, 3), activation="RELU6")]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("core", "features"), [*PLACES, CLAMPED, SIXTEEN], ids=lambda p: p if isinstance(p, str) else "+".join(sorted(p))
 )

@@ -70,11 +70,13 @@ def agree(layers: Sequence[Layer], target: str, count: int = 5) -> None:
             np.testing.assert_array_equal(y, x, err_msg=f"{graph.tensors[t]}, inference {number}")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
 def test_learned_biases_and_weights(target: str) -> None:
     agree((*BIASES, *WHOLE), target)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["host", emulated("cortex-m4"), emulated("cortex-m55")])
 def test_layers_that_round_to_even(target: str) -> None:
     agree(TO_EVEN, target)
@@ -133,6 +135,7 @@ WHOLE_IN_VECTORS = (
 """Those whose weights learn, in a model of their own, whose windows no other layer has."""
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("target", "pinned"),
     [

@@ -48,6 +48,7 @@ def cases(configs: Sequence[test_conv.Config], isa: str) -> list[Case]:
 CASES = [("host", "armv6m"), ("host", "armv7m"), *ISA.items()]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "isa"), soaked(CASES, [CASES[0], CASES[2]]))
 def test_shapes(core: str, isa: str) -> None:
     layers = cases([replace(c, weights=FEW[i % 3]) for i, c in enumerate(SHAPES)], isa)
@@ -55,6 +56,7 @@ def test_shapes(core: str, isa: str) -> None:
     check_cases(layers, Program(core if core == "host" else emulated(core)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.builds(replace, test_variants.layers(), weights=st.sampled_from(FEW)), min_size=6, max_size=6))
 @QUICK
 def test_any_layer(configs: list[test_conv.Config]) -> None:

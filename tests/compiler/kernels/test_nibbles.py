@@ -33,6 +33,7 @@ def kernels(weights: str, features: frozenset[str]) -> list[Case]:
     ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "features"), [("host", PORTABLE), ("host", DSP), ("cortex-m4", DSP)])
 def test_expanded_weights(core: str, features: frozenset[str]) -> None:
     cases = kernels("small", features)

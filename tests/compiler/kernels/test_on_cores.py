@@ -24,6 +24,7 @@ LAYERS = FAMILIES | {
 WITH_WEIGHTS = ("conv", "depthwise", "fully connected", "transpose conv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
@@ -34,6 +35,7 @@ def test_on_cortex_m4(family: str, data: st.DataObject) -> None:
 OTHERS = [(family, core) for family in WITH_WEIGHTS for core in ("cortex-m7", "cortex-m55", "rv32imc")]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("family", "core"), soaked(OTHERS, OTHERS[1::8]))
 @given(st.data())
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))

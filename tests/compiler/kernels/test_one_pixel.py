@@ -125,6 +125,7 @@ def batches(kind: str) -> st.SearchStrategy[list[Layer]]:
     return st.lists(layers(kind), min_size=count, max_size=count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=examples(10, 2), deadline=None, suppress_health_check=MANY)
@@ -132,6 +133,7 @@ def test_portable_twins(kind: str, data: st.DataObject) -> None:
     check_cases(cases(data.draw(batches(kind))), Program())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(max_examples=examples(10, 2), deadline=None, suppress_health_check=MANY)
@@ -176,6 +178,7 @@ def test_rows_of_several_outputs_one_by_one_where_flash_counts() -> None:
     assert size == ["depthwise_time", *columns, "depthwise"]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize(("taps", "channels", "over"), [(5, 8, True), (3, 40, True), (4, 10, False)])
 def test_outputs_over_the_inputs(taps: int, channels: int, over: bool) -> None:
@@ -200,6 +203,7 @@ FRAMES = [
 ]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("optimize", ["speed", "balanced"])
 @pytest.mark.parametrize("layer", FRAMES, ids=lambda c: f"{c.kind} {c.taps}x1")

@@ -212,6 +212,7 @@ CODES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", CODES)
 def test_generated_code_takes_fewer_cycles(name: str, order: Order) -> None:
@@ -246,6 +247,7 @@ def test_names_tell_orders_apart() -> None:
         assert in_order(other, order) == SAME
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("core", "order"), soaked([("cortex-m7", "m7"), ("cortex-m4", "m4")], [("cortex-m7", "m7")]))
 def test_a_model_whose_code_is_in_another_order(core: str, order: Order) -> None:
     plain = compile(MODELS / "digits.tflite", target=emulated(core), optimize="speed")

@@ -52,6 +52,7 @@ def spoiled(values: Array, kept: tuple[int, ...], rng: np.random.Generator) -> A
     return garbage
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
@@ -70,6 +71,7 @@ def test_a_row_is_made_from_the_rows_that_it_reads(family: str, data: st.DataObj
             assert rows_of(part)[y].tobytes() == rows_of(whole)[y].tobytes(), (g.text(), y)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("family", LAYERS)
 @given(st.data())
 @settings(max_examples=examples(3), deadline=None, suppress_health_check=list(HealthCheck))

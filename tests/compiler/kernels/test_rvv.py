@@ -73,6 +73,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", CORE])
 def test_shapes(core: str) -> None:
     chosen = cases(SHAPES)
@@ -80,6 +81,7 @@ def test_shapes(core: str) -> None:
     check_cases(chosen, on(core))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", CORE])
 @given(st.lists(st.one_of(*map(test_conv.configs, KINDS)), min_size=6, max_size=6))
 @settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))

@@ -60,6 +60,7 @@ PIXELS = [
 SHAPES = [*TILES, *VECTORS, *WINDOWS, *PIXELS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "core"), PLACES)
 def test_shapes(place: str, core: str) -> None:
     cases = variants(SHAPES, core)
@@ -68,6 +69,7 @@ def test_shapes(place: str, core: str) -> None:
     check_cases(cases, Program(place))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("place", ["host", "rv32imc"])
 def test_constant_channels_with_large_biases(place: str) -> None:
     """Nothing else than their biases keeps a layer from being computed two pixels in a word."""

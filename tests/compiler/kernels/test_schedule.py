@@ -52,6 +52,7 @@ def pair_of(pixels: Pixels | Columns, form: LaneForm, scaled: bool = False) -> l
     return scheduled(pixels.products(weights), free, outputs.finish())
 
 
+@pytest.mark.quick_cases(8)
 @pytest.mark.parametrize("form, scaled", [(LaneForm.LINE, False), (LaneForm.LINE, True), (LaneForm.TWICE, False)])
 @pytest.mark.parametrize(
     "pixels",

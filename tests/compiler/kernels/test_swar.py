@@ -60,6 +60,7 @@ def cases(configs: Sequence[test_conv.Config], core: str) -> list[Case]:
     ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "isa"), HOST_AND_CORES)
 def test_shapes(core: str, isa: str) -> None:
     layers = cases([*SHAPES, *FULLY_CONNECTED], isa)
@@ -67,6 +68,7 @@ def test_shapes(core: str, isa: str) -> None:
     check_cases(layers, Program(core))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "isa"), soaked(HOST_AND_CORES, HOST_AND_CORES[1:3]))
 @given(st.lists(test_variants.layers(), min_size=6, max_size=6))
 @FEW

@@ -93,18 +93,21 @@ def nth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     return int(request.param)
 
 
+@pytest.mark.quick_cases(1)
 @given(batches(layers()))
 @QUICK
 def test_on_the_host(nth: int, model: bytes) -> None:
     check(model, target=HOST_DSP, optimize="speed")
 
 
+@pytest.mark.slow
 @given(batches(layers()))
 @QUICK
 def test_on_cortex_m4(nth: int, model: bytes) -> None:
     exact_on("cortex-m4", model, 2, optimize="speed")
 
 
+@pytest.mark.quick_cases(1)
 @given(planar(layers()))
 @QUICK
 def test_into_planar_rows(nth: int, model: bytes) -> None:

@@ -98,6 +98,7 @@ def cases(c: test_conv.Config) -> list[Case]:
     return [Case(g, g.ops[0], kernel, c.seed) for kernel in offered(g, g.ops[0], FEATURES) if kernel.isa == FEATURES]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", soaked(COMPUTERS, ("portable", "own")))
 @given(st.integers(0, 1 << 30))
 @settings(max_examples=examples(1, 1), deadline=None, suppress_health_check=MANY)

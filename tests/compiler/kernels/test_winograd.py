@@ -183,6 +183,7 @@ def check(program: Program, some: list[Layer], form: str, by_rows: bool, group: 
     return len(wanted)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
 @settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
@@ -191,6 +192,7 @@ def test_twins_equal_numpy(form: str, data: st.DataObject) -> None:
     check(Program(), some, form, data.draw(st.booleans()), data.draw(st.sampled_from([1, 3, 99])))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
@@ -199,6 +201,7 @@ def test_assembly_equals_numpy(form: str, data: st.DataObject) -> None:
     check(Program(emulated("cortex-m4")), some, form, data.draw(st.booleans()), data.draw(st.sampled_from([1, 3, 99])))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("form", [form for form in FORMS if FORMS[form].keep])
 def test_code_for_a_number_of_channels(form: str) -> None:
     """Of every number that there is code for."""

@@ -27,12 +27,14 @@ def run(plan: Plan, made: Program) -> None:
             assert np.array_equal(value, values[t])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_program_computes_what_its_graph_does(mode: str) -> None:
     plan = image(mode).plan
     run(plan, program(plan))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_flat_program_computes_what_its_graph_does(mode: str) -> None:
     run(image(mode).plan, image(mode).program)

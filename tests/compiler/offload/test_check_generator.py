@@ -63,6 +63,7 @@ def checks(report: mote.GeneratorReport) -> dict[str, GeneratorCheck]:
 FEW = ("logistic", "two_functions", "add")
 
 
+@pytest.mark.slow
 def test_the_example(installed: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By the name of its package, from the command line; `mote backends` lists it."""
     assert main(["check-generator", installed, "--layers", ",".join(FEW), "--inputs", "2"]) == 0
@@ -78,6 +79,7 @@ def test_the_example(installed: str, capsys: pytest.CaptureFixture[str]) -> None
     assert made.project.external and made.project.external[0].endswith("lookup_tables.c")
 
 
+@pytest.mark.slow
 def test_costs_against_cycles(installed: str) -> None:
     """The costs of the example follow the cycles of an emulated core; costs that are all the same do not."""
     target = emulated("cortex-m4")
@@ -147,6 +149,7 @@ def failed(generator: Generator, *layers: str) -> dict[str, GeneratorCheck]:
     return {check.name: check for check in report.checks if check.passed is False}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("broken", "check", "why"),
     [

@@ -123,6 +123,7 @@ def compiled(generator: Generator, **options: Any) -> Compiled:
     return mote.compile(model(), backend=generator.name, **options)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("target", "emulator"), [("host", None), ("cortex-m55", "qemu"), ("cortex-m4", "unicorn"), ("rv32imc", "qemu")]
 )

@@ -71,6 +71,7 @@ def write_application(folder: Path, package: Package) -> None:
     (models / "names.txt").write_text("".join(f"digit {i}\n" for i in range(10)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("generator", "every"), CASES)
 def test_models_are_compiled_when_that_is_due(generator: str, every: bool, tmp_path: Path) -> None:
     """Two models in a folder of a project; `every` changes every kind of file."""
@@ -133,6 +134,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.slow
 def test_mistakes_are_named_when_a_build_is_configured(tmp_path: Path) -> None:
     needs("cmake")
     defined = mote_in(tmp_path)

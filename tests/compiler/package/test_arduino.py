@@ -71,6 +71,7 @@ def simulated(command: str, folder: Path, count: int) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_the_sketch_prints_the_classes_on_an_atmega328p(tmp_path: Path) -> None:
     """By the commands of the docs."""
     build, simulate = documented()

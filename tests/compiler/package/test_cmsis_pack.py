@@ -43,6 +43,7 @@ def described(core: str, *about: str) -> tuple[str, ElementTree.Element, dict[st
     return name, ElementTree.fromstring(str(files[name])), files
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("core", ["host", "cortex-m0plus", "cortex-m4", "cortex-m33", "cortex-m55"])
 def test_the_description_follows_the_schema(core: str) -> None:
     name, root, files = described(core, "author=Ann Lee", "url=https://a.b/", "version=1.2.3")

@@ -216,6 +216,7 @@ def build(text: str, compiled: Compiled, name: str, folder: Path, *more: str, cc
 CASES = [(name, form) for name in SYSTEMS for form in FORMS]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("name", "form"), soaked(CASES, [("freertos", "instances"), ("zephyr", "pushed")]))
 def test_a_model_in_a_thread(name: str, form: str, tmp_path: Path) -> None:
     text = '#include "mote_service.h"\n' + COMMON + SERVICE
@@ -319,6 +320,7 @@ int harness_run(void) {
 """
 
 
+@pytest.mark.slow
 def test_a_main_loop_on_cortex_m4(tmp_path: Path) -> None:
     emulated("cortex-m4")
     compiled = compiled_as("whole", target="cortex-m4")
@@ -358,6 +360,7 @@ def test_cross_compiles_as_c_and_cpp(name: str, tmp_path: Path) -> None:
         assert abs(code - SIZES.get(file, code)) < 60
 
 
+@pytest.mark.slow
 def test_the_command_writes_an_adapter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     emulated("cortex-m4")
     model, out = tmp_path / "net.tflite", tmp_path / "out"

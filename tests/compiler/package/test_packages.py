@@ -33,6 +33,7 @@ def run(*command: str, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("model", "options"),
     [
@@ -166,6 +167,7 @@ def test_packages_that_do_not_fit_are_named(
         assert " alone" not in printed
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("name", PACKAGERS)
 def test_every_packager_has_a_licence_and_files_to_edit_that_are_there(name: str, tmp_path: Path) -> None:
     options = dict(PACKAGERS[name].settings)

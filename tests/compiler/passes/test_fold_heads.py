@@ -138,6 +138,7 @@ KEPT = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("name", KEPT)
 def test_what_stays_as_it_is(name: str) -> None:
@@ -153,6 +154,7 @@ def test_masks_that_are_computed() -> None:
     assert [s.detail for s in savings if s.name == "fold heads"] == ["4 TRANSPOSE"]
 
 
+@pytest.mark.slow
 def test_attention_matrices_are_never_whole() -> None:
     """Eight matrices of 32 x 32 bytes: the least memory is that of vectors that wait, and a few rows."""
     shape = Shape(heads=8, layers=1, hidden=16, words=8)

@@ -47,6 +47,7 @@ def kinds(model: bytes) -> list[str]:
     return [op.kind for op in graph.ops]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_images(dtype: str) -> None:
@@ -75,6 +76,7 @@ def test_images_of_a_batch_are_left_alone() -> None:
     assert kinds(net.finish(images))[:2] == ["SPACE_TO_BATCH_ND", "CONV_2D"]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("first", [True, False])
 def test_short_sequences(first: bool) -> None:

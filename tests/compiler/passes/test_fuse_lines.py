@@ -14,6 +14,7 @@ from tests.helpers.network import Net
 from tests.helpers.support import check, exact_on, needs_litert
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("dtype", NORMS)
 def test_norms_are_computed_line_by_line(dtype: str) -> None:

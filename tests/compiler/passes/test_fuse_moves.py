@@ -27,6 +27,7 @@ def test_moves_become_one(build: Callable[[Net], int]) -> None:
     assert kinds(net.finish(build(net))) == MOVES[build]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_moves_are_exact(dtype: str) -> None:

@@ -54,6 +54,7 @@ def test_values_stay_within_their_ranges(seed: int) -> None:
             assert (rows >= found.low).all() and (rows <= found.high).all(), graph.producers.get(t)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("seed", range(6))
 def test_generated_code_of_random_models(seed: int) -> None:

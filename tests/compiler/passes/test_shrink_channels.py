@@ -97,6 +97,7 @@ def test_channels_stay_together_where_pixels_are_moved() -> None:
     assert channels(after) == [4, 4, 4, 4, 4, 4, 4, 3]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("kind", BY_CHANNEL)
 def test_operators_that_name_channels_by_position(kind: str) -> None:
     for seed in range(3):

@@ -122,6 +122,7 @@ def test_float32(case: tuple[bytes, int]) -> None:
     check_stream(*case)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize(
     "options", [{"least_ram": True}, {"red_zones": True}, {"caller_arena": True}, {"input": "rows"}]
@@ -150,6 +151,7 @@ def wake_word(seed: int = 1) -> bytes:
     return net.finish(net.fully_connected(net.flat(x), 3))
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus", "rv32imc"])
 def test_on_cores(core: str) -> None:

@@ -104,6 +104,7 @@ def test_layers_have_every_kernel_that_has_a_cost() -> None:
     assert not missing, f"cost_layers.py has no layer for {', '.join(sorted(missing))}"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", cost.tables())
 def test_every_family_has_a_cost_and_every_cost_a_family(name: str) -> None:
     how = Lowering(targets.load(name).features, Policy.SIZE)
@@ -127,6 +128,7 @@ def test_every_kernel_of_a_core_has_a_cost(name: str) -> None:
     assert all(name.rstrip("0123456789").removesuffix("_coded") in priced("cortex-m4") for name in coded)
 
 
+@pytest.mark.slow
 def test_operators_with_a_choice_have_families() -> None:
     for name, kernels in offered(targets.load("cortex-m4").features & USED):
         able = [k for k in kernels if not k.needs.sums and k.price.coding is None and k.family == k.price.costs]
@@ -148,6 +150,7 @@ SLOW = ("cv32e40p", "hazard3", "ibex", "picorv32")
 BUNDLED = [(bundled, name) for bundled in ("digits", "keywords") for name in cost.tables()]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("bundled", "name"), soaked(BUNDLED, [case for case in BUNDLED if case != LONG]))
 def test_bundled_models_on_every_core(bundled: str, name: str) -> None:
     compiled = compile(MODELS / f"{bundled}.tflite", target=fitted(name))
@@ -163,6 +166,7 @@ def wide(name: str) -> bytes:
     return post_training(MODELS / f"{name}_float.tflite", precision="int16", random_calibration=True).data
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("name", "core"),
     [("keywords", "cortex-m4"), *(("digits", core) for core in ("cortex-m0plus", "cortex-m4", "rv32imc"))],
@@ -192,6 +196,7 @@ def test_a_target_without_a_table_is_refused(tmp_path: Path, text: str, says: st
     assert error.value.remedy
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ("cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imc"))
 @pytest.mark.parametrize("bundled", ("digits", "keywords"))
 def test_speed_is_not_estimated_to_be_slower_than_balanced(bundled: str, name: str) -> None:
@@ -259,6 +264,7 @@ def test_a_table_of_a_users_own(tmp_path: Path) -> None:
     assert costs == Costs("mine", "cycles", "by hand", families)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "options", ({}, {"optimize": "speed"}, {"least_ram": True}), ids=("balanced", "speed", "least")
 )

@@ -165,6 +165,7 @@ def generators(draw: st.DrawFn, graph: Graph) -> list[Claiming]:
     return [Claiming(f"made-up-{i}", {ops: draw(claim) for ops in part}) for i, part in enumerate(parts)]
 
 
+@pytest.mark.slow
 @given(graphs(), st.data())
 @settings(max_examples=examples(60, 4), **QUIET)
 def test_never_worse_than_without(graph: Graph, data: st.DataObject) -> None:

@@ -55,6 +55,7 @@ def test_rungs() -> None:
         assert rung_above(below + 1) == above and rung_above(above) == above
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", MODELS)
 def test_more_ram_is_never_slower(name: str) -> None:
     ways = {policy: planner(name, policy) for policy in (Policy.SPEED, Policy.BALANCED)}
@@ -77,6 +78,7 @@ def test_more_ram_is_never_slower(name: str) -> None:
     assert before[Policy.SPEED] == estimate(COSTS, ways[Policy.SPEED].within(UNLIMITED).plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ("digits",))
 def test_more_flash_is_never_slower(name: str) -> None:
     smallest, fastest = (planner(name, policy).within(None).plan for policy in (Policy.SIZE, Policy.SPEED))
@@ -93,6 +95,7 @@ def test_more_flash_is_never_slower(name: str) -> None:
         assert before == estimate(COSTS, planner(name, Policy.SPEED).within(ram).plan)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ("digits", "ad"))
 def test_nothing_takes_less_flash_than_size(name: str) -> None:
     """But for the constants of a few kernels that run by sums."""

@@ -49,6 +49,7 @@ def group(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return size
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("goal", (LEAST, PUSHED), ids=("least", "pushed"))
 def test_rows_come_in_groups(goal: Goal, group: int) -> None:
     found = planned(model("keywords"), BALANCED, goal)
@@ -73,6 +74,7 @@ def test_rows_of_a_group_lie_apart_where_that_is_smaller(monkeypatch: pytest.Mon
     assert 1.05 * apart.ram < arena().ram
 
 
+@pytest.mark.quick_cases(1)
 def test_groups_take_more_memory(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def least() -> int:
         return PreparedPlans(Offers(model("keywords")), BALANCED, LEAST).side(LEAN).least
@@ -82,6 +84,7 @@ def test_groups_take_more_memory(group: int, monkeypatch: pytest.MonkeyPatch) ->
     assert grouped > least()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("options", ({"least_ram": True}, {"input": "rows"}), ids=("least", "pushed"))
 def test_the_c_computes_the_same(options: dict[str, object], group: int) -> None:
     assert verify(compile(MODELS / "keywords.tflite", **options), 2, sanitize=True).passed

@@ -34,6 +34,7 @@ MODES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode(mode: str) -> None:
     model = mlperf_tiny.build("sww") if mode == "stream" else MODELS / "digits.tflite"

@@ -143,6 +143,7 @@ def test_constants_that_cannot_be_copied() -> None:
         compile(DIGITS, target="cortex-m0plus", cores=2, kernels={POINTWISE: "pointwise[constants=ram]"})
 
 
+@pytest.mark.slow
 def test_a_pin_for_a_kernel_of_two_layers_that_reads_another_layout() -> None:
     pins = {"1": "depthwise_gemm_wide_dual[order=m7]", "2": "depthwise_gemm_wide_dual[order=m7]"}
     compiled = compile(DIGITS, target="cortex-m7", optimize="speed", kernels=pins)

@@ -211,6 +211,7 @@ def executed(planned: Plan) -> str:
     return ""
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", PLANS)
 def test_the_checker_and_the_executor_agree(name: str) -> None:
     planned = PLANS[name]()

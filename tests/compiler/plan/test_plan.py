@@ -135,6 +135,7 @@ def test_work_done_twice_gives_the_same(graph: Graph, percent: float, pushed: bo
     assert planned(graph, Lowering(), Goal(least=True, pushed=pushed, recompute=percent)).ram <= least.ram
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("optimize", OPTIMIZE)
 @pytest.mark.parametrize("features", [PLAIN, DSP], ids=["plain", "dsp"])
 def test_every_way_of_a_bundled_model(features: frozenset[str], optimize: str) -> None:
@@ -165,6 +166,7 @@ REAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", soaked(REAL, [case for case in REAL if not case.startswith(("vww", "mcunet", "ic within", "kws within"))])
 )
@@ -175,6 +177,7 @@ def test_real_shapes(case: str) -> None:
     assert any(isinstance(op, Arrival) for op, _ in found.works) == goal.pushed
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("goal", [LEAST, PUSHED, Goal()], ids=["least", "pushed", "whole"])
 def test_several_memories(goal: Goal) -> None:
     memories = [Memory("fast", "ram", 2_000), Memory("middle", "ram", 5_000), Memory("slow", "ram", 50_000)]
@@ -184,6 +187,7 @@ def test_several_memories(goal: Goal) -> None:
     verify(model("kws"), found)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("name", "bytes_"),
     soaked(
@@ -204,6 +208,7 @@ KNEES = {"ad": 780, "kws": 12_000, "ic": 21_700, "vww": 28_400, "sww": 4_700, "m
 """Bytes of RAM, with int8 at the edges."""
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", soaked(KNEES, ["ad", "kws", "sww"]))
 def test_the_least_ram_that_hardly_costs_anything(name: str) -> None:
     """These numbers only go down; on a part with room for it the plan is the same."""

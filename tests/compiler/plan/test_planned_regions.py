@@ -112,6 +112,7 @@ def block() -> Graph:
     return net.graph(net.op(Add, x, net.conv(net.depthwise(wide, SAME, SAME), 4)))
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("scratch", [None, 40])
 @pytest.mark.parametrize("regions", [[(3, 4)], [(1, 2), (4, 5)], [(1, 2, 3, 4, 5)]], ids=str)
@@ -137,6 +138,7 @@ def test_less_memory_without_what_is_in_between() -> None:
     assert together < apart / 3
 
 
+@pytest.mark.slow
 @given(graphs(), st.data(), st.booleans())
 @settings(max_examples=examples(20, 5), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_pairs_of_any_graph(graph: Graph, data: st.DataObject, pushed: bool) -> None:
@@ -182,6 +184,7 @@ def diamond() -> Graph:
     return net.graph(net.op(Add, both, left), net.op(Add, right, left))
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("goal", ["whole", "least", "small"])
 @pytest.mark.parametrize(
     ("regions", "outputs"),
@@ -262,6 +265,7 @@ def grown(draw: st.DrawFn, graph: Graph) -> Numbers:
     return found
 
 
+@pytest.mark.slow
 @given(graphs(), st.data())
 @settings(max_examples=examples(40, 8), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_regions_of_any_graph(graph: Graph, data: st.DataObject) -> None:

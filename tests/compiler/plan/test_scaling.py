@@ -41,6 +41,7 @@ CASES = [
 USUAL = [("chain", "balanced"), ("residuals", "input rows")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "mode"), soaked(CASES, USUAL))
 def test_twice_the_layers_is_about_twice_the_work(family: str, mode: str) -> None:
     few = LAYERS.get(mode, 16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def simulated(rows: RowGraph, scheduler: Scheduler, limit: int) -> None:
     assert done == [len(work.by_rows) for work in rows.works]
 
 
+@pytest.mark.slow
 def test_schedules_are_the_best_there_are() -> None:
     found: Counter[str] = Counter()
 

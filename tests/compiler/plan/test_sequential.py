@@ -26,6 +26,7 @@ def filtered(rows: int, *shifts: int) -> Graph:
     return chain((1, rows, 3, 2), *links)
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("rows", [1, 2, 7, 300])
 @pytest.mark.parametrize("goal", [Goal(), Goal(least=True), Goal(pushed=True)], ids=["whole", "least", "pushed"])
 def test_rows_run_in_order(rows: int, goal: Goal) -> None:

@@ -52,6 +52,7 @@ def board(folder: Path, dtcm: str = "2K", sram: str = "64K", flash: str = "36K",
     return str(path)
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", soaked(["kws", "ic"], ["ic"]))
@@ -80,6 +81,7 @@ def test_whole_arena_in_the_fastest_memory_that_holds_it(tmp_path: Path) -> None
     assert "mote_status digits_init(void);" in compiled.project.files["digits.h"]
 
 
+@pytest.mark.slow
 def test_the_hottest_is_in_the_fastest_memory(tmp_path: Path) -> None:
     """What inner loops read: the working memory of convolutions, and the weights of the layers with most pixels."""
     compiled = compile(generated("ic"), target=board(tmp_path))
@@ -91,6 +93,7 @@ def test_the_hottest_is_in_the_fastest_memory(tmp_path: Path) -> None:
     assert 'MOTE_SECTION(".rodata.mote_flash")' in first and 'MOTE_SECTION(".external")' in text
 
 
+@pytest.mark.slow
 def test_caller_gives_one_arena_for_each_memory(tmp_path: Path) -> None:
     header = compile(KEYWORDS, target=board(tmp_path), caller_arena=True).project.files["keywords.h"]
     assert (
@@ -100,17 +103,20 @@ def test_caller_gives_one_arena_for_each_memory(tmp_path: Path) -> None:
         assert re.search(f"#define KEYWORDS_ARENA_{macro}", header)
 
 
+@pytest.mark.slow
 def test_total_budget_holds_over_all_memories(tmp_path: Path) -> None:
     plan = compile(generated("ic"), target=board(tmp_path), ram=30_000).plan
     assert plan.ram <= 30_000 and len(plan.memories) == 2
 
 
+@pytest.mark.slow
 def test_a_plan_that_does_not_fit_the_parts_is_made_smaller(tmp_path: Path) -> None:
     """49 KB of tensors fit 52 KB of RAM, but not in these pieces."""
     plan = compile(generated("ic"), target=board(tmp_path, dtcm="12K", sram="40K")).plan
     assert plan.arenas[0] <= 12 << 10 and plan.arenas[1] <= 40 << 10 and not plan.layered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "sizes", "says"),
     [
@@ -140,6 +146,7 @@ def with_psram(folder: Path, sram: str, waits: int = 100) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 @needs_litert
 def test_a_model_larger_than_fast_ram_is_exact_in_both(tmp_path: Path) -> None:
     """The slow part is at another address of the emulated board, and waits less than with everything there. Every layer

@@ -57,6 +57,7 @@ def test_a_number_that_is_stated_is_kept() -> None:
             within(two, f"{TRAIN},recompute={count}")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("ram", [500, 8000])
 def test_a_budget_that_nothing_fits(ram: int) -> None:
     """The error has what any plan needs, and does not advise what was tried; far below that none is tried."""

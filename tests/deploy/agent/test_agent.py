@@ -357,6 +357,7 @@ MOST_CODE = 4096
 PAGE = Path(__file__).parents[3] / "docs" / "deploy" / "agent.md"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", agent_tables.CORES)
 def test_it_is_small(core: str) -> None:
     """And a build for production smaller; the page says how small."""

@@ -212,6 +212,7 @@ def test_code_in_the_scratch_memory_is_called_and_a_trap_is_a_reset(tmp_path: Pa
         assert ask(IDENTIFY)[0] == OK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["any", "signed"])
 def test_images_are_loaded_checked_and_run(signed: bool, tmp_path: Path) -> None:
     """An image that is damaged, or not signed where it must be, is refused, and none is open then."""

@@ -57,6 +57,7 @@ def test_what_is_no_address_is_refused(text: str, reason: str) -> None:
     assert error.value.remedy
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=30))
 def test_any_text_is_an_address_or_an_error(text: str) -> None:

@@ -37,6 +37,7 @@ def core_of(board: OpenBoard) -> str:
     return board.identity.target
 
 
+@pytest.mark.quick_cases(1)
 def test_every_tensor_is_that_of_the_harness(board: OpenBoard, tmp_path: Path) -> None:
     wanted = emulated(core_of(board), Mode.DUMP, 2, tmp_path)
     execution = board_execution(board.session, Mode.DUMP, inputs(2), stateful=False)
@@ -44,6 +45,7 @@ def test_every_tensor_is_that_of_the_harness(board: OpenBoard, tmp_path: Path) -
     assert len(execution.dumps[0]) == len(compiled(core_of(board)).plan.works)
 
 
+@pytest.mark.quick_cases(1)
 def test_instructions_are_those_of_the_harness(board: OpenBoard, tmp_path: Path) -> None:
     """Within 1%: the hook between steps is not free of a rest."""
     wanted = emulated(core_of(board), Mode.PROFILE, 1, tmp_path)

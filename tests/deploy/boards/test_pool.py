@@ -39,6 +39,7 @@ def test_one_board_needs_no_workers(tmp_path: Path) -> None:
     assert (tmp_path / "on-qemu:virt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_lost_boards_and_killed_workers_change_no_result(tmp_path: Path, workers: int) -> None:
     with board_pool("2 x qemu:cortex-m4") as pool:

@@ -105,6 +105,7 @@ def test_a_part_prints_the_references_classes(name: str, tmp_path: Path) -> None
     assert unicorn_lines(compiled.settings.target, image, len(wanted(compiled))) == wanted(compiled)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("machine", soaked(BOARDS, ("netduinoplus2", "virt")))
 def test_a_board_of_qemu_prints_the_references_classes(machine: str, tmp_path: Path) -> None:
     core, rest, options = BOARDS[machine]
@@ -177,6 +178,7 @@ def test_a_core_prints_on_its_emulated_board(model: Path, core: str, tmp_path: P
     assert qemu_lines(command, len(wanted(compiled))) == wanted(compiled)
 
 
+@pytest.mark.slow
 def test_initial_values_and_code_in_ram_are_copied(tmp_path: Path) -> None:
     """With a `main` of the user's, on a part whose code in RAM has a memory of its own."""
     compiled = compile(DIGITS, target="stm32f746", place_code="ram")
@@ -188,6 +190,7 @@ def test_initial_values_and_code_in_ram_are_copied(tmp_path: Path) -> None:
     assert unicorn_lines(compiled.settings.target, image, len(lines)) == lines
 
 
+@pytest.mark.slow
 def test_semihosting_without_a_debugger_goes_on(tmp_path: Path) -> None:
     """QEMU without semihosting: the breakpoint is a HardFault, after which the program prints to a UART."""
     compiled = compile(DIGITS, target="cortex-m3")
@@ -243,6 +246,7 @@ def test_a_library_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert lines == wanted(compile(DIGITS))
 
 
+@pytest.mark.slow
 def test_the_command_builds_every_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     needs("arm-none-eabi-gcc")
     folder = tmp_path / "elf"

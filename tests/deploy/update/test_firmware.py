@@ -160,6 +160,7 @@ class Breaking(Serial):
         super().send(data)
 
 
+@pytest.mark.slow
 def test_models_change_without_other_firmware(
     firmware: Firmware, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

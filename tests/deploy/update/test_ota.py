@@ -182,6 +182,7 @@ def test_the_device_calls(program: Path, flash: Path, tmp_path: Path, capsys: py
     assert f"{files['old']}: {len(OLD):,} bytes" in said and "confirmed" in said
 
 
+@pytest.mark.slow
 def test_many_devices_call(program: Path, flash: Path, tmp_path: Path) -> None:
     """The second one has a newer model; the third is the first again, after its restart."""
     files = written(tmp_path, old=OLD)
@@ -332,6 +333,7 @@ class Odd(Silent):
         return found
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("device", "reason"),
     [

@@ -59,6 +59,7 @@ def test_settings_are_checked_and_numbers_of_records_go_round(tmp_path: Path) ->
     assert "runs 0 cuts 0" in ran(program, *files, "quick")
 
 
+@pytest.mark.slow
 def test_a_model_is_there_after_every_cut(tmp_path: Path) -> None:
     """Cuts at every operation of every scenario on five kinds of flash; among them a second cut while it recovers."""
     program, files = update_program(tmp_path)

@@ -483,6 +483,7 @@ def test_nothing_is_moved_that_need_not_be() -> None:
             assert kinds.count("TRANSPOSE") <= moved, name
 
 
+@pytest.mark.slow
 def test_the_c_code_computes_the_same(tmp_path: Path) -> None:
     usual = network(USUAL)
     close(usual.executed(tmp_path), usual.wanted, 1e-4, 2e-5)

@@ -45,6 +45,7 @@ def answers(model: str, data: Dataset) -> Any:
     return dequantized(np.concatenate(found), output)
 
 
+@pytest.mark.slow
 @needs_litert
 def test_keywords_as_a_published_model_wants_them() -> None:
     """From the recordings, the numbers and the accuracy of the file of features that was made of them elsewhere."""

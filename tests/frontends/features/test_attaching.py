@@ -93,6 +93,7 @@ def expected(compiled: Compiled, samples: Array) -> list[Array]:
     return results[max(graph.warm_up - 1, 0) :]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("target", ["host", "cortex-m4"])
 @pytest.mark.parametrize(

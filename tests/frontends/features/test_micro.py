@@ -76,6 +76,7 @@ def test_a_rate_is_needed() -> None:
     assert features(speechlike(1600), "micro-frontend(rate=16000)", 0).shape == (8, 40)
 
 
+@pytest.mark.slow
 def test_a_wake_word_over_a_stream(tmp_path: Path) -> None:
     """From raw samples, three hops an inference: the features of a stream are those of a clip, but for the frames that
     begin before it. In less than 0.12 million instructions a frame and 8 KB of RAM."""

@@ -31,6 +31,7 @@ def test_a_binary_classifier_that_is_sure(bias: float) -> None:
 NEAR = {"Sigmoid": (-17, -6), "Gelu": (-5.8, -3), "Elu": (-1e-3, -1e-7), "HardSwish": (-3, -2.9999)}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", NEAR)
 def test_one_value_at_a_time(kind: str) -> None:
     """Each alone, so that no larger one allows more; and nothing is allowed that is twice as far off."""

@@ -30,17 +30,20 @@ def verified(name: str, compiled: Compiled) -> None:
     assert name not in STILL or not moved(compiled.plan.graph)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_compute_what_onnx_runtime_does(name: str) -> None:
     data = exported(name)
     assert worst(graph_of(data), data, NETWORKS[name][1]) < TOLERANCE
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ON_HOST)
 def test_networks_in_c(name: str) -> None:
     verified(name, compile(exported(name)))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ON_A_CORE)
 def test_networks_on_a_core(name: str) -> None:
     verified(name, compile(exported(name), target=emulated("cortex-m4")))
@@ -67,6 +70,7 @@ def test_half_precision_is_computed_in_float32() -> None:
     assert verify(compiled, 4).passed
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("opset", [9, 13])
 def test_older_versions_of_operators(opset: int) -> None:
     """GELU and hard swish are written out in these, and what is an input now is an attribute."""

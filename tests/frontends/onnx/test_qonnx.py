@@ -63,6 +63,7 @@ def differing(model: bytes, count: int = 2) -> tuple[int, int]:
     return int(found[0]), int(found[1])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("exact", (False, True))
 def test_codes_are_equal(exact: bool) -> None:
     """No tolerance, in NumPy: random scales, where no sum is near a half, and powers of two, where many are at one."""
@@ -118,6 +119,7 @@ def test_channels_last() -> None:
     assert not [op for op in compiled.plan.graph.ops if op.kind == "TRANSPOSE"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", soaked(("cortex-m4", "cortex-m55"), ("cortex-m4",)))
 def test_cores(target: str) -> None:
     """Kernels of instruction sets have constants for such layers too."""

@@ -156,6 +156,7 @@ def groups(net: Net, dtype: str) -> Iterator[str]:
     )
 
 
+@pytest.mark.slow
 @exact_on_x86
 @pytest.mark.parametrize("dtype", BYTES)
 def test_groups(dtype: str) -> None:

@@ -152,6 +152,7 @@ def test_every_way(network: Any, way: str) -> None:
     exact(quantized(network, way))
 
 
+@pytest.mark.slow
 @exact_on_x86
 @pytest.mark.frontends
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55", "cortex-m0plus"])

@@ -55,6 +55,7 @@ def test_the_judge_of_verify(saturates: bool, tmp_path: Path, capsys: pytest.Cap
     assert reference.startswith(JUDGED_BY[saturates]) and ("saturates 16-bit sums" in reference) == saturates
 
 
+@pytest.mark.quick_cases(1)
 @exact_on_x86
 def test_the_judge_of_evaluate(saturates: bool) -> None:
     samples = np.random.default_rng(0).normal(size=(6, 12)).astype(np.float32)

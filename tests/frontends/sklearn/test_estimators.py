@@ -48,6 +48,7 @@ def outputs_of(graph: Graph, values: dict[int, Array]) -> dict[str, Array]:
     return {graph.tensors[t].name: values[t] for t in graph.outputs}
 
 
+@pytest.mark.quick_cases(36)
 @pytest.mark.parametrize("name", CASES)
 def test_estimators(name: str) -> None:
     estimator = fitted(name)
@@ -61,6 +62,7 @@ def test_estimators(name: str) -> None:
 IN_C = ("svc", "neighbours by distance", "gaussian bayes", "columns", "imputer")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", IN_C)
 def test_c(name: str) -> None:
     """The generated C, sample by sample, under the sanitizers."""

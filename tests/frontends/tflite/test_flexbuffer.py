@@ -29,6 +29,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(VALUES)
 def test_what_is_written_is_read(value: Any) -> None:
@@ -66,6 +67,7 @@ def _tried(data: bytes) -> None:
         read(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(VALUES, st.integers(0, 1 << 30))
 def test_damaged_bytes(value: Any, seed: int) -> None:

@@ -49,6 +49,7 @@ def test_flipped_bytes(model: bytes, data: st.DataObject) -> None:
     survives(bytes(damaged))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_damaged_structure(seed: int) -> None:
     """Random damage where the structure is: the tables at the file's end and start, in 32-bit words."""
@@ -62,6 +63,7 @@ def test_damaged_structure(seed: int) -> None:
         survives(bytes(damaged))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_can_be_read_compiles_or_says_why(seed: int) -> None:
     rng = random.Random(seed)

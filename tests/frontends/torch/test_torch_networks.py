@@ -18,6 +18,7 @@ TURNED = {"yolo_head": 1}
 """Networks whose outputs have another order of axes than images have."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in USUAL else pytest.mark.frontends) for name in NETWORKS]
 )

@@ -29,6 +29,7 @@ class Spectra(torch.nn.Module):
         return power, torch.view_as_real(fast), odd.abs(), torch.view_as_real(whole), line.real, line.imag
 
 
+@pytest.mark.slow
 def test_spectrograms() -> None:
     compiled = check(file_of(Spectra(), torch.randn(1, 2, 64)), inputs=1, optimize="speed")
     kinds = {op.kind for op in compiled.source.ops}

@@ -51,6 +51,7 @@ def fitted(name: str) -> tuple[Any, bool]:
     return model.fit(known["x"], known[target]), missing
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("name", FORESTS)
 def test_answers_are_those_of_scikit_learn(name: str) -> None:
     model, missing = fitted(name)
@@ -92,6 +93,7 @@ def agrees(found: dict[str, Any], model: Any, rows: Any) -> None:
         assert np.allclose(found["prediction"].reshape(-1), model.predict(rows), rtol=2e-6)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["random forest", "boosting", "histograms, sets"])
 def test_generated_code_is_what_scikit_learn_says(name: str) -> None:
     model, _ = fitted(name)

@@ -40,6 +40,7 @@ def test_streams_of_vela_touch_all_of_their_memory(model: str, core: str) -> Non
         assert 0 <= first < end, "tables of softmax"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", CORES + NEWEST)
 def test_verdicts_about_mutants_are_those_of_the_device(core: str) -> None:
     part = compiled("digits", core)[0]
@@ -51,6 +52,7 @@ def test_verdicts_about_mutants_are_those_of_the_device(core: str) -> None:
     assert 0.1 < sum(verdicts) / len(verdicts) < 0.6
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["ethos-u55", "ethos-u65", "ethos-u85"])
 def test_verdicts_about_short_streams_are_those_of_the_device(core: str) -> None:
     chance = random.Random(core)

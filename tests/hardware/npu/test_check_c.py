@@ -149,6 +149,7 @@ def mutants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return program, files
 
 
+@pytest.mark.quick_cases(1)
 def test_mutants_never_lead_out_of_the_payload(mutants: tuple[Path, list[Path]]) -> None:
     program, files = mutants
     count = examples(1_000_000, MUTANTS // 2)

@@ -15,6 +15,7 @@ CORES = ("ethos-u55-32", "ethos-u55-128", "ethos-u65-256", "ethos-u65-512", "eth
 WAITS = ("DMA_WAIT", "KERNEL_WAIT")
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("model", ["digits", "keywords"])
 def test_streams_of_vela_wait_where_they_must(model: str, core: str) -> None:

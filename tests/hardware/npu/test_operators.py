@@ -44,6 +44,7 @@ def _check(data: bytes, core: str, seed: int) -> None:
     assert model.differing(1, seed) == (0, 0)
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize(("name", "dtype"), EACH)
 def test_operators_equal_litert(name: str, dtype: str) -> None:
     @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))

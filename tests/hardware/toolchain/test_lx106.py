@@ -20,6 +20,7 @@ DIGITS = Path(__file__).parents[3] / "models" / "digits.tflite"
 AT = 0x60000100
 
 
+@pytest.mark.slow
 @needs_litert
 def test_digits() -> None:
     """Exact, and with no more stack than its machine code can take."""

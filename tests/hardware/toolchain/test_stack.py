@@ -75,6 +75,7 @@ def measured(folder: Path, target: Target, elf: Path) -> tuple[int, int]:
     return stacks(elf, found.stack)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "kind"), soaked(ALL, QUICK))
 def test_known_frames_are_exact(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
@@ -128,6 +129,7 @@ int fake_run(void) { int sum = 0; for (int i = 0; i < 9; i++) sum += step(i); fa
 """
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("core", "kind", "optimize"),
     [*((*each, "balanced") for each in ALL), *((*each, "size") for each in ALL if each[1] == "gcc")],
@@ -151,6 +153,7 @@ int fake_run(void) { CALL(4); CALL(100); CALL(130); CALL(300); CALL(700); CALL(1
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("core", "kind"), soaked(ALL, QUICK))
 def test_frames_of_any_size(tmp_path: Path, core: str, kind: str) -> None:
     """Those too large for an immediate are made with registers."""
@@ -191,6 +194,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("what", REFUSED)
 @pytest.mark.parametrize(("core", "kind"), soaked(ALL, QUICK))
 def test_what_has_no_bound_is_refused(tmp_path: Path, core: str, kind: str, what: str) -> None:
@@ -227,6 +231,7 @@ LARGER += [
 ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("name", "core", "kind"), soaked(DIGITS + LARGER, [*DIGITS[::2], ("sww", "cortex-m4", "gcc")]))
 def test_models_take_what_they_can_take(tmp_path: Path, name: str, core: str, kind: str) -> None:
     """Up to 16 bytes: what the last function of the chain reserves at the end of its frame and never writes. On cores
@@ -243,6 +248,7 @@ def test_models_take_what_they_can_take(tmp_path: Path, name: str, core: str, ki
     assert worst - (96 if "dsp" in target.features else 16) <= took <= worst
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", CORES)
 def test_frames_are_those_that_gcc_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, core: str) -> None:
     """Of every function in C. Of those in assembly gcc says 0, and less than it is of those that are partly in assembly

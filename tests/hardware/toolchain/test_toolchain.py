@@ -90,6 +90,7 @@ def _warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "COMMON", (*builder.COMMON, "-Werror"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("core", "kind"), soaked(CASES, CASES[:-2]))
 def test_a_core_gives_the_same_numbers_everywhere(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
@@ -180,6 +181,7 @@ def test_host_sanitizers_find_a_bad_write(tmp_path: Path, fault: str, said: str)
         toolchain.execute(elf, target, emulator_for(target), fake.INPUTS, workdir=tmp_path, mode=Mode.MEASURE)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "kind"), soaked(CASES, QUICK))
 def test_sizes_leave_the_harness_out(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
@@ -219,6 +221,7 @@ int fake_run(void)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", CORES)
 def test_large_models_fit_the_emulated_board(tmp_path: Path, core: str) -> None:
     target = targets.load(core)
@@ -230,6 +233,7 @@ def test_large_models_fit_the_emulated_board(tmp_path: Path, core: str) -> None:
         assert struct.unpack_from("<i", got.outputs[0][1]) == (16,)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "kind"), [("cortex-m4", "gcc"), ("cortex-m4", "zig"), ("rv32imc", "gcc")])
 def test_models_that_do_not_fit_the_emulated_board(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
@@ -253,6 +257,7 @@ def test_a_crash_says_what_and_where(tmp_path: Path, core: str, kind: str) -> No
         run(tmp_path, target, emulator, elf, Mode.MEASURE)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "kind"), BOTH)
 def test_an_endless_loop_is_stopped(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)
@@ -263,6 +268,7 @@ def test_an_endless_loop_is_stopped(tmp_path: Path, core: str, kind: str) -> Non
         toolchain.execute(elf, target, emulator, fake.INPUTS, workdir=tmp_path, mode=Mode.MEASURE, timeout_s=1)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("core", "kind"), [*BOTH, ("cortex-m55", "qemu")])
 def test_too_much_stack_is_noticed(tmp_path: Path, core: str, kind: str) -> None:
     target = targets.load(core)

@@ -64,6 +64,7 @@ def frames() -> bytes:
     return net.finish(net.fully_connected(net.flat(y), 3))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("model", "options"), [(odd, {"least_ram": True}), (frames, {"stream": 1})])
 def test_nothing_is_unaligned(
     model: Callable[[], bytes], options: dict[str, Any], trapping: Target, tmp_path: Path
@@ -75,6 +76,7 @@ def test_nothing_is_unaligned(
     assert "memcpy" not in read_code(bench(compiled, tmp_path).elf(Mode.MEASURE)).functions
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("core", "options", "families"),
     [
@@ -128,6 +130,7 @@ def test_the_key_of_a_target(tmp_path: Path, trapping: Target) -> None:
     assert targets.load(str(path)).gcc_flags == targets.load("rv32imc").gcc_flags
 
 
+@pytest.mark.slow
 def test_the_header_says_how_it_was_measured_and_what_it_asks_of_the_core() -> None:
     usual, aligned = (compile(even(), target="cortex-m4", name="even", aligned=a) for a in (False, True))
     texts = [c.project.files["even.h"].replace("\n * ", " ") for c in (usual, aligned)]

@@ -60,6 +60,7 @@ def layers(expanded: bool, per_channel: bool) -> bytes:
     return net.finish(*found)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_layers(per_channel: bool) -> None:
     model = layers(False, per_channel)
@@ -72,6 +73,7 @@ def test_layers(per_channel: bool) -> None:
     assert compiled.project.constants < compile(layers(True, per_channel)).project.constants / 2
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     assert verify(compile(layers(False, True), target=emulated("cortex-m4")), 2).passed
     assert verify(compile(recurrent(False), target=emulated("cortex-m4")), 2).passed

@@ -32,6 +32,7 @@ def network() -> bytes:
     return net.finish(net.op("SOFTMAX", [classes], quant=(1 / 32768, 0), beta=1.0))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("options", [{"least_ram": True}, {"input": "rows"}])
 def test_network(options: dict[str, Any]) -> None:
     compiled = check(network(), **options)
@@ -39,6 +40,7 @@ def test_network(options: dict[str, Any]) -> None:
     assert any(not step.whole for step in compiled.plan.steps)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["cortex-m4", "rv32imc"])
 def test_network_on_cores(core: str) -> None:
     exact_on(core, network(), least_ram=True)
@@ -87,6 +89,7 @@ def layer(
 KINDS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_of_64_bits(kind: str) -> None:
     """A bias that alone leaves 32 bits, next to one that does not."""
@@ -96,18 +99,21 @@ def test_sums_of_64_bits(kind: str) -> None:
     assert all(step.kernel.name.endswith("sums64") for step in compiled.plan.steps)
 
 
+@pytest.mark.slow
 def test_parts_of_long_sums_on_a_core() -> None:
     """More products than one sum of 32 bits holds."""
     bias = (np.linspace(-1, 1, 5) * 2.0**36).astype(np.int64)
     exact_on("cortex-m4", layer("CONV_2D", bias=bias, depth=600, scales=(0.01, 0.02, 137.0)), inputs=2)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("scale", [2.0**-4, 2.0**-6, 2.0**-7, 0.0313, 1e-9])
 def test_halves_in_fully_connected_layers(scale: float) -> None:
     """Scales that are powers of two give ties, and tiny ones nothing but zeros."""
     check(layer("FULLY_CONNECTED", depth=1, outputs=3, weight=1, scales=(0.5, 0.5 * scale, 0.25)), inputs=4)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "DEPTHWISE_CONV_2D"])
 def test_biases_of_32_bits(kind: str) -> None:
     bias = np.arange(-2, 3, dtype=np.int32) * 10_000

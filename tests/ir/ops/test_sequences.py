@@ -187,6 +187,7 @@ def test_what_litert_mixes_up() -> None:
     assert result.passed and "mixes up" in result.reference
 
 
+@pytest.mark.slow
 @needs_litert
 def test_on_a_core() -> None:
     exact_on("cortex-m4", model(*MANY))

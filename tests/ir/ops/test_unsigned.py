@@ -224,6 +224,7 @@ def test_a_whole_network() -> None:
     check(mobilenet(4, 12, 2, BLOCKS[1:2]), ram="min")
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     exact_on("cortex-m4", few(2), inputs=2)
     exact_on("cortex-m4", mobilenet(5, 12, 2, BLOCKS[1:2]), inputs=2)

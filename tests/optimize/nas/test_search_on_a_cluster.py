@@ -50,6 +50,7 @@ def alone() -> SearchResult:
     return searched()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["processes", "cluster"])
 def test_models_are_the_same_to_the_byte(place: str, alone: SearchResult, request: pytest.FixtureRequest) -> None:
     options = {"workers": 1} if place == "processes" else {"scheduler": request.getfixturevalue("scheduler")}

@@ -47,6 +47,7 @@ def facts(result: SearchResult) -> dict[str, Any]:
     return {name: value for name, value in result.json().items() if name != "spent"}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("shared", [True, False], ids=["evolution", "halving"])
 def test_search(shared: bool, tmp_path: Path) -> None:
     result = search_families(subject(StandInFamily(shared=shared)), PLAN)

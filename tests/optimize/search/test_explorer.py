@@ -49,6 +49,7 @@ def check(front: Front) -> None:
     ElementTree.fromstring(front.svg())
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("options", [{}, {"input": "rows"}, {"optimize": "speed"}], ids=str)
 def test_estimated(options: dict[str, str]) -> None:
     front = mote.explore(DIGITS, points=4, measure=False, **options)
@@ -60,6 +61,7 @@ def test_estimated(options: dict[str, str]) -> None:
             assert (compiled.plan.ram, compiled.plan.arena) == (point.ram, point.arena), name
 
 
+@pytest.mark.slow
 def test_measured() -> None:
     said: list[str] = []
     front = mote.explore(SMALL, target=emulated("cortex-m4"), points=1, say=said.append)
@@ -92,6 +94,7 @@ def test_a_front_goes_on_from_its_journal(tmp_path: Path, monkeypatch: pytest.Mo
         assert "name a new file" in str(refused.value.remedy)
 
 
+@pytest.mark.slow
 def test_a_part_bounds_the_front(tmp_path: Path) -> None:
     part = tmp_path / "part.toml"
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 900\n')
@@ -103,6 +106,7 @@ def test_a_part_bounds_the_front(tmp_path: Path) -> None:
         mote.explore(DIGITS, target=str(part), measure=False)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("options", [{}, {"ram": 6000}])
 def test_a_front_around_a_compiled_model_is_the_same(options: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """The default plan is not made again; one within a budget is not the default."""
@@ -143,6 +147,7 @@ def front() -> Front:
     return mote.explore(SMALL, points=3, measure=False)
 
 
+@pytest.mark.slow
 def test_a_cluster_finds_the_same(front: Front, scheduler: str) -> None:
     assert mote.explore(SMALL, points=3, measure=False, scheduler=scheduler) == front
 
@@ -153,10 +158,12 @@ def test_a_cluster_measures_the_same(scheduler: str) -> None:
     assert mote.explore(DIGITS, scheduler=scheduler, **options) == mote.explore(DIGITS, **options)
 
 
+@pytest.mark.slow
 def test_processes_find_the_same(front: Front) -> None:
     assert mote.explore(SMALL, points=3, measure=False, workers=1) == front
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_too_small_is_the_same_error_on_a_cluster(tmp_path: Path, scheduler: str) -> None:
     part = tmp_path / "part.toml"
     part.write_text('extends = "cortex-m4"\n[[memory]]\nname = "SRAM"\nkind = "ram"\nsize = 300\n')

@@ -52,11 +52,13 @@ def test_other_processes_do_the_work(others: Place) -> None:
     assert os.getpid() not in found
 
 
+@pytest.mark.quick_cases(1)
 def test_an_item_whose_worker_dies_is_evaluated_again(others: Place, tmp_path: Path) -> None:
     found = list(run(evaluations.killed_once, range(6), str(tmp_path), **others))  # type: ignore[arg-type]
     assert found == [(i, i * i) for i in range(6)] and (tmp_path / "killed-3").exists()
 
 
+@pytest.mark.slow
 def test_an_item_that_workers_die_of_is_named(tmp_path: Path) -> None:
     given = []
     with running(str(tmp_path), workers=1) as runner:
@@ -173,6 +175,7 @@ def test_fewer_workers_than_none() -> None:
         list(run(evaluations.squared, [1], 1, workers=-1))
 
 
+@pytest.mark.slow
 def test_items_are_evaluated_when_they_are_asked_for(tmp_path: Path) -> None:
     """In this process: who needs the first result only waits for no other."""
     results: Callable[[], object] = iter(run(evaluations.counted, range(6), str(tmp_path))).__next__

@@ -172,6 +172,7 @@ def test_knobs_and_their_combination(monkeypatch: pytest.MonkeyPatch) -> None:
     assert best.setup.kernels["2"] == "turnable[columns=2,order=channels]"
 
 
+@pytest.mark.slow
 def test_a_kernel_that_fits_with_a_knob_only(monkeypatch: pytest.MonkeyPatch) -> None:
     def picky(view: View, columns: int = 1, order: str = "rows") -> Packed | Refusal:
         return _pack(view, columns, order) if columns == 2 else Refusal("two columns only")
@@ -180,6 +181,7 @@ def test_a_kernel_that_fits_with_a_knob_only(monkeypatch: pytest.MonkeyPatch) ->
     assert best.setup.kernels["2"] == "turnable[columns=2,order=channels]"
 
 
+@pytest.mark.slow
 def test_structure() -> None:
     """A kernel that reads another layout than the one in the plan, or computes layers together, is favoured."""
     settings = make_settings(M4, optimize="speed")

@@ -181,6 +181,7 @@ OTHERS = {"CMakeFiles", "Finding", "Mixed", "Pruned", "Report", "Settings"}
 PARTS = (GeneratorCheck, ExternalRegion, LayerCost, Ram, Flash, SampleAnswer, ByReference, OnCore, Against)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("name", RESULTS)
 def test_results_can_be_read(name: str, tmp_path: Path) -> None:
     result = RESULTS[name](tmp_path)
@@ -212,6 +213,7 @@ def test_fields_are_documented(kind: type) -> None:
     assert kind.__dataclass_params__.frozen or kind is UpdateOutcome  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_names_of_models_are_no_html(tmp_path: Path) -> None:
     inspection = mote.inspect(DIGITS)
     layers = [replace(layer, name=EVIL) for layer in inspection.layers]
@@ -230,6 +232,7 @@ def test_names_of_models_are_no_html(tmp_path: Path) -> None:
         assert EVIL in page.text
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.text(max_size=20), st.lists(st.tuples(st.text(), st.one_of(st.none(), st.integers(), st.floats(), st.text())))

@@ -79,6 +79,7 @@ def test_compile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     snapshot("compile", re.sub(", code [0-9,]+ bytes", "", out.replace(str(tmp_path), "DIR")))
 
 
+@pytest.mark.slow
 def test_a_core_without_a_part_has_a_code_size_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """And a budget of flash counts it."""
     core = ("-t", emulated("cortex-m4"), "--optimize", "speed")
@@ -175,6 +176,7 @@ def test_run_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         assert wanted in out
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["digits", "keywords"])
 def test_the_bundled_samples_are_run_row_by_row(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The array that fits is taken, beside labels, names and outputs."""

@@ -45,6 +45,7 @@ def test_json_and_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     emulated("cortex-m4")
     net, model = Net(), tmp_path / "small.tflite"

@@ -36,6 +36,7 @@ def test_all_commands_are_in_one_group(capsys: pytest.CaptureFixture[str]) -> No
     assert f"\n  {'--version'.ljust(column)}print" in out
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Options are in groups, defaults are said, and the examples are understood."""

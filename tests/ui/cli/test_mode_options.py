@@ -42,6 +42,7 @@ def test_input_rows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert status == 0 and "equal bit for bit" in out
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("step", ["layer", "row"])
 def test_step(step: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What is printed is what the header states."""

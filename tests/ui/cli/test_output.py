@@ -82,6 +82,7 @@ def test_a_terminal_that_knows_ascii_only(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert rb"gr\xf6\xdfe \xb5" in raw.getvalue()
 
 
+@pytest.mark.slow
 def test_a_full_temporary_folder(tmp_path: Path) -> None:
     """A limit to the size of files is a disk that is full: the model's C does not fit."""
     done = subprocess.run(

@@ -23,6 +23,7 @@ def model(tmp_path: Path) -> str:
     return str(tmp_path / "small.tflite")
 
 
+@pytest.mark.slow
 def test_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: str) -> None:
     """Every layer's cycles are those that `mote profile` counts with the pins."""
     emulated("cortex-m4")

@@ -91,6 +91,7 @@ def test_hooks() -> None:
         assert not any(map(files.search, ("main.c", "README.md", "target.toml")))
 
 
+@pytest.mark.slow
 @needs_litert
 def test_the_hook_holds_the_model(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only what runs on this computer is checked."""

@@ -25,6 +25,7 @@ def test_a_report_is_read_back(earlier: Path) -> None:
     assert again.html == earlier.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_earlier_report_is_compared(earlier: Path, browser: Browser) -> None:
     report = mote.report(MODELS / "digits.tflite", targets=["cortex-m0"], against=earlier)
     with browser.open(report.html) as page:

@@ -23,6 +23,7 @@ def report(profiled: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_layers_are_those_of_the_profile(profiled: Subject) -> None:
     told, profile = cost(profiled), profiled.profile
     assert profile is not None and told["measured"] and told["cycles"] == profile.cycles

@@ -32,6 +32,7 @@ def subject() -> Subject:
     return Subject(compiled, mote.explore(DIGITS, compiled.settings, points=3, measure=False))
 
 
+@pytest.mark.slow
 def test_points_are_those_of_explore(subject: Subject) -> None:
     told = front(subject)
     assert told is not None and subject.front is not None
@@ -41,6 +42,7 @@ def test_points_are_those_of_explore(subject: Subject) -> None:
     assert {LEAST, FASTEST} <= names and len(told["points"]) == len({point["name"] for point in told["points"]})
 
 
+@pytest.mark.slow
 def test_the_command_gives_the_settings(subject: Subject) -> None:
     words = compile_command(subject.compiled)
     assert words[:2] == ["mote", "compile"] and "--no-shrink" in words and "--name" not in words
@@ -48,6 +50,7 @@ def test_the_command_gives_the_settings(subject: Subject) -> None:
     assert settings(arguments) == replace(subject.compiled.settings, name="")
 
 
+@pytest.mark.slow
 def test_a_point_compiles_to_what_it_says(subject: Subject) -> None:
     told = front(subject)
     assert told is not None
@@ -57,6 +60,7 @@ def test_a_point_compiles_to_what_it_says(subject: Subject) -> None:
         assert (compiled.plan.ram, compiled.cost) == (point["ram"], point["cost"])
 
 
+@pytest.mark.slow
 def test_budgets_and_the_cursor_choose_the_command(subject: Subject, browser: Browser) -> None:
     told = front(subject)
     assert told is not None

@@ -65,6 +65,7 @@ def nodes_of(parts: list[Any]) -> list[int]:
     return [node for part in parts for node in (nodes_of(part["parts"]) if isinstance(part, dict) else [part])]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["digits", "long"])
 def test_every_layer_is_drawn_once_with_all_edges(name: str, request: pytest.FixtureRequest) -> None:
     subject: Subject = request.getfixturevalue(name)

@@ -77,6 +77,7 @@ def _fresh(page: Page) -> Iterator[None]:
     assert page.errors == [] and page.requests == []
 
 
+@pytest.mark.quick_cases(1)
 @BOTH
 def test_a_report_is_small_and_opens_soon(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
     assert page.path.stat().st_size < LARGEST
@@ -148,6 +149,7 @@ def test_a_layer_is_selected_everywhere(page: Page) -> None:
     assert page.evaluate("document.querySelector('#selected').hidden") and page.evaluate("location.hash") == ""
 
 
+@pytest.mark.slow
 def test_each_section_selects_layers(page: Page) -> None:
     """By a click on what it marks as a layer, and by Enter and Space on what takes the focus there."""
     for section in page.evaluate(SECTIONS):

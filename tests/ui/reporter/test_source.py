@@ -90,6 +90,7 @@ def test_files_are_there_once_for_all_targets(digits: Subject) -> None:
     assert {every[key] for _, key in source(digits)["files"]} == set(every.values())
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "options",
     [

@@ -63,6 +63,7 @@ def capture(compiled: mote.Compiled, profile: Profile, tmp_path_factory: pytest.
     return file
 
 
+@pytest.mark.slow
 def test_the_energy_of_each_layer_of_a_model(compiled: mote.Compiled, profile: Profile, capture: Path) -> None:
     energy = energy_of(profile, compiled.plan, read_capture(capture, volts=3.0))
     wave = waveform(compiled, profile)
@@ -75,6 +76,7 @@ def test_the_energy_of_each_layer_of_a_model(compiled: mote.Compiled, profile: P
     assert sorted(n for each in energy.layers for n in each.layers) == sorted(numbers)
 
 
+@pytest.mark.slow
 def test_the_report_shows_it(compiled: mote.Compiled, profile: Profile, capture: Path) -> None:
     subject = metered(Subject(compiled, profile=profile), capture, None)
     assert subject.profile is not None and subject.profile.measured is not None

@@ -161,6 +161,7 @@ def ran(core: str) -> TracedRun:
     return TracedRun(code, traced, target, board_of(target))
 
 
+@pytest.mark.quick_cases(10)
 @pytest.mark.parametrize(
     ("core", "name"), [(core, name) for name, (_, cycles) in (CASES | WHOLE).items() for core in cycles]
 )

@@ -74,6 +74,7 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     return status, printed.out, printed.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc"])
 def test_the_trace_has_as_many_instructions_as_are_counted(core: str) -> None:
     compiled = mote.compile(DIGITS, target=emulated(core))
@@ -89,6 +90,7 @@ def test_the_trace_has_as_many_instructions_as_are_counted(core: str) -> None:
         assert abs(mine.instructions - (theirs.instructions or 0)) < 60 + 0.01 * mine.instructions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"least_ram": True}, {"input": "rows"}, {"optimize": "size"}])
 def test_rows_belong_to_their_layers(options: dict[str, object]) -> None:
     compiled = mote.compile(DIGITS, target=emulated("cortex-m4"), **options)
@@ -99,6 +101,7 @@ def test_rows_belong_to_their_layers(options: dict[str, object]) -> None:
         assert abs(mine.instructions - (theirs.instructions or 0)) < 100 + 0.02 * mine.instructions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus", "rv32imc"])
 def test_both_emulators_run_the_same_blocks(core: str) -> None:
     target = targets.load(emulated(core))
@@ -132,6 +135,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "RM0432" in out and "about" not in out[out.index("cycles:") :].split("\n")[0]
 
 
+@pytest.mark.slow
 def test_text_of_an_m0plus(capsys: pytest.CaptureFixture[str]) -> None:
     emulated("cortex-m0plus")
     status, out, _ = command(capsys, DIGITS, "--target", "rp2040")
@@ -139,6 +143,7 @@ def test_text_of_an_m0plus(capsys: pytest.CaptureFixture[str]) -> None:
     assert "energy:       not known: target rp2040 states no current" in out
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["cortex-m7", "cortex-m33", "cortex-m55", "rv32imc"])
 def test_estimates_say_so(core: str, capsys: pytest.CaptureFixture[str]) -> None:
     emulated(core)
@@ -146,6 +151,7 @@ def test_estimates_say_so(core: str, capsys: pytest.CaptureFixture[str]) -> None
     assert status == 0 and "cycles:       about " in out and "an estimate" in out
 
 
+@pytest.mark.slow
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     emulated("cortex-m4")
     found = json.loads(command(capsys, DIGITS, "-t", "nrf52840", "--json", "--io", "int8", "--ram", "2K")[1])
@@ -177,6 +183,7 @@ def slow(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_waits(slow: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The same instructions; what is waited for is the difference, in layers and in functions as in the whole."""
     compiled = mote.compile(DIGITS, target=slow)
@@ -196,6 +203,7 @@ def test_waits(slow: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "memory:       5 wait states, 64-bit reads, prefetch, 128 lines of 8 bytes for code and 8 for" in out
 
 
+@pytest.mark.slow
 def test_steps_of_several_cores(slow: str) -> None:
     """From one run: cycles as each target takes them, waits where its memory is slow."""
     compiled = mote.compile(DIGITS, target="cortex-m4")
@@ -207,6 +215,7 @@ def test_steps_of_several_cores(slow: str) -> None:
     assert all(a.cycles > c.cycles for a, c in zip(plain, m7, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
 def test_the_log_has_the_blocks_but_not_what_is_read(
     core: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -228,6 +237,7 @@ def test_the_log_has_the_blocks_but_not_what_is_read(
         assert "each constant counts once" in out and "at least " in out
 
 
+@pytest.mark.slow
 def test_a_qemu_that_takes_no_plugins(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if toolchain.find_emulator(targets.load("cortex-m4")).kind != "qemu":
         pytest.skip("needs QEMU")

@@ -319,6 +319,7 @@ def needed(compiler: str, *flags: str) -> list[str]:
 USUAL = [BUILDS[0][0], BUILDS[4][0], BUILDS[7][0], BUILDS[8][0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", soaked(dict(BUILDS), USUAL))
 def test_every_build_computes_the_same(build: str, firmware: Path, tmp_path: Path) -> None:
     compiler, *flags = build.split()
@@ -336,6 +337,7 @@ def test_every_build_computes_the_same(build: str, firmware: Path, tmp_path: Pat
     assert (done.returncode, done.stdout) == (0, "".join(f"{name}: ok\n" for name in names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standard", ["c++98", "c++20"])
 def test_headers_are_cpp(standard: str, firmware: Path) -> None:
     needed("g++")
@@ -365,6 +367,7 @@ def test_nothing_depends_on_the_width_of_int(firmware: Path) -> None:
     no_width_of_int(firmware, list(cocktail()))
 
 
+@pytest.mark.slow
 def test_nothing_of_some_models_depends_on_the_width_of_int(firmware: Path) -> None:
     no_width_of_int(firmware, list(cocktail())[::8])
 
@@ -380,6 +383,7 @@ def no_width_of_int(firmware: Path, names: list[str]) -> None:
 CPP = ["g++ -std=gnu++11", "g++ -std=c++20", "clang++ -std=gnu++17"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", soaked(CPP, CPP[::2]))
 def test_models_are_cpp(compiler: str, firmware: Path) -> None:
     """As where a user includes them in a C++ file."""
@@ -425,6 +429,7 @@ def passes_on_avr(name: str, firmware: Path) -> None:
     assert f"{name}: ok" in on_avr("atmega1284p", firmware, name, selftest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL_ENOUGH)
 def test_an_8_bit_core_computes_the_same(name: str, firmware: Path) -> None:
     passes_on_avr(name, firmware)

@@ -92,6 +92,7 @@ def test_exact_on_a_core(core: str, key: str) -> None:
     assert verify(compile(DIGITS, target=emulated(core), encrypt=key), 1).passed
 
 
+@pytest.mark.slow
 def test_a_batch_on_the_host_has_the_same_results(key: str) -> None:
     plain, sealed = compile(DIGITS), compile(DIGITS, encrypt=key)
     cases = list(stimuli(plain.plan.graph, 4))

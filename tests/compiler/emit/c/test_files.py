@@ -32,6 +32,7 @@ def floats() -> bytes:
     return net.finish(net.fully_connected(net.mean(net.conv(net.input(1, 6, 5, 3), 4)), 4))
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("target", SETS_OF_TARGETS)
 def test_headers_of_other_instruction_sets_are_not_written(target: str) -> None:
     for model in (DIGITS, floats()):
@@ -42,6 +43,7 @@ def test_headers_of_other_instruction_sets_are_not_written(target: str) -> None:
         assert {SET_OF[file] for file in files if file in SET_OF and file not in flags} <= SETS_OF_TARGETS[target]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55"])
 def test_code_does_not_change_by_what_is_left_out(target: str, tmp_path: Path) -> None:
     """With the headers of all instruction sets the C compiler sees the same code."""

@@ -143,6 +143,7 @@ def check_two_instances(compiled: Compiled, folder: Path, sanitize: bool) -> Non
     assert differ > 0
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", soaked(MODES, ["pushed stream", "states in bodies"]))
 def test_two_instances_take_turns(mode: str, tmp_path: Path) -> None:
     """Their steps alternate; both give what the reference gives."""
@@ -272,10 +273,12 @@ int main(void) {
 )
 
 
+@pytest.mark.slow
 def test_a_state_moves_from_one_instance_to_another(tmp_path: Path) -> None:
     program(COPIES, compiled_as("stream"), tmp_path)
 
 
+@pytest.mark.slow
 def test_memory_of_an_instance_is_counted() -> None:
     """A measurement tells about an instance what it tells about static variables, but for padding."""
     emulated("cortex-m4")

@@ -60,6 +60,7 @@ def test_exact_on_a_core(core: str) -> None:
     assert loaded(compiled) and verify(compiled, 1).passed
 
 
+@pytest.mark.slow
 def test_each_constant_is_read_from_flash_once() -> None:
     """Waits for constants go down to those of reading them once, and the estimate knows; profiles compare outputs."""
     pytest.importorskip("capstone")
@@ -72,6 +73,7 @@ def test_each_constant_is_read_from_flash_once() -> None:
     assert abs(estimate(copied.plan.goal.costs, copied.plan) / after.cycles - 1) < 0.15
 
 
+@pytest.mark.slow
 def test_ram_budgets_and_time_limits_decide() -> None:
     """The more RAM may be spent the less time it takes; a time limit that only copies keep has them."""
     target = slow("cortex-m4")
@@ -86,6 +88,7 @@ def test_ram_budgets_and_time_limits_decide() -> None:
     assert loaded(compile(DIGITS, target=target, cycles=limit)) and not loaded(plain)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -147,6 +150,7 @@ def test_any_number_of_bytes_is_copied_and_no_more(language: str, tmp_path: Path
     assert said == "good\n"
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("core", soaked(["cortex-m4", "cortex-m0plus"], ["cortex-m4"]))
 def test_constants_placed_in_ram(core: str) -> None:

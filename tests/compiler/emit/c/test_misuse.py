@@ -66,6 +66,7 @@ int main(void) {
 )
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("given", [False, True], ids=["own arena", "caller's arena"])
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_is_ready_before_init(mode: str, given: bool, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ POINTERS = "needs pointers of at least 32 bits"
 """The runtime's refusal of cores whose addresses are too short, as those of the checker's core are."""
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("folder", ["emit/image/runtime", "deploy/update", "deploy/wire", "deploy/agent"])
 def test_the_runtime_of_images(folder: str) -> None:
     sources = sorted((TOP / folder).glob("*.c"))

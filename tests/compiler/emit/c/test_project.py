@@ -45,6 +45,7 @@ def compiler_or_skip(name: str) -> str:
 BUILDS = [(model, form, cc) for form in FORMS for model in ("digits", "keywords") for cc in ("gcc", "clang")]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("model", "form", "cc"), soaked(BUILDS, [*BUILDS[::4], *BUILDS[3::4]]))
 def test_builds_without_warnings_and_passes_its_selftest(model: str, form: str, cc: str, tmp_path: Path) -> None:
     compiler_or_skip(cc)
@@ -57,6 +58,7 @@ def test_builds_without_warnings_and_passes_its_selftest(model: str, form: str, 
     assert printed == f"{name}: ok\n"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "cc",
     [
@@ -118,6 +120,7 @@ def test_all_c_files_of_the_folder_compile_together(tmp_path: Path) -> None:
     run(["./firmware"], tmp_path)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("given", "level"),
     [
@@ -162,6 +165,7 @@ def test_a_user_links_a_float_model_by_its_target_alone(tmp_path: Path) -> None:
     assert "-lm" not in "".join(compile(DIGITS).project.files.values())
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("optimize", OPTIMIZATION)
 def test_build_files_carry_the_flags_of_the_measurement(
     optimize: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -215,6 +219,7 @@ def test_two_models_link_into_one_cpp_firmware(tmp_path: Path) -> None:
     run(["./firmware"], tmp_path)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("model", "options"),
     [
@@ -234,6 +239,7 @@ def test_a_model_included_in_cpp_passes_its_selftest(model: str, options: dict[s
     assert run(["./program"], tmp_path) == f"{model}: ok\n"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("model", "core", "compiler"),
     [

@@ -173,6 +173,7 @@ def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return folder
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("firmware", MODELS, indirect=True)
 def test_rows_are_taken(firmware: Path, check: str) -> None:

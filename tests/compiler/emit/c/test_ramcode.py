@@ -89,6 +89,7 @@ def test_what_is_hot(slow: str) -> None:
     assert 0 < len(found) < len({s.kernel.files for s in plan.steps}) and "mote_mean_s8.h" not in found
 
 
+@pytest.mark.slow
 def test_it_is_executed_from_ram(slow: str) -> None:
     """The same results; nine tenths of the instructions are at addresses in RAM; the gain is what was waited for."""
     placed = mote.compile(DIGITS, target=slow, place_code="ram")
@@ -120,6 +121,7 @@ def test_one_file_and_the_manual(slow: str, tmp_path: Path, capsys: pytest.Captu
     assert re.search(r"RAM: arena [\d,]+ bytes \(live at once: [\d,]+\), code [\d,]+ bytes", capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_code_takes_ram_from_a_budget(slow: str) -> None:
     """What the code takes is not there for the arena; where too little is left, the refusal says what took it."""
     generous = mote.compile(DIGITS, target=slow, place_code="ram", optimize="speed")
@@ -164,6 +166,7 @@ def test_not_with_a_shared_arena(slow: str) -> None:
         mote.compile_shared([DIGITS], target=slow, place_code="ram")
 
 
+@pytest.mark.slow
 def test_long_code_is_not_chosen_where_it_waits(tmp_path: Path) -> None:
     """Where a part keeps less code than one loop has, shorter loops are chosen, which take fewer cycles there; from RAM
     the long ones are, as on a core without waits."""

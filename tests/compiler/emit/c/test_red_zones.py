@@ -88,24 +88,28 @@ def status(plan: str, folder: Path, function: str = "", place: str = "", *, once
     return subprocess.run(["./program"], cwd=folder, timeout=60).returncode
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("plan", PLANS)
 def test_right_kernels_pass(plan: str, tmp_path: Path) -> None:
     assert keywords(plan).plan.layered == (plan == "layers")
     assert status(plan, tmp_path) == OK
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(("plan", "function", "place"), WAYS)
 def test_a_byte_outside_is_seen(plan: str, function: str, place: str, tmp_path: Path) -> None:
     """Whatever the values are: the mistake flips a bit of what lies there."""
     assert status(plan, tmp_path, function, place) == BROKEN
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("plan", PLANS)
 def test_one_mistake_ends_the_inference(plan: str, tmp_path: Path) -> None:
     """Also where rows are still to come in the same call."""
     assert status(plan, tmp_path, "mote_conv2d_s8_row", "scratch[-1]", once=True) == BROKEN
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "place",
     ["", "*(int8_t *)AT({scratch} - 1)", "*(int8_t *)AT({scratch} + {size})", "outs[0][-1]", "outs[count - 1][{row}]"],
@@ -127,6 +131,7 @@ def test_several_rows_at_once(place: str, tmp_path: Path) -> None:
     assert subprocess.run(["./program"], cwd=tmp_path, timeout=60).returncode == (BROKEN if place else OK)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("options", PLANS.values(), ids=PLANS)
 def test_rows_that_nobody_needs(options: dict[str, Any]) -> None:
     """Zones lie around the rows that are there."""

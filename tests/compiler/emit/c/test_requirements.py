@@ -28,6 +28,7 @@ def complaints(folder: Path, command: str) -> str:
     return done.stderr
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("target", "flags", "what"),
     [

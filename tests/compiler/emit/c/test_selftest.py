@@ -28,6 +28,7 @@ FLIPPED: list[tuple[dict[str, Any], int]] = [({}, 5), ({"target": "cortex-m4", "
 """How a model is compiled, and of how many bits one is flipped."""
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("options", "stride"), FLIPPED)
 def test_every_flipped_bit_is_seen(options: dict[str, Any], stride: int, tmp_path: Path) -> None:
     compiler_or_skip("gcc")
@@ -98,6 +99,7 @@ def test_inputs_cover_the_range_and_outputs_say_something() -> None:
     assert all(np.abs(p.codes(4096, 1)).max() <= p.strength for p in GENTLE)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("options", [{}, {"input": "rows"}], ids=str)
 def test_a_float_model_has_its_tolerance_and_no_more(options: dict[str, Any], tmp_path: Path) -> None:
     compiler_or_skip("gcc")
@@ -122,6 +124,7 @@ MUTATED: dict[str, Callable[[], Compiled]] = {
 }
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("model", MUTATED)
 def test_wrong_kernels_are_noticed(model: str, tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def other(tiny: Path) -> Path:
 TURNS = [*((form, "gcc") for form in FORMS), ("usual", "clang")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "cc"), soaked(TURNS, [("rows", "gcc"), ("memories", "gcc")]))
 def test_models_take_turns_in_one_arena(form: str, cc: str, tmp_path: Path) -> None:
     compiler_or_skip(cc)
@@ -113,6 +114,7 @@ def test_make_and_cmake_build_them(tiny: Path, other: Path, tmp_path: Path) -> N
     assert "tiny: ok" in run(["b/selftest"], tmp_path)
 
 
+@pytest.mark.slow
 @needs_litert
 def test_a_model_of_them_is_exact_alone() -> None:
     shared = mote.compile_shared([KEYWORDS, DIGITS])
@@ -147,6 +149,7 @@ def of_another_version(text: str) -> str:
     return text.replace("{ return a < b ? a : b; }", "{ return b < a ? b : a; }")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ways", soaked(WAYS, ["targets"]))
 @pytest.mark.parametrize("lto", soaked(["-fno-lto", "-flto"], ["-flto"]))
 def test_folders_of_their_own_link_into_one_firmware(ways: str, lto: str, tmp_path: Path) -> None:
@@ -270,6 +273,7 @@ int main(void) {
     run(["./apart"], tmp_path)
 
 
+@pytest.mark.slow
 def test_command(tiny: Path, other: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     models = [str(tiny), str(other)]
     assert main(["compile", *models, "-o", str(tmp_path)]) == 0

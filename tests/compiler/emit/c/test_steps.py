@@ -92,6 +92,7 @@ def program(text: str, compiled: Compiled, folder: Path, *flags: str) -> str:
     return done.stdout
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("plan", PLANS)
 def test_pieces_are_a_run(plan: str, tmp_path: Path) -> None:
     """As many steps as the plan has; init begins anew in the middle, run finishes what steps have begun."""
@@ -177,6 +178,7 @@ CLEAN: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", soaked(CLEAN, ["pushed, caller arena", "row", "pushed red zones", "float"]))
 def test_every_mode_is_clean_and_passes_its_selftest(mode: str, tmp_path: Path) -> None:
     """No warning from any compiler that is there; the example and the self-test run on the host."""

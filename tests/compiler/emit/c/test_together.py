@@ -226,6 +226,7 @@ def test_input_and_outputs_are_counted(nets: list[Path]) -> None:
         mote.compile_several(nets, running="together", ram=need - 1)
 
 
+@pytest.mark.slow
 def test_command(nets: list[Path], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     command = ["compile", *map(str, nets[:2]), "--run-together", "-t", "cortex-m4", "-o", str(tmp_path / "c")]
     assert main([*command, "--json"]) == 0

@@ -108,6 +108,7 @@ THREADS = [(net, form, sanitizer) for net, form in WINDOWS for sanitizer in SANI
 FEW = [("branches", "dsp", "thread"), ("branches", "one file", "address"), ("keywords", "scalar", "thread")]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("net", "form", "sanitizer"), soaked(THREADS, FEW))
 def test_two_threads_compute_what_the_reference_computes(net: str, form: str, sanitizer: str, tmp_path: Path) -> None:
     compiler_or_skip("gcc")
@@ -119,6 +120,7 @@ def test_two_threads_compute_what_the_reference_computes(net: str, form: str, sa
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_firmware_may_bring_its_own_barrier(tmp_path: Path) -> None:
     compiler_or_skip("gcc")
     compiled = compile(DIGITS, cores=2)
@@ -139,6 +141,7 @@ def test_the_example_in_the_docs_runs(tmp_path: Path) -> None:
     run(["./program"], tmp_path)
 
 
+@pytest.mark.slow
 def test_one_core_computes_both_shares_the_second_one_first(tmp_path: Path) -> None:
     compiler_or_skip("gcc")
     compiled = compile(branches(), cores=2)

@@ -200,6 +200,7 @@ int main() {
 """
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("instances", [False, True])
 def test_the_class_saves_and_loads(instances: bool, tmp_path: Path) -> None:
     """In one file; with instances, one goes on with what another has learned."""

@@ -70,6 +70,7 @@ def passes(program: Path, **environment: str) -> None:
 TEST = [RTOS / "service_test.c", RTOS / "fake_runtime.c"]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_model_in_a_thread(name: str, tmp_path: Path) -> None:
     needs("cc")
@@ -258,6 +259,7 @@ def test_a_real_model_with_adapters(tmp_path: Path) -> None:
     assert subprocess.run([program, file], input=given, capture_output=True, check=False).returncode == 2
 
 
+@pytest.mark.slow
 def test_a_real_model_on_a_core_without_an_operating_system(tmp_path: Path) -> None:
     target = targets.load(emulated("cortex-m4"))
     sources, image = real(tmp_path, "cortex-m4", "bare-metal")

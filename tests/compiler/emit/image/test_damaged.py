@@ -65,6 +65,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory, parts: list[Path]) -> Campa
     return program(folder, "campaign.c", records, parts=parts), files
 
 
+@pytest.mark.slow
 def test_tensors_that_overlap(tmp_path: Path, parts: list[Path]) -> None:
     """A copy over itself is refused; what a kernel makes of rows that it copies over each other is its own matter."""
     copy = next(record for record in everything() if record.name == "copy")

@@ -36,6 +36,7 @@ def places(i: Instruction) -> list[Place]:
     return [*([] if i.out is None else [i.out]), *(o.place for o in i.operands)]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_becomes_instructions(mode: str) -> None:
     found = image(mode).program
@@ -58,6 +59,7 @@ def check_place(found: Program, place: Place) -> None:
     assert (place.kind is Kind.RING) <= (place.memory == STATES and place.ring < found.rings)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_steps_run_instructions_as_often_as_they_say(mode: str) -> None:
     found = image(mode).program

@@ -133,6 +133,7 @@ def windows() -> bytes:
     return net.finish(net.conv(x, 8, 1))
 
 
+@pytest.mark.slow
 @needs_litert
 def test_the_tuned_set_on_a_core(tmp_path: Path) -> None:
     """All kernels in one C file, in the memory that is promised, and exact."""
@@ -149,6 +150,7 @@ def test_the_tuned_set_on_a_core(tmp_path: Path) -> None:
     assert sizes is not None and sizes.code <= 48 << 10
 
 
+@pytest.mark.slow
 def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) -> None:
     made = pack(DIGITS, target="cortex-m4", runtime=folder)
     assert any(k.assembly for k in made.records) and {k.id for k in made.records} <= set(read_manifest(folder).by_id)
@@ -163,6 +165,7 @@ def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) 
         pack(KEYWORDS, replace(settings, fixed=tight.fixed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus", "cortex-m55", "rv32imc"])
 def test_one_image_runs_on_every_core(core: str, folder: Path, packed: Path) -> None:
     """Packed for a Cortex-M4, with code that is made for its layers: the others run their portable twins. The host is
@@ -177,6 +180,7 @@ def test_one_image_runs_on_every_core(core: str, folder: Path, packed: Path) -> 
     assert result.ram.static is not None and result.ram.static <= 256
 
 
+@pytest.mark.slow
 @needs_litert
 def test_every_tensor_of_an_image_is_compared_with_its_model(tmp_path: Path) -> None:
     emulated("cortex-m4")
@@ -189,6 +193,7 @@ def test_every_tensor_of_an_image_is_compared_with_its_model(tmp_path: Path) -> 
         verify_image(loaded, 2, source=KEYWORDS)
 
 
+@pytest.mark.slow
 def test_commands_take_images(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "digits.mote")
     assert main(["pack", DIGITS, "-o", path, "--runtime", str(folder), "-t", "cortex-m4"]) == 0

@@ -86,6 +86,7 @@ def with_payload(image: Image, payload: bytes) -> bytes:
     return image.data[:at] + payload + image.data[at + len(payload) :]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", CORES)
 def test_bad_streams_are_refused_when_an_image_is_loaded(
     target: str, campaigns: dict[str, Path], tmp_path: Path
@@ -152,6 +153,7 @@ def test_mutants(target: str, campaigns: dict[str, Path], tmp_path: Path) -> Non
     assert status == 0, said[-4000:]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", CORES)
 def test_an_image_runs_on_the_core_and_its_simulated_accelerator(target: str, tmp_path: Path) -> None:
     model = tmp_path / "model.tflite"
@@ -161,6 +163,7 @@ def test_an_image_runs_on_the_core_and_its_simulated_accelerator(target: str, tm
     assert verify_image(loaded, 2).exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", CORES)
 def test_a_region_of_the_backend_in_an_image(target: str, tmp_path: Path) -> None:
     """Its tensors have base pointers of their own."""
@@ -191,6 +194,7 @@ def test_runtimes_have_the_kernels_that_backends_ask_for() -> None:
         pack(file, target=TARGET, runtime=newest.manifest)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("inputs", "target"), [(1, TARGET), (2, TARGET), (3, TARGET), (1, "corstone-320")])
 def test_an_image_runs_on_this_computer(inputs: int, target: str) -> None:
     places = [BYTES * i for i in range(inputs)]

@@ -15,6 +15,7 @@ import prove_image
 pytestmark = pytest.mark.skipif(shutil.which("frama-c") is None, reason="frama-c is not installed")
 
 
+@pytest.mark.slow
 def test_nothing_can_go_wrong_on_pushed_rows() -> None:
     found = prove_image.proof("pushed rows")
     assert not found.findings

@@ -27,6 +27,7 @@ def objects(compiler: str, folder: Path, *flags: str) -> list[Path]:
     return sorted(folder.glob("*.o"))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("compiler", CORES)
 def test_nothing_is_said(compiler: str, tmp_path: Path) -> None:
     objects(compiler, tmp_path, *(["-DMOTE_RUNTIME_TRACE=traced"] if compiler == "clang" else []))

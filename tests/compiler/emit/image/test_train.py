@@ -81,6 +81,7 @@ def learns(trainer: Trainer, samples: Sequence[tuple[dict[int, Array], Array]]) 
     assert trainer.call("train_end") == OK
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("loss", [Loss.SOFTMAX_CROSS_ENTROPY, Loss.MEAN_SQUARED_ERROR])
 def test_float_models_learn(loss: Loss) -> None:
     """All layers: a batch of three with a label each, or with what the outputs should be."""
@@ -102,6 +103,7 @@ def test_int8_models_learn_numbers() -> None:
     learns(trainer, [(dict(x), target) for x, target in zip(given.inputs, given.labels, strict=True)])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("layers", [(*BIASES, *WHOLE), TO_EVEN])
 def test_layers_with_learned_operands(layers: Sequence[Layer]) -> None:
     """Int8 layers of every kind, whole and by rows, with biases and weights at the ends of their ranges."""
@@ -235,6 +237,7 @@ def test_runtimes_for_models_that_learn() -> None:
         runtime("minimal", target="host", train="last")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["cortex-m0plus", "cortex-m4", "cortex-m55", "rv32imc"])
 def test_the_stock_runtime_trains_on_all_cores(target: str) -> None:
     """Biases and weights of all kinds of layers: its records are those of today's kernels."""

@@ -144,6 +144,7 @@ def is_coded(compiled: Compiled) -> bool:
     return any(step.kernel.price.coding is not None for step in compiled.plan.steps)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("target", ["host", HOST_DSP])
 @given(model=mixed())
@@ -152,6 +153,7 @@ def test_on_the_host(nth: int, target: str, model: bytes) -> None:
     assert is_coded(check(model, target=target, optimize="size", ram=ROOM))
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
 @given(model=mixed())
@@ -162,6 +164,7 @@ def test_on_cores(nth: int, target: str, model: bytes) -> None:
     assert is_coded(compiled) and result.passed, result.mismatches
 
 
+@pytest.mark.slow
 @needs_litert
 @given(model=planar(convolutions(), 3))
 @QUICK
@@ -171,6 +174,7 @@ def test_into_planar_rows(nth: int, model: bytes) -> None:
     exact_on("cortex-m4", model, 2, **whole)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @given(model=st.lists(dense(), min_size=12, max_size=12).map(test_conv.model))
 @QUICK
@@ -210,6 +214,7 @@ def compiled_plain(model: bytes, target: str) -> Compiled:
         return compiled
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("spread", ["few", "small", "sparse"])
 def test_weights_that_compress_take_less_flash(spread: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,7 @@ def test_the_parts_of_a_staircase() -> None:
     assert (above.first, above.steps.tolist()) == (1, [7])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 200), st.integers(1, 200), st.integers(0, 199), st.integers(0, 199))
 @settings(max_examples=500, deadline=None)
 def test_the_least_factor(number: int, modulus: int, low: int, high: int) -> None:

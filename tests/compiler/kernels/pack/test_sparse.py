@@ -45,6 +45,7 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return wanted
 
 
+@pytest.mark.slow
 @needs_litert
 @given(test_variants.batches(layers()))
 @test_variants.QUICK
@@ -52,6 +53,7 @@ def test_convolutions_on_the_host(form: str, model: bytes) -> None:
     check(model, target=HOST_DSP, optimize="speed")
 
 
+@pytest.mark.slow
 @needs_litert
 @given(test_variants.batches(layers()))
 @test_variants.QUICK
@@ -59,6 +61,7 @@ def test_convolutions_on_cortex_m4(form: str, model: bytes) -> None:
     exact_on("cortex-m4", model, 2, optimize="speed")
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @given(test_variants.planar(layers()))
 @test_variants.QUICK
@@ -100,6 +103,7 @@ POINTWISE, DENSE = (
 )
 
 
+@pytest.mark.slow
 def test_three_quarters_of_zeros_save_half_of_the_instructions() -> None:
     emulated("cortex-m4")
     figures = sparse.measure((POINTWISE, DENSE), (0.75,))

@@ -36,6 +36,7 @@ def on_core(made: Compiled) -> list[str]:
     return [made.plan.graph.ops[s.ops[0]].kind for s in made.plan.steps if not isinstance(s.kernel, Offloaded)]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", MODELS)
 def test_layers(name: str, standin: Path) -> None:
     """With sanitizers: no call reads or writes beside its tensors, constants and working memory."""

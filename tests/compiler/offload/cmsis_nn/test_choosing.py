@@ -47,6 +47,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
     forget()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", CORES)
 def test_all_that_is_called_has_an_estimate(core: str, library: None) -> None:
     target = targets.load(core)
@@ -110,6 +111,7 @@ def test_tuning_takes_the_faster_of_both(library: None) -> None:
     assert "cmsis-nn" in best.setup.kernels.values()
 
 
+@pytest.mark.slow
 def test_tuning_leaves_what_is_slower(library: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is estimated."""
     monkeypatch.setattr(CmsisNN, "estimate", lambda self, graph, op, target: 1.0)

@@ -130,6 +130,7 @@ def compiled_for(part: str) -> Compiled:
     return compiled
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("part", ["esp32", "esp32s3"])
 def test_every_function_on_this_computer(library: str, part: str) -> None:
     """Of the ESP32-S3's edition those functions run that are for any core."""
@@ -172,6 +173,7 @@ def test_random_layers(library: str, seed: int) -> None:
     check_outputs(mote.compile(random_layers(seed), target="esp32", backend="esp-nn", optimize="speed"), 2)
 
 
+@pytest.mark.quick_cases(1)
 def test_every_function_on_an_emulated_core(library: str) -> None:
     assert mote.verify(compiled_for("esp32c3"), inputs=1).exact
 
@@ -186,6 +188,7 @@ class OnXtensa(Cheap):
         return super().build(region, graph, targets.load("esp32"))
 
 
+@pytest.mark.slow
 def test_the_generic_edition_on_emulated_xtensa(library: str) -> None:
     """An ESP32 has no emulator; the compiler and the byte order are those of its family."""
     needs("xtensa-lx106-elf-gcc", "qemu-system-xtensa")
@@ -323,6 +326,7 @@ def c_of_the_component(compiled: Compiled, folder: Path, library: str, *options:
     return re.findall(r"error: (.*)", done.stderr)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("part", PARTS)
 def test_the_component_compiles_for_every_edition(library: str, part: str, tmp_path: Path) -> None:
     """With the declarations of the edition that the project's configuration chooses."""
@@ -361,6 +365,7 @@ def test_two_roundings_that_give_one(log: float, zero: int, limit: int) -> None:
         assert np.array_equal(np.clip(rescale(sums, *scale) + zero, -128, 127), once_results(sums, real, zero))
 
 
+@pytest.mark.slow
 def test_tuning_measures_the_generic_edition_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The functions with vectors run nowhere here, so that their time is not known."""
     monkeypatch.setenv(PATH, str(STANDIN))

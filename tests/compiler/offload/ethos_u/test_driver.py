@@ -36,6 +36,7 @@ def compiled(model: Any, target: str = "corstone-300", **options: Any) -> Compil
     return made
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["corstone-300", "corstone-300-u65-256"])
 def test_exact_on_the_core(target: str) -> None:
     """Regions between layers of the core, with two inputs and outputs that others read; every tensor that is seen is
@@ -53,6 +54,7 @@ def test_exact_on_the_host() -> None:
         assert np.array_equal(output, host.graph.evaluate(case)[host.graph.outputs[0]].reshape(output.shape))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("options", [{"caller_arena": True}, {"instances": True}], ids=["caller", "instances"])
 def test_lines_of_a_cache(options: dict[str, Any], tmp_path: Path) -> None:
     """Arenas begin and end with lines of the core's cache, and the driver takes all addresses."""

@@ -247,6 +247,7 @@ def same(seed: int, core: str) -> bool:
     return True
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["corstone-300", "corstone-300-u65-256"])
 def test_random_networks(core: str) -> None:
     pytest.importorskip("ethosu.regor", reason="ethos-u-vela is not installed")

@@ -91,6 +91,7 @@ def test_a_writer_and_a_reader_do_not_race(tmp_path: Path) -> None:
     passes(built(tmp_path, "threads_test.c", ("dma",), "-fsanitize=thread", "-O1", cc="clang"))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", DRIVERS)
 def test_a_driver(name: str, tmp_path: Path) -> None:
     passes(built(tmp_path, DRIVERS[name], (name,), *SANITIZE))

@@ -41,6 +41,7 @@ def agree(wanted: Sequence[Sequence[Array]], made: Sequence[Sequence[Array]], bo
             np.testing.assert_allclose(b, a, rtol=bound, atol=bound * float(np.abs(a).max()))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["host", "cortex-m4"])
 def test_all_layers_learn(target: str) -> None:
     model, optimizer = network(), Sgd(learning_rate=0.02, momentum=0.9, weight_decay=1e-3)

@@ -106,6 +106,7 @@ def test_no_gradient_passes_inert_channels() -> None:
                     assert not own[list(SILENT)].any() and own[kept].any()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("first", [WEIGHTS, BIAS])
 def test_c_learns_without_them(first: int) -> None:
     graph = dead()

@@ -154,6 +154,7 @@ def test_gradients_are_those_of_float32(task: Task, first: int) -> None:
     assert len(likeness) > task.gradients
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "task, target, first, settings",
     [
@@ -194,6 +195,7 @@ def test_it_learns() -> None:
     assert sum(right[-CLASSES:]) >= CLASSES - 1 > sum(right[:CLASSES])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("first", [1, 2])
 @pytest.mark.parametrize(
     ("rate", "own"),

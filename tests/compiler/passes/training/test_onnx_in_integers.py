@@ -65,6 +65,7 @@ def test_gradients_of_products_are_those_of_float32() -> None:
     integers.test_gradients_are_those_of_float32(replace(integers.CURVED, model=gated), 1)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "task, target, first", [(INVERTED, "host", 1), (SEPARABLE, "cortex-m4", 1), (INVERTED, "cortex-m4", 2)]
 )

@@ -119,6 +119,7 @@ def test_the_same_is_learned(training: str) -> None:
     assert any(not np.array_equal(wanted[0][s.before], wanted[-1][s.before]) for s in whole.states)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("training", TRAININGS)
 def test_the_same_is_learned_in_c(training: str) -> None:
     """Outputs of the C on a host after several steps, bit for bit; those of int8 models are the reference's, too."""

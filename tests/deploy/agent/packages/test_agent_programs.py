@@ -93,6 +93,7 @@ def test_a_program_is_a_board_of_commands(listening: int, expected: list[tuple[b
     assert verify(DIGITS, inputs=1, board=board).exact
 
 
+@pytest.mark.slow
 def test_the_example_measures_a_program(listening: int) -> None:
     """Its twin on an emulated core is in tests/examples."""
     example = ROOT / "examples" / "board" / "board.py"
@@ -225,6 +226,7 @@ def arduino(folder: Path) -> Sequence[str | Path]:
     return ("g++", "-std=gnu++11", *STRICT, *include, *cpp, *folder.glob("*.o"))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("package", "build"), [("zephyr", zephyr), ("esp-idf", esp_idf), ("arduino", arduino)])
 def test_the_agent_of_an_ecosystem_answers(
     package: str, build: object, tmp_path: Path, expected: list[tuple[bytes, bytes]]

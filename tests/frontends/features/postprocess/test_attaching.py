@@ -49,6 +49,7 @@ def header(compiled: Compiled) -> str:
     return compiled.project.files[f"{compiled.name}.h"]
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize(
     ("model", "steps", "more"),

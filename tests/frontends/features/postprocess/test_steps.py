@@ -271,6 +271,7 @@ def test_c_computes_the_same() -> None:
     agree("host")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m4", pytest.param("rv32imc", marks=pytest.mark.slow)])
 def test_cores_compute_the_same(core: str) -> None:
     agree(emulated(core))

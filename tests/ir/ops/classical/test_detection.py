@@ -156,11 +156,13 @@ def together(count: int = 99) -> bytes:
     return w.finish()
 
 
+@pytest.mark.slow
 @needs_litert
 def test_c() -> None:
     check(together(), 6)
 
 
+@pytest.mark.slow
 @needs_litert
 def test_on_a_core() -> None:
     exact_on("cortex-m4", together(4))

@@ -55,6 +55,7 @@ def test_c() -> None:
     check_alone(cases())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m4"])
 def test_on_a_core(core: str) -> None:
     check_alone(cases(), Program(emulated(core)))

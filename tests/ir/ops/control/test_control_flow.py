@@ -77,6 +77,7 @@ def branches(dtype: str, seed: int = 0) -> bytes:
     return f.finish(one, *two[1:], *flat)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_branches(dtype: str) -> None:
     compiled = check(branches(dtype), 8)
@@ -116,6 +117,7 @@ def loops(dtype: str, seed: int = 0) -> bytes:
     return f.finish(last, nested[1], swapped[4], a[4])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_loops(dtype: str) -> None:
     compiled = check(loops(dtype), 8)
@@ -279,6 +281,7 @@ def test_inputs_are_such_that_loops_end() -> None:
     assert result.passed and result.inputs == 2
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("turns", [0, 1, 2])
 def test_short_loops_are_unrolled(turns: int) -> None:
     model = counting(turns)
@@ -572,6 +575,7 @@ OPTIONS: tuple[tuple[Callable[[], bytes], dict[str, object]], ...] = (
 )
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("model", "options"), OPTIONS)
 def test_options(model: Callable[[], bytes], options: dict[str, object]) -> None:
     result = verify(compile(model(), **options), 6, sanitize=True)

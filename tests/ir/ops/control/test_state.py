@@ -246,6 +246,7 @@ def sounds(compiled: Compiled, steps: int) -> list[Array]:
     return found
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("name", WAKE_WORDS)
 @pytest.mark.parametrize("target", ["host", "cortex-m4"])
@@ -267,6 +268,7 @@ def test_wake_words_over_hundreds_of_steps(name: str, target: str, tmp_path: Pat
     assert len(said) > 10, "these inputs say nothing"
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("name", WAKE_WORDS)
 def test_every_tensor_of_the_wake_words(name: str) -> None:

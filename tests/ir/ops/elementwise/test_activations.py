@@ -89,6 +89,7 @@ def test_tables_in_c(layers: list[Config]) -> None:
     check(model(*layers), inputs=RAMP)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("factor", [1e-4, 0.1, 1.0, 9.0, 30.0])
 def test_float32(factor: float) -> None:

@@ -111,6 +111,7 @@ def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers))
 
 
+@pytest.mark.slow
 @needs_litert
 @given(st.lists(configs(), min_size=24, max_size=24))
 @settings(max_examples=examples(5), deadline=None)
@@ -121,6 +122,7 @@ def test_random_configurations_for_dsp(layers: list[Config]) -> None:
 ALL_PAIRS = ((256, 1), (1, 256))
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL"])
 def test_every_pair_of_int8(kind: str) -> None:
@@ -149,6 +151,7 @@ def pairs_of(kind: str, quants: tuple[Quant, Quant, Quant]) -> bytes:
     return w.finish()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("kind", "kernel"), [("ADD", "add4_s8"), ("SUB", "add4_s8"), ("MUL", "mul4_s8")])
 @pytest.mark.parametrize(
     "quants",
@@ -168,6 +171,7 @@ def test_every_pair_on_cortex_m4(kind: str, kernel: str, quants: tuple[Quant, Qu
     assert result.passed, result.mismatches
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("length", [1, 3, 7, 8, 9, 13, 31])
 def test_any_length_and_address(length: int) -> None:
     """Rows of any length, one after another, so that most begin at odd addresses."""
@@ -192,6 +196,7 @@ def test_add_takes_one_step_where_it_can(activation: str, features: frozenset[st
     assert (lowered.name, lowered.entry.call, lowered.needs.in_place) == (kernel, Call.FLAT, (0, 1))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("features", "kernel", "least"), [(PORTABLE, "add_s8", 90), (DSP, "add4_s8", 98)])
 def test_add_in_one_step_is_found_for_usual_scales(features: frozenset[str], kernel: str, least: int) -> None:
     """Not for all: near a tie LiteRT's own rounding errors decide, and they follow no line."""

@@ -44,6 +44,7 @@ def test_every_function() -> None:
     check_alone(cases(0, "int16", "uint64"))
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     """int64 and what is narrower than a register are what a core of 32 bits has to take care of."""
     check_alone(cases(1, "int8", "int64"), Program(emulated("cortex-m0plus")))

@@ -69,6 +69,7 @@ def test_ties(quant: tuple[float, int]) -> None:
         assert np.array_equal(got, want[tensor])
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("scale", [0.05, 0.0078125, 0.3])
 def test_ties_in_c(scale: float) -> None:
@@ -328,6 +329,7 @@ def test_ties_of_other_types_in_c(wanted: str) -> None:
     check(net.finish(q), inputs=2)
 
 
+@pytest.mark.quick_cases(2)
 @needs_litert
 @pytest.mark.parametrize(
     ("dtype", "axis"), [*product(("int8", "uint8"), (None, 0, 1)), ("int16", None)], ids=lambda part: str(part)

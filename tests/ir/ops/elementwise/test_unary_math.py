@@ -110,6 +110,7 @@ def graph(*layers: Config) -> Graph:
     return tflite.parse(model(layers), "model")
 
 
+@pytest.mark.slow
 @needs_litert
 @given(st.lists(bytes_(), min_size=32, max_size=32))
 @settings(max_examples=10, deadline=None)
@@ -167,6 +168,7 @@ PLAIN = (
 """Numbers that stand for themselves."""
 
 
+@pytest.mark.slow
 @needs_litert
 @given(st.lists(bytes_(), min_size=9, max_size=9), st.lists(words(), min_size=9, max_size=9))
 @settings(max_examples=examples(2), deadline=None)
@@ -262,6 +264,7 @@ def test_on_a_core() -> None:
     exact_on("cortex-m0plus", floats((*FLOAT32, "GELU"), (1.0, 40.0)), 3)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("mode", [{"least_ram": True}, {"input": "rows"}], ids=str)
 def test_sixteen_bits_by_rows(mode: dict[str, Any]) -> None:

@@ -265,6 +265,7 @@ def restored() -> Graph:
     return replace(graph, states=tuple(State(s.before, s.after, w) for s, w in zip(graph.states, wild, strict=True)))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("build", "core"),
     [(everything, "host"), (everything, "cortex-m4"), (features, "host"), (restored, "host"), (streamed, "host")],

@@ -275,6 +275,7 @@ def test_a_camera_takes_a_few_lines_of_memory() -> None:
     assert compiled.plan.arena <= 96 * 96 + 933
 
 
+@pytest.mark.slow
 def test_a_camera_on_a_core(tmp_path: Path) -> None:
     check_rows(camera(), tmp_path, [0], emulated("cortex-m4"))
 

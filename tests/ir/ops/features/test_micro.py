@@ -228,6 +228,7 @@ def test_c_on_a_core() -> None:
             check_c(graph, folder, [*signals, signals[0] >> 7], core)
 
 
+@pytest.mark.slow
 def test_a_frame_on_a_core() -> None:
     """Within the 0.12 million instructions that a wake word may take with its model."""
     made = compiled(front(3), emulated("cortex-m4"))

@@ -292,5 +292,6 @@ def test_c_by_rows() -> None:
     assert np.array_equal(np.frombuffer(program.run(), np.int16), want)
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     check_alone([cases()[i] for i in (0, 3, 8, 9, 24, 25)], Program(emulated("cortex-m4")))

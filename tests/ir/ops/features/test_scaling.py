@@ -55,6 +55,7 @@ def test_c(g: Graph) -> None:
     check_graph(g, [every(g)])
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     line = {"factor": (2.0**-8, 2.0**-7), "offset": (0.0, 3.0)}
     g = graph(DType.INT16, DType.INT8, 0.25, 3, 2, rows=1024, **line)

@@ -122,6 +122,7 @@ def test_kernels_are_the_definition() -> None:
     check_alone(every())
 
 
+@pytest.mark.slow
 def test_kernels_on_a_core() -> None:
     check_alone(every()[:12], Program(emulated("cortex-m4")))
 

@@ -298,6 +298,7 @@ def every() -> bytes:
     return w.finish()
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     """Where words do not lie as on the host."""
     exact_on("cortex-m4", every(), 1)

@@ -140,6 +140,7 @@ def chain(dtype: str, batch: tuple[int, ...], turned: bool, rows: int = 16) -> b
     return w.finish()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("dtype", "batch", "turned"),
     [("int8", (), False), ("int16", (), True), ("float32", (), False), ("int8", (3, 2), False)],

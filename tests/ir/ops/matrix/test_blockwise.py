@@ -178,6 +178,7 @@ def test_a_stream() -> None:
     assert verify(compiled, 5).passed
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     assert verify(compile(every_kernel(), target=emulated("cortex-m4")), 2).passed
 

@@ -98,6 +98,7 @@ def test_random_layers(layers: list[Config]) -> None:
     check(model(*layers))
 
 
+@pytest.mark.slow
 def test_on_cores() -> None:
     for core in ("cortex-m4", "rv32imc"):
         exact_on(core, model(*(Config(types, gain=0.3, depth=9) for types in TYPES)))

@@ -237,6 +237,7 @@ def model(layers: list[Config]) -> bytes:
 KINDS = [pads, transposes, concatenations, slices, strided_slices, splits, packs]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("configs", KINDS)
 def test_moves(configs: Any) -> None:
     @given(st.lists(configs(), min_size=24, max_size=24))
@@ -247,6 +248,7 @@ def test_moves(configs: Any) -> None:
     compare()
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("configs", KINDS)
 def test_numpy(configs: Any) -> None:
     """The same in NumPy alone, far more often."""

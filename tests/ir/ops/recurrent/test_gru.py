@@ -95,6 +95,7 @@ class Gru:
         return self.op("ADD", [kept, added], STATE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_unrolled(dtype: str) -> None:
     check(Gru(dtype, 10, 12).model(12))

@@ -206,6 +206,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("core", ["host", "cortex-m4"])
 def test_large_ones_of_any_kind(core: str) -> None:
     """Where LiteRT is no oracle on every machine, the kernel against NumPy."""

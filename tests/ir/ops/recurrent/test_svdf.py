@@ -129,6 +129,7 @@ def test_int8_states(layers: list[Config], features: frozenset[str]) -> None:
     check_over_time(model(*layers), 30, features=features)
 
 
+@pytest.mark.slow
 def test_int8_states_on_cortex_m4() -> None:
     layers = [Config(state="int8", memory=m, zeros=(3, -128, z)) for m, z in ((1, 0), (4, 5), (9, -100), (16, 127))]
     check_over_time(model(*layers), 20, program=Program(emulated("cortex-m4")), features=DSP)

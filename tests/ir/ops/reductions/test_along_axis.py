@@ -82,6 +82,7 @@ def model(*layers: Config, shared: bool = False) -> bytes:
     return w.finish()
 
 
+@pytest.mark.slow
 @needs_litert
 @given(st.lists(configs(), min_size=40, max_size=40))
 @settings(max_examples=examples(3), deadline=None)
@@ -184,6 +185,7 @@ def every() -> list[Config]:
     return layers + others
 
 
+@pytest.mark.slow
 @needs_litert
 def test_on_a_core() -> None:
     exact_on("cortex-m4", model(*every()))

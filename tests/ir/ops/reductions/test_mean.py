@@ -55,6 +55,7 @@ def test_mean(layers: list[Config]) -> None:
     check(model(layers))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("keep_dims", [True, False])
 @pytest.mark.parametrize("shape", [(1, 7, 7, 64), (2, 25, 5, 13), (1, 40, 40, 4)])
 def test_global_average(shape: tuple[int, ...], keep_dims: bool) -> None:

@@ -109,6 +109,7 @@ def every(depth: int) -> list[Config]:
     return [*layers, Config("LOCAL_RESPONSE_NORMALIZATION", "float32", "float32", shape, options=local)]
 
 
+@pytest.mark.slow
 @needs_litert
 def test_on_a_core() -> None:
     exact_on("cortex-m4", model(*every(7)))

@@ -109,6 +109,7 @@ OTHERS = (
 QUANTS = {"int8": ((0.1, 3), (0.1, 3)), "int16": ((0.1, 0), (0.2, 0))}
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize(("kind", "dtype"), [v for v in VARIETY if v != ("REDUCE_MIN", "float32")])
 def test_rows_and_running_sums(kind: str, dtype: str) -> None:
@@ -152,6 +153,7 @@ def sums(seed: int, dtype: str) -> Config:
     return Config("SUM", dtype, shape, axes, bool(seed % 2), *quants)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_quantized_sums(dtype: str) -> None:
     """LiteRT's reference reads their bytes as uint8, so that TFLite Micro is the judge."""
@@ -174,6 +176,7 @@ def test_sums_of_uint8() -> None:
     assert verify(check(model(*found), inputs=5), 1, sanitize=True).reference == "LiteRT BUILTIN_REF"
 
 
+@pytest.mark.slow
 @needs_litert
 def test_on_a_core() -> None:
     kinds = (*VARIETY, *OTHERS)

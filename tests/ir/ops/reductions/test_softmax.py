@@ -72,6 +72,7 @@ def test_random_configurations(layers: list[Config]) -> None:
     check(model(*layers), inputs=6)
 
 
+@pytest.mark.quick_cases(1)
 @needs_litert
 @pytest.mark.parametrize("scale", [0.0146362, 0.0525284, 0.144693, 0.171854])
 def test_scales_of_published_models(scale: float) -> None:

@@ -281,6 +281,7 @@ def test_c() -> None:
         assert result.passed and result.reference == "TFLite Micro", result.mismatches
 
 
+@pytest.mark.slow
 @needs_micro
 @pytest.mark.parametrize("alone", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_on_a_core(alone: bool) -> None:

@@ -71,6 +71,7 @@ def test_by_rows() -> None:
     assert compiled.plan.arena < edges + 20 * 33 * 8
 
 
+@pytest.mark.slow
 @needs_litert
 def test_on_a_core() -> None:
     exact_on("cortex-m4", model(*MANY[2:5]), 2)

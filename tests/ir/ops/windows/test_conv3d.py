@@ -102,6 +102,7 @@ def network() -> bytes:
     return w.finish()
 
 
+@pytest.mark.slow
 @given(st.lists(configs(), min_size=10, max_size=10))
 @settings(max_examples=examples(3), deadline=None)
 def test_random_layers(layers: list[Config]) -> None:
@@ -127,6 +128,7 @@ def test_batch_normalization_is_folded(transposed: bool) -> None:
     assert [op.kind for op in check(w.finish()).plan.graph.ops] == ["CONV_3D_TRANSPOSE" if transposed else "CONV_3D"]
 
 
+@pytest.mark.slow
 def test_on_cores() -> None:
     for core in ("cortex-m4", "rv32imc"):
         exact_on(core, network(), inputs=1)

@@ -91,6 +91,7 @@ PLAIN: Config = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("size", [(13, 223), (50, 58), (64, 64), (8, 512), (1, 1)])
 def test_average_of_a_large_image(size: tuple[int, int]) -> None:
     """On both sides of the largest window whose division is a multiplication."""
@@ -112,6 +113,7 @@ def test_running_sums_of_int16(kind: str) -> None:
     assert {step.kernel.entry.call for step in compiled.plan.steps if step.tap is not None} == {Call.ADDS}
 
 
+@pytest.mark.slow
 def test_on_a_core() -> None:
     kinds = [("AVERAGE_POOL_2D", "int16"), ("MAX_POOL_2D", "int16"), ("L2_POOL_2D", "float32")]
     exact_on("cortex-m4", model([PLAIN | {"kind": kind, "dtype": dtype} for kind, dtype in kinds]))

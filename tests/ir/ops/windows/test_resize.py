@@ -60,6 +60,7 @@ PLAIN: Config = {"kind": "RESIZE_BILINEAR", "dtype": "int8", "batch": 1, "channe
 SIZES = [((1, 1), (33, 33)), ((24, 24), (96, 96)), ((96, 96), (7, 31)), ((3, 2), (61, 40))]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_large_factors(mode: tuple[bool, bool]) -> None:
     layers = [PLAIN | {"size": size, "new": new, "mode": mode} for size, new in SIZES]

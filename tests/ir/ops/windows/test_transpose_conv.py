@@ -115,6 +115,7 @@ def test_wrong_size() -> None:
         tflite.parse(w.finish(), "model")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_the_shape_is_an_input_and_in_the_file(dtype: str) -> None:
     """Then it is no input of the C: there is one shape that can be given."""

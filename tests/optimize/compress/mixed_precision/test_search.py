@@ -96,10 +96,12 @@ def found(journal: Path) -> Mixed:
     return mixed(journal=journal, validate=labelled(slice(400, 700)))
 
 
+@pytest.mark.slow
 def test_the_result_can_be_read(found: Mixed) -> None:
     assert_readable(found)
 
 
+@pytest.mark.slow
 def test_the_guard_binds_and_is_kept(found: Mixed) -> None:
     uniform = {p.name: p for p in (*found.points, *found.dominated) if p.name != "mixed"}
     assert not uniform["int8"].kept and uniform["int16"].kept, "neither all layers nor none"
@@ -108,6 +110,7 @@ def test_the_guard_binds_and_is_kept(found: Mixed) -> None:
     assert found.test.samples == 400 and found.test.lost <= GUARD and found.chosen.kept
 
 
+@pytest.mark.slow
 def test_nothing_cheaper_keeps_the_guard(found: Mixed) -> None:
     """Of all choices."""
     every = {choice: tried(task(), Trial(choice)) for choice in product(TWO, repeat=3)}
@@ -118,6 +121,7 @@ def test_nothing_cheaper_keeps_the_guard(found: Mixed) -> None:
         assert (point.value, point.ram) == (every[point.precisions]["value"], every[point.precisions]["costs"]["ram"])
 
 
+@pytest.mark.slow
 def test_the_file_is_what_was_evaluated(found: Mixed, tmp_path: Path) -> None:
     found.quantized.write(str(tmp_path / "model.tflite"))
     assert mote.score(str(tmp_path / "model.tflite"), labelled()).value == found.test.value
@@ -138,6 +142,7 @@ def test_what_is_told(found: Mixed) -> None:
     assert len(dots) == 3 * found.evaluations
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_from_its_journal(found: Mixed, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = len(Journal(journal))
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -158,6 +163,7 @@ def test_a_cluster_finds_the_same(found: Mixed, scheduler: str) -> None:
     assert mixed(scheduler=scheduler, validate=labelled(slice(400, 700))).json() == found.json()
 
 
+@pytest.mark.slow
 def test_points_are_measured_where_the_tools_are(journal: Path, found: Mixed) -> None:
     measured = mixed(journal=journal, target=emulated("cortex-m4"), measure=None)
     assert measured.tools and all(p.measured for p in measured.points)

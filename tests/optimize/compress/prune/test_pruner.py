@@ -91,6 +91,7 @@ def test_instructions_are_counted_where_there_are_tools(pruned: mote.Pruned) -> 
     assert pruned.after.costs.instructions < pruned.before.costs.instructions
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same(scheduler: str) -> None:
     here, elsewhere = (mote.prune(small(), samples(), macs="60%", scheduler=place) for place in ("", scheduler))
     assert elsewhere.json() == here.json()
@@ -108,12 +109,14 @@ def test_points_of_other_processes_are_the_same(pruned: mote.Pruned) -> None:
     assert elsewhere.json() == pruned.json()
 
 
+@pytest.mark.slow
 def test_a_target_of_cycles_is_met() -> None:
     found = mote.prune(small(), samples()[0], cycles="70%")
     assert found.before.costs is not None and found.after.costs is not None
     assert found.after.costs.cycles <= 0.7 * found.before.costs.cycles
 
 
+@pytest.mark.slow
 def test_few_distinct_weights_meet_a_target_of_flash() -> None:
     """Biases are corrected after the flash was measured, so that a few bytes more or less are in it."""
     net = Net(0, "float32")
@@ -126,6 +129,7 @@ def test_few_distinct_weights_meet_a_target_of_flash() -> None:
     assert any(change.after < change.before for change in found.layers)
 
 
+@pytest.mark.slow
 def test_blocks_stay_zero_while_what_is_left_is_trained() -> None:
     found = mote.prune(small(), samples(), kind="blocks", macs="60%", fine_tune=1, samples=24)
     assert found.after.macs <= 0.6 * found.before.macs and found.fine_tuned == 1
@@ -153,6 +157,7 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_model_and_says_what_it_costs(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:

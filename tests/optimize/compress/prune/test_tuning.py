@@ -67,6 +67,7 @@ def test_weights_that_were_dropped_stay_zero() -> None:
     assert not np.array_equal(after, own * mask)
 
 
+@pytest.mark.slow
 def test_modules_of_pytorch_are_pruned_and_trained() -> None:
     torch.manual_seed(0)
     layers = [torch.nn.Conv2d(3, 16, 3), torch.nn.BatchNorm2d(16), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3)]

@@ -370,6 +370,7 @@ def vectors(graph: Graph, count: int, seed: int = 0) -> list[Case]:
     return found
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("precision", [Precision.INT8, Precision.INT16])
 def test_norms_are_equal_to_litert(precision: Precision) -> None:

@@ -58,6 +58,7 @@ def test_emulated_cores_are_equal_to_litert(precision: str) -> None:
     exact_on("cortex-m4", quantized(*WHOLE, precision=precision).data)
 
 
+@pytest.mark.slow
 @needs_litert
 def test_mixed_precisions_compile() -> None:
     kinds = {"DEPTHWISE_CONV_2D": "int16", "TANH": "int16", "MEAN": "int4", "ADD": "int16", "LOGISTIC": "float32"}

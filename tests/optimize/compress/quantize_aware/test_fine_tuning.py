@@ -137,6 +137,7 @@ def test_any_training_loop_will_do() -> None:
     assert quantize.convert(best).data != quantize.convert(prepared).data
 
 
+@pytest.mark.slow
 def test_the_float_model_is_a_teacher() -> None:
     """Without labels, weights of 4 bits learn to give what real numbers gave."""
     module = network()
@@ -215,6 +216,7 @@ def test_mistakes_are_named() -> None:
         quantize.prepare(quantize.convert(prepared).data, data=samples(4, 0).transpose(0, 2, 3, 1))
 
 
+@pytest.mark.slow
 @needs_litert
 @pytest.mark.parametrize("epochs", soaked((6, 8), (6,)))
 def test_the_example_of_the_page(epochs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

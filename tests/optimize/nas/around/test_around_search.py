@@ -16,6 +16,7 @@ MODEL = str(MODELS / "digits_float.tflite")
 DATA = ("--data", str(MODELS / "digits_train.npz"), "--test", str(MODELS / "digits_test.npz"), "-t", "cortex-m4")
 
 
+@pytest.mark.slow
 def test_the_front_begins_with_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     best = tmp_path / "best"
     few = ("--trials", "3", "--finalists", "2", "--epochs", "2", "--device", "cpu")
@@ -38,6 +39,7 @@ def test_the_front_begins_with_the_model(tmp_path: Path, capsys: pytest.CaptureF
     assert f"mote search --from {MODEL} --data" in (best / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_fit_is_a_note() -> None:
     result = mote.search(
         DATA[1],

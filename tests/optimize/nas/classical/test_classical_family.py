@@ -62,6 +62,7 @@ def rows(of: ClassicalFamily) -> tuple[Any, Any]:
     return x, np.asarray(of.task.train.labels)
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("outputs", [3, 2, 1])
 def test_the_file_predicts_as_the_estimator(kind: str, outputs: int) -> None:

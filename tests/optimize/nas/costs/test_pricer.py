@@ -34,6 +34,7 @@ def _settings(target: str = "cortex-m4") -> Settings:
     return make_settings(target=target)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("limits", [FITS, CostLimits(ram=2000)], ids=["loose", "tight"])
 def test_costs_are_those_of_the_compiled_model(seed: int, limits: CostLimits) -> None:
@@ -65,6 +66,7 @@ def test_networks_that_end_with_the_last_row_are_costed_as_streams() -> None:
     assert each.cycles < whole.cycles / 6
 
 
+@pytest.mark.slow
 def test_flash_is_near_that_of_the_linked_model() -> None:
     network, pricer = drawn_network(Random(3)), Pricer(_settings(), CostLimits(ram=32 << 10))
     costs = pricer.costs(network)
@@ -104,6 +106,7 @@ def test_bounds_leave_out_taps_outside_of_the_image() -> None:
     assert exact.cycles / NEAR <= quick.cycles <= exact.cycles * NEAR
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("flash", [None, 24 << 10], ids=["any flash", "little flash"])
 def test_estimates_of_a_space_are_near_the_plan(flash: int | None) -> None:
     """Kernels of a class of layers cost others of the class as much as their own would."""

@@ -54,6 +54,7 @@ def _costs(graph: Graph, target: str) -> tuple[int, int, float]:
     return plan.ram, constants, estimate(settings.costs, plan)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", SMALL)
 def test_costs_are_those_of_the_quantized_network(name: str) -> None:
     assert _costs(integer_graph(SMALL[name]()), "cortex-m4") == pytest.approx(
@@ -61,6 +62,7 @@ def test_costs_are_those_of_the_quantized_network(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "most"), [("cortex-m4", 0.03), ("cortex-m0plus", 0.04), ("rv32imc", 0.09)])
 @pytest.mark.parametrize("name", LARGE)
 def test_costs_of_large_networks_are_about_those_of_the_quantized_ones(name: str, target: str, most: float) -> None:

@@ -137,6 +137,7 @@ def test_mistakes_are_named() -> None:
         Supernet(recurrent).subnet(recurrent)
 
 
+@pytest.mark.slow
 def test_a_network_learns_from_a_teacher_what_labels_do_not_tell(data: tuple[Examples, Examples]) -> None:
     module, recipe, few = NetworkModule(LARGEST), NetworkRecipe(epochs=4, batch=16), data[0][:480]
     train_network(module, few, recipe)

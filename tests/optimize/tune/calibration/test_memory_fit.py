@@ -127,6 +127,7 @@ QUICK = ("two lines, none for constants",)
 """What `make test` has time for."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in TRUTHS]
 )

@@ -101,11 +101,13 @@ def several() -> list[Graph]:
     ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", ["host", HOST_DSP, HOST_HELIUM])
 def test_c_has_the_bits_of_the_reference(target: str) -> None:
     agree([*several(), *large()], target, 12)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", [emulated("cortex-m4"), emulated("cortex-m55")])
 def test_a_core_has_the_bits_of_the_reference(target: str) -> None:
     agree([*several(), *large()], target, 4)
