@@ -76,21 +76,10 @@ def test_files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("test_*.py"))
 
 
-def wings(folders: Iterable[Path]) -> list[list[Path]]:
-    """All files of tests, neighbours together: as many as one run of pytest takes. A folder is not cut in two."""
-    found: list[list[Path]] = [[]]
-    for folder in folders:
-        files = test_files(folder) if folder.is_dir() else [folder]
-        if found[-1] and len(found[-1]) + len(files) > WING:
-            found.append([])
-        found[-1] += files
-    return [wing for wing in found if wing]
-
-
-def rooms() -> list[Path]:
-    """The folders and files of tests that stand in `tests` itself."""
-    tests = ROOT / "tests"
-    return sorted({tests / file.relative_to(tests).parts[0] for file in test_files(tests)})
+def wings(places: Iterable[Path]) -> list[list[Path]]:
+    """The files of tests in these folders, neighbours together: as many as one run of pytest takes."""
+    files = [file for place in places for file in (test_files(place) if place.is_dir() else [place])]
+    return [files[first : first + WING] for first in range(0, len(files), WING)]
 
 
 def room_of(changed: str) -> Path | None:
@@ -134,11 +123,13 @@ def changed_files() -> list[str]:
 
 
 def turn() -> int:
-    """The number of commits, so that each of them takes another part than the one before."""
+    """The number of commits, so that each of them takes another part than the one before. Where the history is not
+    there, the hash of the commit chooses."""
     if git("rev-parse", "--is-shallow-repository").strip() == "false":
         return int(git("rev-list", "--count", "HEAD"))
-    print("suites: the number of commits is not known here; `--number` chooses the part. This is part 0")
-    return 0
+    number = int(git("rev-parse", "HEAD")[:8] or "0", 16)
+    print("suites: there is no history to count commits in: the hash of this one chooses the part")
+    return number
 
 
 def quick(always: Iterable[str], changed: Iterable[str]) -> tuple[list[Path], list[Path]]:
@@ -162,23 +153,23 @@ def pytest_step(name: str, files: Iterable[Path], markers: str, record: Path, *o
     return Step(name, (sys.executable, *PYTEST, "-m", markers, "--journal", str(record), *options, *paths))
 
 
-def wing_steps(folders: Iterable[Path], markers: str, record: Path, *options: str) -> list[Step]:
+def wing_steps(places: Iterable[Path], markers: str, record: Path, *options: str) -> list[Step]:
     """The runs of pytest that test all of these folders."""
     return [
         pytest_step(f"{name_of(wing[0])} to {name_of(wing[-1])}", wing, markers, record, *options)
-        for wing in wings(folders)
+        for wing in wings(places)
     ]
 
 
 def name_of(file: Path) -> str:
-    return file.relative_to(ROOT / "tests").parts[0].removesuffix(".py")
+    return file.relative_to(ROOT / "tests").with_suffix("").as_posix()
 
 
 def turn_steps(number: int, until: float) -> list[Step]:
     """A part of what the quick suite left out, of mutants and of proofs, then of what wants the extra packages. Another
     wing is the first with each turn: a slow machine does not leave the same one every time."""
     options = ("--part", f"{number % TURNS}/{TURNS}", "--until", str(until), "--passed", str(QUICK))
-    usual = wing_steps(rooms(), USUAL, TURN, *options)
+    usual = wing_steps([ROOT / "tests"], USUAL, TURN, *options)
     first = number % len(usual)
     scripts = (("PYTHONPATH", os.pathsep.join([".", "models", "benchmarks"])),)
     format = FORMATS[number % len(FORMATS)]
@@ -273,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         steps = turn_steps(number, options.until)
     else:
         print(f"suites: {len(journal.ended(ALL)):,} cases have passed before and are left out; `--again` repeats them")
-        folders = [folder.resolve() for folder in options.folders] or rooms()
+        folders = [folder.resolve() for folder in options.folders] or [ROOT / "tests"]
         passed = ("--passed", str(ALL))
         steps = (
             frontend_steps(ALL, *passed) if options.suite == "frontends" else wing_steps(folders, USUAL, ALL, *passed)

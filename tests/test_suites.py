@@ -172,8 +172,10 @@ def test_a_step_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None
 
 
 def test_wings_hold_every_file_of_tests_once() -> None:
-    files = [file for wing in suites.wings(suites.rooms()) for file in wing]
-    assert sorted(files) == suites.test_files(ROOT / "tests")
+    files = [file for wing in suites.wings([ROOT / "tests"]) for file in wing]
+    assert files == sorted((ROOT / "tests").rglob("test_*.py"))
+    plan = ROOT / "tests" / "plan"
+    assert suites.wings([plan, plan / "test_plan.py"]) == [[*suites.test_files(plan), plan / "test_plan.py"]]
 
 
 def test_consecutive_turns_hold_every_case() -> None:
@@ -190,7 +192,7 @@ def test_consecutive_turns_hold_every_case() -> None:
 
 
 def test_another_wing_is_first_in_each_turn() -> None:
-    wings = [s.name for s in suites.wing_steps(suites.rooms(), suites.USUAL, suites.TURN)]
+    wings = [s.name for s in suites.wing_steps([ROOT / "tests"], suites.USUAL, suites.TURN)]
     turns = [[s.name for s in suites.turn_steps(number, 1.0) if s.name in wings] for number in range(len(wings))]
     assert all(sorted(turn) == sorted(wings) for turn in turns)
     assert {turn[0] for turn in turns} == set(wings)
@@ -274,3 +276,11 @@ def test_files_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     commit("fourth")
     assert set(suites.changed_files()) == {"third", "fourth", "new", ""}
     assert suites.turn() == 4
+
+
+def test_the_turn_of_a_checkout_without_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {"--is-shallow-repository": "true\n", "HEAD": "00000011deadbeef\n"}
+    monkeypatch.setattr(suites, "git", lambda *arguments: answers[arguments[-1]])
+    assert suites.turn() == 17
+    monkeypatch.setattr(suites, "git", lambda *arguments: "")
+    assert suites.turn() == 0
