@@ -211,7 +211,7 @@ def test_another_wing_is_first_in_each_turn() -> None:
         ("examples/camera/camera.c", "tests/examples"),
         ("src/mote/version.py", None),
         ("tests/helpers/support.py", None),
-        ("docs/start/first.md", None),
+        ("docs/start/glossary.md", None),
         ("Makefile", None),
         ("", None),
     ],
