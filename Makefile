@@ -62,7 +62,8 @@ fuzz: $(VENV)/test tools
 	$(CHECKER) -m tests.compiler.emit.image.damaged $(DAMAGED)
 	$(CHECKER) -m tests.hardware.npu.fuzz $(STREAMS)
 	MOTE_FUZZ=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/compiler/kernels tests/ir/ops tests/compiler/plan tests/frontends \
-		tests/deploy/update tests/deploy/agent tests/frontends/data tests/bench/metrics tests/hardware/npu tests/numerics tests/compiler/passes
+		tests/deploy/update tests/deploy/agent tests/frontends/data tests/bench/metrics tests/hardware/npu tests/numerics tests/compiler/passes \
+		tests/compiler/offload/ethos_u
 
 # Proofs with Frama-C that generated C has no run-time error, whatever the inputs: docs/trust/assurance.md.
 PROOF := $(CHECKER) benchmarks/prove.py
