@@ -31,6 +31,7 @@ mote.report({digits!r}, target="cortex-m4").write({page!r})
 """
 
 
+@pytest.mark.slow
 def test_without_processes_threads_and_locks_the_same_is_written(tmp_path: Path) -> None:
     """And a report without what only emulators can say."""
     keywords, digits = str(MODELS / "keywords.tflite"), str(MODELS / "digits.tflite")

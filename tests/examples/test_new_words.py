@@ -7,6 +7,7 @@ import pytest
 from tests.examples.pages import printed, quoted
 
 
+@pytest.mark.slow
 def test_new_words_are_recognised() -> None:
     said = printed("new_words").splitlines()
     assert said[-1] == "All scores are those of the reference, bit for bit."

@@ -7,6 +7,7 @@ import pytest
 from tests.examples.pages import printed, quoted
 
 
+@pytest.mark.slow
 def test_the_threshold_follows_the_machine() -> None:
     said = printed("own_machine").splitlines()
     assert said[-1].startswith("The core's scores equal those of NumPy")

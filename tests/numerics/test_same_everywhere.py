@@ -32,6 +32,7 @@ def _digests(width: str, cases: Sequence[str] = CASES, python: str = sys.executa
     return subprocess.run(command, check=True, capture_output=True, text=True, env=found).stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_neither_narrow_integers_nor_the_order_of_sets_change_a_byte() -> None:
     """Once constants for requantization overflowed where NumPy counts in 32 bits: kernels had none, and models other
     plans."""

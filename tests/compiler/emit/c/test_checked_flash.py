@@ -158,6 +158,7 @@ MODELS: dict[str, tuple[str, Callable[[str, Path], Compiled]]] = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_constant_is_checked_or_listed(model: str, tmp_path: Path) -> None:
     core, make = MODELS[model]
