@@ -29,11 +29,12 @@ SUITES := $(BIN)/python -m tests.suites
 test: $(VENV)/test tools
 	$(SUITES) quick
 
-# Every case of every test, some hours; a run that was stopped goes on where it was: `make test-all OPTIONS=--again`
+# Every case of every test, an hour or two; a run that was stopped goes on where it was: `make test-all OPTIONS=--again`
 # begins anew, `make test-all OPTIONS=tests/compiler/plan` is a room.
 OPTIONS ?=
 test-all: $(VENV)/test tools
 	$(SUITES) all $(OPTIONS)
+	$(if $(filter-out --again,$(OPTIONS)),,$(MAKE) test-frontends)
 
 # The tests of front ends that need packages which few have: Keras, torchao, XGBoost, LightGBM, exporters to ONNX.
 test-frontends: frontends tools

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from time import time
 
@@ -42,9 +42,8 @@ FORMATS = ("tflite", "onnx", "documents")
 PROOFS = (("layers", "rows"), ("recurrent", "rows"), ("moves", "caller arena"))
 """A model and a mode, of those of `make prove`, that a turn proves."""
 RESULTS = ROOT / "build" / "tests"
-QUICK, ALL, TURN = (RESULTS / f"{name}.tsv" for name in ("quick", "all", "turn"))
+"""The journals: one of each suite."""
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "--durations", "15", "-p", "tests.journal")
-USUAL, FRONTENDS = "not frontends", "frontends"
 NO_TESTS = 5
 """What pytest returns where all cases were left out."""
 PATIENCE = 20 * 60
@@ -148,15 +147,20 @@ def quick(always: Iterable[str], changed: Iterable[str]) -> tuple[list[Path], li
     return chosen, left
 
 
-def pytest_step(name: str, files: Iterable[Path], markers: str, record: Path, *options: str) -> Step:
+def record_of(suite: str) -> Path:
+    return RESULTS / f"{suite}.tsv"
+
+
+def pytest_step(suite: str, name: str, files: Iterable[Path], markers: str, *options: str) -> Step:
     paths = [path.relative_to(ROOT).as_posix() for path in files]
-    return Step(name, (sys.executable, *PYTEST, "-m", markers, "--journal", str(record), *options, *paths))
+    record = str(record_of(suite))
+    return Step(name, (sys.executable, *PYTEST, "-m", markers, "--journal", record, *options, *paths))
 
 
-def wing_steps(places: Iterable[Path], markers: str, record: Path, *options: str) -> list[Step]:
+def wing_steps(suite: str, places: Iterable[Path], *options: str) -> list[Step]:
     """The runs of pytest that test all of these folders."""
     return [
-        pytest_step(f"{name_of(wing[0])} to {name_of(wing[-1])}", wing, markers, record, *options)
+        pytest_step(suite, f"{name_of(wing[0])} to {name_of(wing[-1])}", wing, "not frontends", *options)
         for wing in wings(places)
     ]
 
@@ -168,8 +172,8 @@ def name_of(file: Path) -> str:
 def turn_steps(number: int, until: float) -> list[Step]:
     """A part of what the quick suite left out, of mutants and of proofs, then of what wants the extra packages. Another
     wing is the first with each turn: a slow machine does not leave the same one every time."""
-    options = ("--part", f"{number % TURNS}/{TURNS}", "--until", str(until), "--passed", str(QUICK))
-    usual = wing_steps([ROOT / "tests"], USUAL, TURN, *options)
+    options = ("--part", f"{number % TURNS}/{TURNS}", "--until", str(until), "--passed", str(record_of("quick")))
+    usual = wing_steps("turn", [ROOT / "tests"], *options)
     first = number % len(usual)
     scripts = (("PYTHONPATH", os.pathsep.join([".", "models", "benchmarks"])),)
     format = FORMATS[number % len(FORMATS)]
@@ -182,15 +186,14 @@ def turn_steps(number: int, until: float) -> list[Step]:
         *usual[first:],
         *usual[:first],
         Step("the packages of more front ends", ("make", "--silent", "frontends")),
-        *frontend_steps(TURN, *options),
+        frontend_step("turn", *options),
     ]
 
 
-def frontend_steps(record: Path, *options: str) -> list[Step]:
-    keras = (("KERAS_BACKEND", "torch"), ("OMP_NUM_THREADS", "1"))
+def frontend_step(suite: str, *options: str) -> Step:
     files = [file for file in test_files(ROOT / "tests") if "mark.frontends" in file.read_text(encoding="utf-8")]
-    step = pytest_step("more front ends", files, FRONTENDS, record, *options)
-    return [Step(step.name, step.command, keras)]
+    step = pytest_step(suite, "more front ends", files, "frontends", *options)
+    return replace(step, environment=(("KERAS_BACKEND", "torch"), ("OMP_NUM_THREADS", "1")))
 
 
 def go(steps: Sequence[Step], until: float, clock: Callable[[], float] = time) -> int:
@@ -248,27 +251,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p.add_argument("--again", action="store_true", help="of `all` and `frontends`: also what has passed before")
     p.add_argument("--number", type=int, help="of `turn`: which part, instead of the number of commits")
     p.add_argument("--until", type=float, default=float("inf"), help="seconds since 1970 after which nothing begins")
-    options = p.parse_args(arguments)
+    options = p.parse_intermixed_args(arguments)
     RESULTS.mkdir(parents=True, exist_ok=True)
-    record = {"quick": QUICK, "turn": TURN}.get(options.suite, ALL)
-    if options.again or record != ALL:
+    record = record_of(options.suite)
+    if options.again or options.suite in ("quick", "turn"):
         record.unlink(missing_ok=True)
-    if options.suite == "quick":
-        chosen, left = quick(ALWAYS, changed_files())
-        for room in left:
-            print(f"suites: {room.relative_to(ROOT)} is too much for the quick suite: python -m pytest {room}")
-        steps = [pytest_step("the quick suite", chosen, "not slow and not frontends", QUICK)]
-    elif options.suite == "turn":
-        number = turn() if options.number is None else options.number
-        print(f"suites: part {number % TURNS} of {TURNS}, by the number {number}")
-        steps = turn_steps(number, options.until)
-    else:
-        print(f"suites: {len(journal.ended(ALL)):,} cases have passed before and are left out; `--again` repeats them")
-        folders = [folder.resolve() for folder in options.folders] or [ROOT / "tests"]
-        passed = ("--passed", str(ALL))
-        steps = (
-            frontend_steps(ALL, *passed) if options.suite == "frontends" else wing_steps(folders, USUAL, ALL, *passed)
-        )
+    passed = ("--passed", str(record))
+    match options.suite:
+        case "quick":
+            chosen, left = quick(ALWAYS, changed_files())
+            for room in left:
+                print(f"suites: {room.relative_to(ROOT)} is too much for the quick suite: python -m pytest {room}")
+            steps = [pytest_step("quick", "the quick suite", chosen, "not slow and not frontends")]
+        case "turn":
+            number = turn() if options.number is None else options.number
+            print(f"suites: part {number % TURNS} of {TURNS}, by the number {number}")
+            steps = turn_steps(number, options.until)
+        case "frontends":
+            steps = [frontend_step("frontends", *passed)]
+        case _:
+            places = [folder.resolve() for folder in options.folders] or [ROOT / "tests"]
+            steps = wing_steps("all", places, *passed)
+    if before := journal.ended(record):
+        print(f"suites: {len(before):,} cases have passed before and are left out; `--again` repeats them")
     result = go(steps, options.until)
     show(record)
     return result

@@ -192,7 +192,7 @@ def test_consecutive_turns_hold_every_case() -> None:
 
 
 def test_another_wing_is_first_in_each_turn() -> None:
-    wings = [s.name for s in suites.wing_steps([ROOT / "tests"], suites.USUAL, suites.TURN)]
+    wings = [s.name for s in suites.wing_steps("turn", [ROOT / "tests"])]
     turns = [[s.name for s in suites.turn_steps(number, 1.0) if s.name in wings] for number in range(len(wings))]
     assert all(sorted(turn) == sorted(wings) for turn in turns)
     assert {turn[0] for turn in turns} == set(wings)
@@ -284,3 +284,30 @@ def test_the_turn_of_a_checkout_without_history(monkeypatch: pytest.MonkeyPatch)
     assert suites.turn() == 17
     monkeypatch.setattr(suites, "git", lambda *arguments: "")
     assert suites.turn() == 0
+
+
+@pytest.fixture
+def results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Journals of their own: a run that this test is part of keeps its own."""
+    monkeypatch.setattr(suites, "RESULTS", tmp_path)
+    return tmp_path
+
+
+def test_a_turn_after_the_time_leaves_everything(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suites.main(["turn", "--number", "2010", "--until", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "part 0 of 3, by the number 2010" in out
+    assert "left, since the time is over: more front ends" in out
+    assert "==" not in out
+
+
+def test_what_was_left_or_has_failed_is_listed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for outcome, case in (("passed", "a"), ("left", "b"), ("left", "c"), ("failed", "d")):
+        journal.add_line(results / "all.tsv", outcome, 1.0, f"tests/x.py::test_{case}")
+    assert suites.main(["all", "--until", "5", "tests/ir/graph"]) == 0
+    out = capsys.readouterr().out
+    assert "1 cases have passed before" in out
+    assert "left, since the time is over: 2 cases of tests/x.py" in out
+    assert "failed: tests/x.py::test_d" in out
+    assert suites.main(["all", "--again", "--until", "5"]) == 0
+    assert "have passed before" not in capsys.readouterr().out
