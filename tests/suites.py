@@ -118,7 +118,7 @@ def changed_files() -> list[str]:
     head = git("rev-parse", "HEAD")
     bases = (git("merge-base", "HEAD", main) for main in ("origin/main", "main"))
     base = next((found for found in bases if found not in ("", head)), "HEAD~1").strip()
-    return [*git("diff", "--name-only", base).split("\n"), *git("ls-files", "-o", "--exclude-standard").split("\n")]
+    return (git("diff", "--name-only", base) + git("ls-files", "-o", "--exclude-standard")).splitlines()
 
 
 def turn() -> int:
@@ -259,7 +259,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     passed = ("--passed", str(record))
     match options.suite:
         case "quick":
-            chosen, left = quick(ALWAYS, changed_files())
+            changed = changed_files()
+            chosen, left = quick(ALWAYS, changed)
+            print(f"suites: {len(chosen)} rooms and files of tests, by {len(changed)} changed files")
             for room in left:
                 print(f"suites: {room.relative_to(ROOT)} is too much for the quick suite: python -m pytest {room}")
             steps = [pytest_step("quick", "the quick suite", chosen, "not slow and not frontends")]

@@ -270,11 +270,11 @@ def test_files_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for name in ("first", "second"):
         commit(name)
     (tmp_path / "new").write_text("")
-    assert set(suites.changed_files()) == {"second", "new", ""}
+    assert suites.changed_files() == ["second", "new"]
     git("switch", "-c", "branch")
     commit("third")
     commit("fourth")
-    assert set(suites.changed_files()) == {"third", "fourth", "new", ""}
+    assert suites.changed_files() == ["fourth", "third", "new"]
     assert suites.turn() == 4
 
 
@@ -299,6 +299,19 @@ def test_a_turn_after_the_time_leaves_everything(results: Path, capsys: pytest.C
     assert f"part {2010 % suites.TURNS} of {suites.TURNS}, by the number 2010" in out
     assert "left, since the time is over: more front ends" in out
     assert "==" not in out
+
+
+def test_the_quick_suite_says_what_it_has(
+    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suites, "ALWAYS", ("api",))
+    monkeypatch.setattr(suites, "CHANGED_FILES", 0)
+    monkeypatch.setattr(suites, "changed_files", lambda: ["src/mote/ir/ops/a.py", "README.md"])
+    assert suites.main(["quick", "--until", "5"]) == 0
+    out = capsys.readouterr().out
+    beside = len(list((ROOT / "tests").glob("test_*.py")))
+    assert f"suites: {1 + beside} rooms and files of tests, by 2 changed files" in out
+    assert "suites: tests/ir/ops is too much for the quick suite" in out
 
 
 def test_what_was_left_or_has_failed_is_listed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
