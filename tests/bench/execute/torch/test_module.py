@@ -16,12 +16,14 @@ from mote.bench.execute.stimuli import stimuli
 from mote.bench.execute.torch.module import GraphModule, score_tensor
 from mote.frontends import tflite
 from mote.ir.graph import Graph
+from mote.ir.ops.classical.distances_svm import Distances, Metric
 from tests.frontends.torch.torch_networks import NETWORKS
 from tests.frontends.torch.torch_operators import GROUPS
 from tests.frontends.torch.torch_support import Calls, file_of, graph_of
 from tests.helpers.modules import batch, check_close
 from tests.helpers.network import Net
 from tests.helpers.support import PUBLIC_MODELS
+from tests.ir.ops.alone import alone
 
 EACH = 5
 """`make test` has each fifth function of a group; `make test-frontends` has all."""
@@ -79,6 +81,23 @@ def test_operators_of_pytorch(name: str, each: int) -> None:
     graph = graph_of(file_of(Calls(functions[::each]), torch.zeros(shape)))
     if name not in WITHOUT:
         check_close(GraphModule(graph), graph)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("metric", Metric)
+def test_distances(metric: Metric, weighted: bool) -> None:
+    """One of them is zero, where its gradient is, too."""
+    rng = np.random.default_rng(0)
+    x, vectors = (rng.normal(size=shape).astype(np.float32) for shape in ((2, 3, 4), (5, 4)))
+    constants = [vectors, np.abs(vectors)] if weighted else [vectors]
+    graph = alone(Distances, [x, *constants], constant=len(constants), metric=metric)
+    module = GraphModule(graph)
+    check_close(module, graph)
+    there = torch.from_numpy(np.stack([vectors[:3], vectors[2:]])[None]).requires_grad_()
+    zero = module(there)[0, 0, 1, 1]
+    zero.backward()
+    assert zero == 0
+    assert not there.grad.any()
 
 
 @pytest.mark.parametrize("name", ["pretrainedResnet.tflite", "vww_96_float.tflite"])

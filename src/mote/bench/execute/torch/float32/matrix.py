@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from mote.bench.execute.torch.float32.common import Operands, Twin, Value, activated, aligned, given, optional
 from mote.ir.graph import Graph
+from mote.ir.ops.classical.distances_svm import VECTORS, WEIGHTS, Distances, Metric
 from mote.ir.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 from mote.ir.ops.matrix.fully_connected import FullyConnected
 from mote.ir.ops.matrix.fully_connected_dynamic import Projection
@@ -71,7 +72,21 @@ def standardized(g: Graph, op: Standardize, values: Operands) -> Value:
     return result if bias is None else result + bias.reshape(-1)
 
 
+def distances(g: Graph, op: Distances, values: Operands) -> Value:
+    """[samples, .., depth] and [1, count, depth]: the gradient of a Euclidean distance of zero is zero."""
+    x, vectors, weights = given(values, 0), given(values, VECTORS), optional(values, WEIGHTS)
+    differences = x.reshape(x.shape[0], -1, 1, x.shape[-1]) - vectors.unsqueeze(1)
+    weights = torch.ones_like(vectors) if weights is None else weights
+    if op.metric == Metric.EUCLIDEAN:
+        result: Value = torch.linalg.vector_norm(differences * weights.unsqueeze(1).sqrt(), dim=-1)
+    else:
+        terms = differences.abs() if op.metric == Metric.MANHATTAN else torch.square(differences)
+        result = (terms * weights.unsqueeze(1)).sum(-1)
+    return result.reshape(x.shape[0], *op.output(g).shape)
+
+
 TWINS: dict[type, Twin] = {
+    Distances: distances,
     FullyConnected: fully_connected,
     Projection: fully_connected,
     MatrixProduct: product,
