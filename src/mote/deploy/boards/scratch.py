@@ -9,11 +9,11 @@ from mote.base.errors import MoteError
 from mote.base.files import fill
 from mote.deploy.agent.sources import TRACE, agent_files
 from mote.deploy.boards.protocol import Placement
-from mote.deploy.firmware.agent import ADAPTER, AgentModel
+from mote.deploy.firmware.agent import ADAPTER, AgentModel, adapter_files
 from mote.deploy.firmware.build import Build
 from mote.deploy.firmware.formats import loaded
 from mote.hardware.targets import Target
-from mote.hardware.toolchain.builder import HARNESS, libraries
+from mote.hardware.toolchain.builder import libraries
 from mote.hardware.toolchain.compilers import Compiler
 
 ENTRY = "mote_scratch_entry"
@@ -39,8 +39,7 @@ def linked_for_scratch(
 ) -> ScratchModel:
     """Links a model for the scratch memory at a place."""
     project = folder / "scratch"
-    own = {name: (HARNESS / name).read_text(encoding="utf-8") for name in (ADAPTER, "harness.h")}
-    own |= {_SOURCE.name: _SOURCE.read_text(encoding="utf-8"), _GLUE: model.glue}
+    own = adapter_files() | {_SOURCE.name: _SOURCE.read_text(encoding="utf-8"), _GLUE: model.glue}
     headers = {name: text for name, text in agent_files().items() if name.endswith(".h")}
     project.mkdir(parents=True, exist_ok=True)
     fill(project, {**headers, **model.files, **own})

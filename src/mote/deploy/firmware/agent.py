@@ -15,7 +15,7 @@ from mote.hardware.targets import Target
 from mote.hardware.toolchain.builder import HARNESS
 from mote.hardware.toolchain.compilers import Compiler
 
-ADAPTER = Path(__file__).parent / "agent_model.c"
+ADAPTER = "agent_model.c"
 _GLUE = "harness_glue.c"
 _VARIANT = "mote_variant.h"
 """A name that no file of a project has."""
@@ -40,6 +40,12 @@ class AgentModel:
     def id(self) -> bytes:
         """The identity that an agent with this model reports."""
         return model_id({**self.files, _VARIANT: self.variant} if self.variant else self.files)
+
+
+def adapter_files() -> dict[str, str]:
+    """What joins the agent and the glue of a model."""
+    paths = (Path(__file__).parent / ADAPTER, HARNESS / "harness.h")
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,7 @@ def linked_agent(
     `folder`. `arenas` are bytes that the model takes of each RAM; with `uf2`, flash begins behind the part's UF2 boot
     loader."""
     options = options or AgentOptions()
-    adapter = {path.name: path.read_text(encoding="utf-8") for path in (ADAPTER, HARNESS / "harness.h")}
-    glue = {**adapter, _GLUE: model.glue}
+    glue = {**adapter_files(), _GLUE: model.glue}
     firmware = agent_sources(target, glue, emulated=emulated, arenas=arenas, uf2=uf2)
     project = folder / "project"
     fill(project, {**firmware.files, **model.files})
