@@ -13,7 +13,7 @@ from pathlib import Path
 from generated_table import Page
 from mote.ui.cli import parser
 from mote.ui.project.limits import MEASURES, OTHER_KEYS
-from mote.ui.project.project_file import OWN_KEYS, SETTING_KEYS
+from mote.ui.project.project_file import OPTIONS, OWN_KEYS
 
 PAGE = Page(Path(__file__).parents[1] / "docs" / "deploy" / "project.md", "<!-- keys -->", "<!-- end of keys -->")
 
@@ -27,7 +27,7 @@ def compile_options() -> dict[str, argparse.Action]:
 
 def tables() -> str:
     options = compile_options()
-    values = {key: _value(options[key]) for key in sorted(SETTING_KEYS)}
+    values = {key: _value(options[key]) for key in sorted(OPTIONS)}
     checks = {key: f"limit: {measure.about}" for key, measure in MEASURES.items()} | OTHER_KEYS
     return "\n\n".join(
         [

@@ -32,8 +32,7 @@ import numpy as np
 import mote
 from mote.compiler.code_size import code_size
 from mote.compiler.line import compile as compile_file
-from mote.compiler.options import parsed
-from mote.compiler.settings import chosen_settings
+from mote.compiler.settings import chosen_settings, parsed
 from mote.optimize.nas.classical.classical_family import ClassicalFamily
 from mote.optimize.nas.classical.classical_space import KIND, ClassicalSpace
 from mote.optimize.nas.classical.estimators import FEW

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mote
-from mote.compiler.options import UNLIMITED
+from mote.compiler.options.parsing import UNLIMITED
 from mote.compiler.settings import Settings, make_settings
 
 MODELS = Path(__file__).parents[2] / "models"

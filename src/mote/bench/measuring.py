@@ -24,8 +24,7 @@ from mote.bench.measure.runner import check_tools
 from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
-from mote.compiler.options import check_names
-from mote.compiler.settings import Settings
+from mote.compiler.settings import Settings, check_names
 from mote.deploy.boards.placing import board_settings
 from mote.frontends.data.inputs import Inputs, inferences
 from mote.frontends.data.readers.arrays import load_arrays
@@ -49,7 +48,7 @@ def subject(
     """A compiled model or an image as it is given; a `.mote` file loaded, and any other model compiled with the
     options, for the target of the board where nothing else is said. Tools that are to run it are looked for first."""
     if isinstance(model, Compiled | LoadedImage):
-        check_names(options, Settings)
+        check_names(options)
         unused = [*options, *(name for name, given in (("settings", settings), ("runtime", runtime)) if given)]
         if unused:
             raise MoteError(

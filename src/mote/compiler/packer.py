@@ -28,10 +28,11 @@ from mote.compiler.given import PackOptions
 from mote.compiler.line import c_name, given_model, plan_for, prepared
 from mote.compiler.lower.program import Program, program
 from mote.compiler.offload.contract import Offloaded
-from mote.compiler.options import check_at_least
+from mote.compiler.options.option import Use, check_use
+from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes import Saving
 from mote.compiler.plan.plan import Plan
-from mote.compiler.settings import Settings, chosen_settings, settings_and_examples
+from mote.compiler.settings import TABLE, Settings, changed_options, chosen_settings, settings_and_examples
 from mote.frontends import Source
 from mote.hardware.npu.sources import check_files
 from mote.hardware.targets import ALIGNED, Target
@@ -39,23 +40,8 @@ from mote.ir.graph import Graph
 from mote.ir.graph.tolerance import computes_floats
 from mote.ir.ops.features.scores import Decision
 
-ONLY_C = {
-    "single_file": "an image is one file anyway",
-    "caller_arena": "the runtime is always given its memory",
-    "cpp": "an image has no C++ header",
-    "instances": "the runtime runs any number of interpreters",
-    "encrypt": "the runtime reads constants where they lie, in flash that the part itself may encrypt",
-    "check_flash": "an image has a CRC-32, which mote_image_crc compares",
-    "red_zones": "the runtime checks an image before it runs it",
-}
-"""Settings of generated C, and why they do not apply to an image."""
-TOLD = (
-    *("io", "numerics", "optimize", "ram", "flash", "least_ram", "least_flash", "latency", "cycles"),
-    *("input", "step", "shrink"),
-    *("recompute", "stream", "hop", "causal", "aligned", "edges", "shapes", "features", "outputs"),
-    *("signature", "constants", "labels", "postprocess", "train", "train_data"),
-)
-"""Settings recorded in an image, for tools."""
+UNTOLD = {"backend", "preprocess", "barrier"}
+"""Options that the steps of an image show."""
 MOST_VERSION = (1 << 32) - 1
 
 
@@ -201,33 +187,13 @@ def pack(
 
 def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tuple[Settings, Manifest | None]:
     """Settings for an image, and its fixed set of kernels: the stock runtime's, unless they name another one."""
-    for option, why in ONLY_C.items():
-        if getattr(settings, option):
-            raise MoteError(f"is for generated C: {why}", where=f"option {option}", remedy="omit it")
-    if settings.cores > 1:
-        raise MoteError(
-            "is for generated C: the runtime runs an image on one core",
-            where="option cores",
-            remedy="omit it, or make C of the model: `mote compile`",
-        )
+    check_use(TABLE, settings, Use.IMAGE)
     if settings.target.core.flash_apart:
         raise MoteError(
             f"runs no images: their constants are loaded as data, which does not reach the program memory of"
             f" {settings.target.core.title}",
             where=f"target {settings.target.name}",
             remedy="make C of the model: `mote compile`",
-        )
-    if settings.place_code != "flash":
-        raise MoteError(
-            "is for generated C: an image holds no code",
-            where="option place_code",
-            remedy="omit it",
-        )
-    if settings.place_constants != "flash":
-        raise MoteError(
-            "is for generated C: an image is read where it lies; put all of it into RAM instead",
-            where="option place_constants",
-            remedy="omit it",
         )
     if settings.fixed is not None:
         return settings, None
@@ -284,9 +250,8 @@ def _checked_labels(graph: Graph, labels: Sequence[str]) -> tuple[str, ...]:
 
 def _told(settings: Settings, where: str) -> dict[str, Any]:
     """The settings to record in an image: those that are not defaults."""
-    usual = Settings(settings.target)
-    changed = {n: getattr(settings, n) for n in TOLD if getattr(settings, n) != getattr(usual, n)}
     told: dict[str, Any] = {"model": Path(where).name, "name": settings.name, "target": settings.target.name}
+    changed = changed_options(settings, {*told, "kernels", *UNTOLD})
     if settings.train_data is not None:
         changed["train_data"] = settings.train_data.where
     return told | changed | ({"kernels": dict(settings.kernels)} if settings.kernels else {})

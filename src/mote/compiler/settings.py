@@ -1,27 +1,43 @@
-"""The settings of a compilation: one class of options per stage, and Settings, their sum."""
+"""The settings of a compilation: one class of options per stage, each field a row of the table of options, and
+Settings, their sum."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import mote.hardware.targets as targets
 from mote.base.errors import MoteError
-from mote.base.text import printable
+from mote.base.text import did_you_mean, printable
 from mote.compiler.emit.c.encryption import read_key
 from mote.compiler.emit.c.names import c_prefix
 from mote.compiler.kernels import cost
 from mote.compiler.kernels.contract import Fixed
 from mote.compiler.kernels.cost import Costs
-from mote.compiler.offload.backends import external
-from mote.compiler.options import check_names, check_types, parsed, ram_by_memory
+from mote.compiler.offload.backends import MOTE, external
+from mote.compiler.options.option import Option, Use, Why, check, check_use, option, rows
+from mote.compiler.options.parsing import (
+    BACKENDS,
+    FILE,
+    KERNELS,
+    LABELS,
+    MEMORY,
+    MINIMUM,
+    SAMPLES,
+    SIZE,
+    TIME,
+    TRAINING,
+    check_types,
+    point_settings,
+    ram_by_memory,
+)
 from mote.compiler.passes.training.spec import parsed as training
 from mote.compiler.pins_file import with_pins
 from mote.compiler.plan.selection.request import Policy
-from mote.frontends import EDGES, FEATURES
 from mote.frontends.data.dataset_type import Dataset
+from mote.frontends.reading import ReadOptions
 from mote.hardware.targets import Reads, Target
 from mote.hardware.targets.flags import SETS
 
@@ -31,7 +47,6 @@ NUMERICS = (*ROUNDINGS, "half")
 IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
-MOST_CORES = 2
 BARRIER = 64
 """Cycles of a barrier between two cores that spin on RAM, about."""
 PLACES = ("flash", "ram")
@@ -39,118 +54,214 @@ NO_STEPS = "none"
 """The option for a model without its preprocessing."""
 CYCLES = "cycles"
 """The unit of costs in which time limits are checked."""
+FOR_STREAMS = "is for streams only", "say with --stream along which axis of the input the window slides"
+FAST_ENOUGH: Mapping[str, Why] = {
+    f"least_{what.lower()}": (f"the least {what} that is fast enough is taken anyway", f"omit --{what.lower()} min")
+    for what in ("RAM", "flash")
+}
+"""Why a time limit excludes the least of a memory at any cost in speed."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """How a model file is read."""
+def no_code_ram(target: Target) -> Why:
+    """Why code in RAM is impossible on a target, or gains nothing there."""
+    flash, ram = target.code_reads, target.code_rams[0].reads if target.code_rams else Reads()
+    if target.is_host:
+        return "the host has no flash", "choose a microcontroller"
+    if target.memories and not target.code_rams:
+        return "none of its RAM can be executed"
+    if not flash.waits:
+        return f"there is nothing to gain: code in flash is fetched without waits{_by(flash)}"
+    return f"there is nothing to gain: code in RAM has {ram}, in flash {flash}" if ram.miss >= flash.miss else ""
 
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Shapes of inputs by name, for dynamic ones or to override the model's."""
-    edges: str = EDGES[0]
-    """Layout of image inputs and outputs of the C: channels-last, or as in the model."""
-    features: str = FEATURES[0]
-    """The feature type of a forest."""
-    outputs: tuple[str, ...] = ()
-    """Names of the outputs to keep; empty: all."""
-    signature: str = ""
-    """The signature of a `.tflite` file with several."""
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    """Values of constant inputs, by name."""
+
+def no_constants_ram(target: Target) -> Why:
+    """Why constants in RAM are impossible on a target, or gain nothing there."""
+    if target.is_host:
+        return "the host has no flash", "choose a microcontroller"
+    if target.core.flash_apart:
+        return f"constants lie in the program memory of {target.core.title}"
+    reads = target.constant_reads
+    return "" if reads.waits else f"there is nothing to gain: constants in flash are read without waits{_by(reads)}"
+
+
+def _by(reads: Reads) -> str:
+    return f" ({reads.source})" if reads.source else ""
+
+
+def _no_numerics(target: Target, numerics: str) -> Why:
+    if numerics != "half" or {"mve", "fpu"} <= target.features:
+        return ""
+    return f"{target.name} has no vectors of half precision", "omit it, or compile for a Cortex-M55 or M85"
+
+
+def _no_second_core(target: Target, cores: int) -> Why:
+    if not target.memories or cores <= target.cores:
+        return ""
+    remedy = "omit it, or name a part with two equal cores; in a target of your own state cores = 2"
+    return "the part has one core that could run a model", remedy
+
+
+def _no_training(target: Target, train: str) -> Why:
+    if not target.core.flash_apart:
+        return ""
+    reason = f"models do not learn on {target.core.title}: the constants of a branch are read as data"
+    return reason, "omit it, or choose a core with one address space"
+
+
+def _no_clock(target: Target, latency: float) -> Why:
+    if target.clock_hz is not None:
+        return ""
+    remedy = "name a part, or state clock_hz in a target of your own, or use --cycles"
+    return "the target has no clock, so that the duration of a cycle is unknown", remedy
 
 
 @dataclass(frozen=True)
 class TargetOptions:
     """The target of a compilation."""
 
-    target: Target
+    target: Target = field(
+        metadata={Option: Option(help="a name from `mote targets` or a .toml file (default: host)", group="target")}
+    )
+    _: KW_ONLY
     fixed: Fixed | None = field(default=None, kw_only=True)
     """The kernels of the runtime that the model is packed for. Internal."""
-    encrypt: str = field(default="", kw_only=True)
-    """The file with the AES key that constants are encrypted with in flash: passes split large layers, the planner
-    keeps RAM for what is decrypted."""
-    preprocess: str = field(default="", kw_only=True)
-    """Preprocessing steps that are compiled before the model: it then takes raw samples, or lines of a camera, which
-    the caller pushes. Empty: those in the metadata of the model's file; "none": none."""
-    labels: tuple[str, ...] = field(default=(), kw_only=True)
-    """Names of the classes, in the place of those in the model's file."""
-    postprocess: str = field(default="", kw_only=True)
-    """Post-processing steps that are compiled behind the model: its outputs are then those of the last one."""
+    encrypt: str = option("", "generated C", "KEYFILE", file=True, help=
+        "encrypt constants in flash: AES-CTR with the key of 16 or 32 bytes in this file; a function of the firmware"
+        " decrypts them into the arena",
+        excludes={"backend": "constants of an external generator are not decrypted"},
+        image="the runtime reads constants where they lie, in flash that the part itself may encrypt",
+        two_cores="constants are decrypted by the core that needs them")  # fmt: skip
+    """Passes split large layers, and the planner keeps RAM for what is decrypted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shorthands:
+    """Options that stand for others, or for files that say them: settings have what they mean."""
+
+    trust_target: bool = option(False, "target", help=
+        "allow the target file any compiler option, even those that execute programs")  # fmt: skip
+    point: str | None = option(None, "plan", "NAME", help=
+        "plan by the name that `mote explore` prints: ram-BYTES, within-BYTES, default, least, fastest")  # fmt: skip
+    pins: str = option("", "plan", "FILE", file=True, written=FILE, help=
+        "kernels, places and compiler flags that `mote tune` has chosen")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassOptions(TargetOptions):
     """The options of the graph passes."""
 
-    io: str = "model"
-    numerics: str = "litert"
-    shrink: bool = True
-    """Remove dead channels and other parts that cannot change a result."""
-    stream: int | None = None
-    """The input axis of a sliding window, for incremental inference: only new elements are passed and computed."""
-    hop: int = 0
-    """New elements per inference (the hop) along that axis; 0: the smallest hop that the model's strides allow."""
-    causal: bool = False
-    """Allow causal padding: zeros at the window's edges become earlier elements of the stream."""
-    train: str = ""
-    """Training on the device (`mote.compiler.passes.training.spec`): of layers, of biases, of what budgets choose, or
-    of a learner. Empty: nothing."""
-    train_data: Dataset | None = None
-    """Samples with labels: for the ranges of int8 gradients and for what budgets choose. Options may name the file or
-    folder that has them, which is read once: settings hold what was in it."""
+    preprocess: str = option("", "preprocessing", "STEPS", help=
+        "preprocessing that is compiled before the model, which then takes raw samples of a sensor: audio,mfcc"
+        " (docs/improve/features.md)")  # fmt: skip
+    """Empty: the steps in the metadata of the model's file; "none": none."""
+    postprocess: str = option("", "preprocessing", "STEPS", help=
+        "post-processing that is compiled behind the model, from scores to decisions:"
+        ' "moving-average=4,detect(1,0.8)" (docs/improve/post-processing.md)')  # fmt: skip
+    labels: tuple[str, ...] = option((), "model", "FILE", file=True, written=LABELS, help=
+        "class names, one per line, as a JSON list or a CSV column (default: those in the model's file)",
+        several="several models do not have the same classes")  # fmt: skip
+    io: str = option("model", "model", choices=IO, help=
+        "int8: int8 inputs and outputs without QUANTIZE and DEQUANTIZE layers, which the application then does",
+        )  # fmt: skip
+    numerics: str = option("litert", "model", choices=NUMERICS, lacks=_no_numerics, help=
+        "reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert); half: compute float32"
+        " layers in half precision (Cortex-M55, M85)")  # fmt: skip
+    shrink: bool = option(True, "plan", flag="no-shrink", help=
+        "keep channels, weights and layers that cannot affect the outputs")  # fmt: skip
+    train: str = option("", "training on the device", "WHAT", written=TRAINING, lacks=_no_training, help=
+        "on-device training: last, biases, layers by name or number, auto:RAM=64K, or a learner such as"
+        " prototype:classes=3 (docs/improve/on-device-training.md)")  # fmt: skip
+    train_data: Dataset | None = option(  # noqa: RUF009
+        None, "training on the device", "DATA", file=True, written=SAMPLES, help=
+        "samples with labels for --train: for the ranges of int8 gradients, and for what auto chooses",
+        needs={"train": ("is for models that learn", "say what learns, too: --train last")})  # fmt: skip
+    """Options may name the file or folder that has them, which is read once: settings hold what was in it."""
+    stream: int | None = option(None, "streaming", "AXIS", help=
+        "streaming inference along this axis of the input: each run takes only the new part of the sliding window, the"
+        " rest is state",
+        excludes={"train": "a stream has no samples with labels, by which a model learns"})  # fmt: skip
+    hop: int = option(0, "streaming", "N", needs={"stream": FOR_STREAMS}, help=
+        "elements by which the window advances with each run (default: the fewest possible)")  # fmt: skip
+    causal: bool = option(False, "streaming", needs={"stream": FOR_STREAMS}, help=
+        "replace padding along the streamed axis by past inputs: a causal model, whose outputs differ from the"
+        " windowed one")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions(TargetOptions):
     """Planner options. `ram` and `flash` are budgets in bytes in addition to the target's memories."""
 
-    optimize: str = "balanced"
-    ram: int | None = None
-    flash: int | None = None
-    latency: float | None = None
-    """Latency limit in seconds, by the estimate at the part's clock: the plan with the least RAM, then the least flash,
-    within it."""
-    cycles: int | None = None
-    """Cycle limit of an inference, instead of a latency."""
-    least_ram: bool = False
-    """The plan with the least RAM, at any cost in speed."""
-    least_flash: bool = False
-    """With `optimize="size"`: the plan with the least flash, at any cost in speed."""
-    input: str = "whole"
-    """rows: the caller pushes the input row by row, so that it is never in RAM as a whole."""
-    red_zones: bool = False
-    """Debug build: run fails with MOTE_BROKEN if a kernel writes outside its buffers."""
-    step: str = ""
-    """Granularity of the step function: a layer, or a row of a layer; the header then states its bound. Empty: a step
-    of the plan."""
-    recompute: float = 0.0
-    """Percent of the model's MACs that may be recomputed to save RAM."""
-    kernels: Mapping[str, str] = field(default_factory=dict)
-    """Required kernels, by name or family, for layers by name or by number in `mote plan`."""
-    backend: tuple[str, ...] = ()
-    """Backends, by name, that compute parts of the model where that is better: external generators, which are asked
-    for the regions that they compute. `mote` names Mote's own kernels, which are candidates in any case."""
-    cores: int = 1
-    """Cores that compute one inference: 2 splits layers between two equal cores, which wait for each other at barriers
-    of the firmware's."""
-    barrier: int = BARRIER
-    """Cycles of a barrier between two cores, for the estimate."""
-    place_code: str = "flash"
-    """ram: inner loops are executed from RAM, for parts with slow flash."""
+    optimize: str = option("balanced", "plan", choices=OPTIMIZE, help=
+        "speed: fastest kernels, with more RAM and flash; size: least flash; balanced: nearly the fastest, with little"
+        " RAM and flash (default)")  # fmt: skip
+    ram: int | None = option(None, "plan", "BYTES", written=MEMORY, unit="bytes", help=
+        "RAM budget (K and M suffixes): the fastest plan within it; min: the least RAM; NAME=BYTES,...: what the model"
+        " may take of each of the part's memories")  # fmt: skip
+    flash: int | None = option(None, "plan", "BYTES", written=SIZE, unit="bytes", help=
+        "flash budget (K and M suffixes): exceeding it is an error; min: the least flash")  # fmt: skip
+    latency: float | None = option(None, "plan", "TIME", written=TIME, unit="seconds", least=0, lacks=_no_clock, help=
+        "latency budget (us, ms, s) at the part's clock: the plan with the least RAM whose estimate meets it",
+        excludes={"cycles": ("a number of cycles was given, too", "give one of them"), **FAST_ENOUGH})  # fmt: skip
+    cycles: int | None = option(None, "plan", "N", unit="cycles", least=1, excludes=FAST_ENOUGH,
+        help="latency budget in cycles")  # fmt: skip
+    least_ram: bool = option(False, "plan", only_python=True, help=
+        "the plan with the least RAM, at any cost in speed, as ram=min")  # fmt: skip
+    least_flash: bool = option(False, "plan", only_python=True, help=
+        "with optimize=size: the plan with the least flash, at any cost in speed, as flash=min")  # fmt: skip
+    kernels: Mapping[str, str] = option({}, "plan", "LAYER=NAME", flag="kernel", written=KERNELS, help=
+        "pin the kernel (or kernel family) of a layer, given by the name or number that `mote plan` prints, with values"
+        " of its knobs: 3=gemm4[columns=2], 3=gemm4[constants=ram]; repeatable")  # fmt: skip
+    backend: tuple[str, ...] = option((), "plan", "NAME", written=BACKENDS, empty=((MOTE,),), help=
+        "backends that compute parts of the model where that costs less than Mote's own kernels, separated by commas;"
+        " repeatable")  # fmt: skip
+    """External generators, which are asked for the regions that they compute. `mote` names Mote's own kernels, which
+    are candidates in any case."""
+    aligned: bool = option(False, "plan", help="aligned 32-bit accesses only")
+    """For firmware that traps unaligned accesses."""
+    input: str = option("whole", "plan", choices=INPUT, help=
+        "rows: push the input row by row, so that it is never in RAM as a whole (default: whole)",
+        two_cores="rows that are handed over are computed one by one, which leaves nothing to share")  # fmt: skip
+    step: str = option("", "plan", choices=STEP, help=
+        "most work of one step() call: a layer or a row; the header states what the longest one measured took",
+        several=("how long a step takes is not measured for several models of one project",
+            "compile the models one by one with --step to see it; the step functions are there without it"),
+        two_cores="a step that is split is the work of two cores, so that there is no bound for one")  # fmt: skip
+    recompute: float = option(0.0, "plan", "PERCENT", unit="percent of the MACs", least=0, most=100, help=
+        "share of the MACs that may be recomputed to save RAM (default: 0)")  # fmt: skip
+    cores: int = option(1, "target", "N", least=1, most=2, lacks=_no_second_core, help=
+        "2: split layers between two equal cores, such as those of an RP2350 (default: 1)",
+        image="the runtime runs an image on one core",
+        several="two cores compute one model at a time, and models know nothing of each other's barriers",
+        )  # fmt: skip
+    barrier: int = option(BARRIER, "target", "CYCLES", unit="cycles", least=0, help=
+        f"cycles of a barrier between two cores, for the estimate (default: {BARRIER})")  # fmt: skip
+    place_code: str = option("flash", "generated C", choices=PLACES, help=
+        "ram: execute inner loops from RAM, for parts with flash wait states (default: flash)",
+        lacks=lambda target, _: no_code_ram(target),
+        image="an image holds no code",
+        several="code in RAM is not counted for several models of one project")  # fmt: skip
+    place_constants: str = option("flash", "generated C", choices=PLACES, help=
+        "ram: start-up copies constants to RAM, as many as fit, for parts with flash wait states and RAM to spare"
+        " (default: flash)",
+        lacks=lambda target, _: no_constants_ram(target),
+        excludes={"encrypt": "constants would lie decrypted in RAM"},
+        image="an image is read where it lies; put all of it into RAM instead",
+        several="constants in RAM are not counted for several models of one project")  # fmt: skip
+    flags: str = option("", "generated C", choices=("", *SETS), image="an image holds no code", help=
+        "set of compiler flags, instead of those that --optimize says")  # fmt: skip
+    red_zones: bool = option(False, "generated C", help=
+        "debug build that detects kernels writing outside of their buffers",
+        image="the runtime checks an image before it runs it",
+        two_cores="the cores would look at the zones of each other while these change")  # fmt: skip
     ram_code: int = 0
     """Bytes of RAM that code takes. Internal: determined by building it."""
     other_code: int = 1 << 10
     """Bytes of a flash budget for code beside that of kernels. Internal: grows where the code that was built exceeds
     the budget."""
-    place_constants: str = "flash"
-    """ram: start-up code copies constants to RAM, as many as fit, for parts with slow flash and RAM to spare."""
     ram_constants: int = 0
     """Bytes of RAM that constants take. Internal: determined by emitting them."""
     all_in_ram: bool = True
     """Whether all constants fit there. Internal: determined by planning so."""
-    flags: str = ""
-    """A set of compiler flags of the model's C (`mote.hardware.targets.flags.SETS`), in the place of those of
-    `optimize`."""
     pinned_model: str = ""
     """The SHA-256 of the only model that the kernels are for. Internal: a file of pins says it."""
     low: float = 1.0
@@ -232,220 +343,115 @@ class PlanOptions(TargetOptions):
 class EmitOptions(PlanOptions):
     """The options of the generated C."""
 
-    name: str = ""
-    single_file: bool = False
-    caller_arena: bool = False
-    instances: bool = False
-    """Every function takes a pointer to an instance, a struct with all of the model's variables."""
-    cpp: bool = False
-    """Write NAME.hpp, a C++17 class, too."""
-    check_flash: bool = False
-    """Init verifies the CRC-32 of the constants in flash."""
+    name: str = option("", "generated C", help=
+        "prefix of the C symbols and files (default: from the file name)",
+        several=("several models cannot have one name", "omit it: each model is called as its file"))  # fmt: skip
+    single_file: bool = option(False, "generated C", image="an image is one file anyway", help=
+        "one .c and one .h file instead of a folder of headers")  # fmt: skip
+    caller_arena: bool = option(False, "generated C", help=
+        "the application passes the tensor arena to init()",
+        image="the runtime is always given its memory",
+        several=("an arena of the caller's is not one of the project",
+            "compile the models one by one with --caller-arena, and pass the same memory to every init()"),
+        )  # fmt: skip
+    instances: bool = option(False, "generated C", help=
+        "no static variables: functions take a pointer to an instance, of which there may be any number",
+        image="the runtime runs any number of interpreters",
+        several=("arenas of several models of one project are variables, and a model with instances has none",
+            "compile the models one by one with --instances; where they take turns, with --caller-arena too, and pass"
+            " the same memory to every init()"),
+        two_cores="a barrier is for one inference at a time")  # fmt: skip
+    cpp: bool = option(False, "generated C", image="an image has no C++ header", help=
+        "write NAME.hpp, a C++17 class over the C functions, too")  # fmt: skip
+    check_flash: bool = option(False, "generated C", help=
+        "init() fails if a constant in flash is corrupted (CRC-32)",
+        image="an image has a CRC-32, which mote_image_crc compares")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(ReadOptions, PassOptions, EmitOptions):
     """All options of a compilation."""
 
-    aligned: bool = False
-    """Use aligned 32-bit accesses only, for firmware with unaligned-access trapping enabled."""
-
     def __post_init__(self) -> None:
         check_types(self)
         if self.aligned:
             object.__setattr__(self, "target", targets.aligned(self.target))
-        for option, value, allowed in (
-            ("optimize", self.optimize, OPTIMIZE),
-            ("numerics", self.numerics, NUMERICS),
-            ("io", self.io, IO),
-            ("input", self.input, INPUT),
-            ("step", self.step, STEP),
-            ("place_code", self.place_code, PLACES),
-            ("place_constants", self.place_constants, PLACES),
-            ("edges", self.edges, EDGES),
-            ("features", self.features, FEATURES),
-            ("flags", self.flags, ("", *SETS)),
-        ):
-            if value not in allowed:
-                raise MoteError(f"'{value}' is not one of {', '.join(filter(None, allowed))}", where=f"option {option}")
-        if self.stream is None and (self.hop or self.causal):
-            raise MoteError(
-                "is for streams only",
-                where="option hop" if self.hop else "option causal",
-                remedy="say with --stream along which axis of the input the window slides",
-            )
-        if self.numerics == "half" and not {"mve", "fpu"} <= self.target.features:
-            raise MoteError(
-                f"{self.target.name} has no vectors of half precision",
-                where="option numerics",
-                remedy="omit it, or compile for a Cortex-M55 or M85",
-            )
-        self._check_name()
-        if self.place_code == "ram":
-            check_code_ram(self.target)
-        if self.place_constants == "ram":
-            check_constants_ram(self.target, self.encrypt)
-        if self.encrypt:
-            read_key(self.encrypt)
-        if self.encrypt and self.external:
-            raise MoteError(
-                "constants of an external generator are not decrypted",
-                where="option encrypt",
-                remedy="omit --backend, or --encrypt",
-            )
-        self._check_time()
-        self._check_cores()
-        self._check_flash()
-        self._check_training()
-        if not 0 <= self.recompute <= 100:
-            raise MoteError(
-                f"{self.recompute:g} is not a percentage",
-                where="option recompute",
-                remedy="give how much of the model's work may be done twice, from 0 to 100",
-            )
-
-    def _check_name(self) -> None:
-        """Refuses a name that is no prefix of C symbols and files."""
+        check(TABLE, self)
+        if self.cores > 1:
+            check_use(TABLE, self, Use.TWO_CORES)
         usable, why = c_prefix(self.name, self.instances)
         if self.name and why:
             raise MoteError(f"'{printable(self.name)}' {why}", where="option name", remedy=f"use '{usable}'")
-
-    def _check_flash(self) -> None:
-        """Refuses the least flash of a policy that takes flash for time."""
+        if self.encrypt:
+            read_key(self.encrypt)
+        if self.train:
+            training(self.train)
         if self.least_flash and self.optimize != Policy.SIZE:
             raise MoteError(
                 f"the least flash is not what '{self.optimize}' is for",
                 where="option least_flash",
                 remedy='write optimize="size", or flash="min"',
             )
-
-    def _check_training(self) -> None:
-        """Refuses training that is misspelt, of a stream, or where no branch can be taken."""
-        if not self.train:
-            if self.train_data is not None:
-                remedy = "say what learns, too: --train last"
-                raise MoteError("is for models that learn", where="option train_data", remedy=remedy)
-            return
-        training(self.train)
-        if self.stream is not None:
-            raise MoteError(
-                "a stream has no samples with labels, by which a model learns",
-                where="option stream",
-                remedy="omit it, or --train",
-            )
-        if self.target.core.flash_apart:
-            raise MoteError(
-                f"models do not learn on {self.target.core.title}: the constants of a branch are read as data",
-                where="option train",
-                remedy="omit it, or choose a core with one address space",
-            )
-
-    def _check_cores(self) -> None:
-        """Refuses two cores where there are none, or with options that one core's schedule is for."""
-        if not 1 <= self.cores <= MOST_CORES:
-            raise MoteError(f"{self.cores} is not 1 or {MOST_CORES}", where="option cores", remedy="omit it, or give 2")
-        if self.barrier < 0:
-            raise MoteError("is negative", where="option barrier", remedy="give the cycles that a barrier takes")
-        if self.cores == 1:
-            return
-        target = self.target
-        if target.memories and target.cores < self.cores:
-            raise MoteError(
-                f"the part '{target.name}' has one core that could run a model",
-                where="option cores",
-                remedy="omit it, or name a part with two equal cores; in a target of your own state cores = 2",
-            )
-        for option, why, wrong in (
-            ("input", "rows that are handed over are computed one by one, which leaves nothing to share", "rows"),
-            ("step", "a step that is split is the work of two cores, so that there is no bound for one", self.step),
-            ("red_zones", "the cores would look at the zones of each other while these change", True),
-            ("instances", "a barrier is for one inference at a time", True),
-            ("encrypt", "constants are decrypted by the core that needs them", self.encrypt),
-        ):
-            if wrong and getattr(self, option) == wrong:
-                shown = "" if wrong is True else f" {wrong}"
-                flag = f"--{option.replace('_', '-')}{shown}"
-                raise MoteError(
-                    f"two cores cannot share it: {why}", where=f"option {option}", remedy=f"omit {flag} or --cores"
-                )
-
-    def _check_time(self) -> None:
-        """Refuses an invalid time limit, or one that the target cannot be checked for."""
-        option = "latency" if self.latency is not None else "cycles"
-        if self.latency is None and self.cycles is None:
-            return
-        if self.latency is not None and self.cycles is not None:
-            raise MoteError("a number of cycles was given, too", where="option latency", remedy="give one of them")
-        if self.latency is not None and self.target.clock_hz is None:
-            raise MoteError(
-                f"the target '{self.target.name}' has no clock, so that the duration of a cycle is unknown",
-                where="option latency",
-                remedy="name a part, or state clock_hz in a target of your own, or use --cycles",
-            )
-        for what, least in (("RAM", self.least_ram), ("flash", self.least_flash)):
-            if least:
-                raise MoteError(
-                    f"the least {what} that is fast enough is taken anyway",
-                    where=f"option {option}",
-                    remedy=f"omit --{what.lower()} min",
-                )
-        if (self.cycles if self.cycles is not None else self.latency or 0) <= 0:
-            raise MoteError("is not positive", where=f"option {option}")
-        if self.costs.unit != CYCLES:
+        if self.cycle_limit is not None and self.costs.unit != CYCLES:
             raise MoteError(
                 f"what kernels cost on '{self.target.name}' is known in {self.costs.unit} only",
-                where=f"option {option}",
+                where="option cycles" if self.latency is None else "option latency",
                 remedy="use --optimize speed, and `mote profile`, which counts cycles",
             )
 
 
-def check_code_ram(target: Target) -> None:
-    """Refuses code in RAM where it is impossible, or gains nothing."""
-    where, remedy = f"option place_code on {target.name}", "omit it"
-    if target.is_host:
-        raise MoteError("the host has no flash", where=where, remedy="choose a microcontroller")
-    if target.memories and not target.code_rams:
-        raise MoteError("none of its RAM can be executed", where=where, remedy=remedy)
-    flash, ram = target.code_reads, target.code_rams[0].reads if target.code_rams else Reads()
-    if not flash.waits:
-        why = f" ({flash.source})" if flash.source else ""
-        reason = f"there is nothing to gain: code in flash is fetched without waits{why}"
-        raise MoteError(reason, where=where, remedy=remedy)
-    if ram.miss >= flash.miss:
-        reason = f"there is nothing to gain: code in RAM has {ram}, in flash {flash}"
-        raise MoteError(reason, where=where, remedy=remedy)
+TABLE = rows(ReadOptions, EmitOptions, PlanOptions, PassOptions, TargetOptions, Shorthands)
+"""The table of options: every option that users have, by its name in Python."""
 
 
-def check_constants_ram(target: Target, encrypt: str = "") -> None:
-    """Refuses constants in RAM where it is impossible, or gains nothing."""
-    where, remedy = f"option place_constants on {target.name}", "omit it"
-    if target.is_host:
-        raise MoteError("the host has no flash", where=where, remedy="choose a microcontroller")
-    if target.core.flash_apart:
-        raise MoteError(f"constants lie in the program memory of {target.core.title}", where=where, remedy=remedy)
-    if encrypt:
-        raise MoteError("constants would lie decrypted in RAM", where=where, remedy="omit it, or --encrypt")
-    reads = target.constant_reads
-    if not reads.waits:
-        why = f" ({reads.source})" if reads.source else ""
-        reason = f"there is nothing to gain: constants in flash are read without waits{why}"
-        raise MoteError(reason, where=where, remedy=remedy)
+def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Parses options to fields of Settings: each as its row says, RAM and flash may be "min", and `point` names a plan
+    as `mote explore` does."""
+    values = dict(options)
+    point = values.pop("point", None)
+    if point is not None and (values.get("ram") is not None or values.get("least_ram")):
+        raise MoteError("a point is a budget already", where="option ram", remedy="give one of them")
+    if point is not None and (values.get("latency") is not None or values.get("cycles") is not None):
+        raise MoteError("a point is one plan, however long it takes", where="option point", remedy="give one of them")
+    if values.get("ram") == MINIMUM:
+        values |= {"ram": None, "least_ram": True}
+    if values.get("flash") == MINIMUM:
+        if values.get("optimize") == "speed":
+            raise MoteError("speed takes flash", where="option flash", remedy="omit --optimize speed, or --flash min")
+        values |= {"flash": None, "least_flash": True, "optimize": "size"}
+    for name, value in values.items():
+        if name in TABLE and (written := TABLE[name].written):
+            values[name] = written.parse(name, value)
+    return values if point is None else values | point_settings(point)
+
+
+def changed_options(settings: Settings, but: Collection[str] = ()) -> dict[str, Any]:
+    """The options that settings state, but some, by their names in Python."""
+    values = {name: getattr(settings, name) for name in TABLE if hasattr(settings, name) and name not in but}
+    return {name: value for name, value in values.items() if value != TABLE[name].default}
+
+
+def check_names(options: Iterable[str]) -> None:
+    """Refuses unknown options."""
+    known = sorted({*TABLE, *_USUAL} - {"target", "trust_target"})
+    for name in options:
+        if name not in known:
+            remedy = f"{did_you_mean(name, known)}the options are: {', '.join(known)}"
+            raise MoteError(f"there is no option '{name}'", remedy=remedy)
 
 
 def make_settings(target: str | Path | Target = "host", *, trust_target: bool = False, **options: Any) -> Settings:
     """Makes Settings from options as users write them (`options.parsed`), and from the file of pins that `pins` names.
     `trust_target`: the target's file may use any compiler flag, even those that run programs."""
-    check_names(options, Settings)
+    check_names(options)
     if not isinstance(target, str | Path | Target):
         raise MoteError(f"{target!r} is not a target", where="option target", remedy="`mote targets` lists names")
     chosen = target if isinstance(target, Target) else targets.load(str(target), trusted=trust_target)
     sizes = ram_by_memory(options.get("ram"))
     if sizes:
         chosen, options = targets.limited(chosen, sizes), {**options, "ram": None}
-    pins = options.pop("pins", "")
-    if not isinstance(pins, str | Path):
-        raise MoteError(f"{pins!r} is not a file", where="option pins", remedy="name one that `mote tune` has written")
     values = parsed(options)
+    pins = values.pop("pins", "")
     return Settings(chosen, **(with_pins(values, pins, chosen.name, _USUAL) if pins else values))
 
 

@@ -20,9 +20,10 @@ from mote.compiler.emit.c.options import ProjectOptions
 from mote.compiler.emit.c.project import Job, Project, generate_several
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import USUAL_CODE, emitted, given_model, golden, reading
+from mote.compiler.options.option import Use, check_use
 from mote.compiler.package.description import Package, model_package
 from mote.compiler.package.packagers import packaged, write_packages
-from mote.compiler.settings import Settings, chosen_settings
+from mote.compiler.settings import TABLE, Settings, chosen_settings
 from mote.ir.graph import Tensor
 from mote.ir.graph.io_order import model_shape
 
@@ -128,7 +129,7 @@ def compile_several(
     settings = replace(chosen_settings(settings, options), other_code=USUAL_CODE)
     if running not in tuple(Running):
         raise MoteError(f"'{running}' is not one of {', '.join(Running)}", where="option running")
-    _check_settings(settings)
+    check_use(TABLE, settings, Use.SEVERAL)
     if not isinstance(models, list | tuple):
         raise MoteError("one model was given, not a list of them", remedy="put it into a list, or use mote.compile")
     if not models:
@@ -267,55 +268,3 @@ def _same_values(a: Tensor, b: Tensor) -> bool:
 def _shown_inputs(tensors: Sequence[Tensor]) -> str:
     shown = [f"{t.dtype} {list(t.shape)}" + (f" as {t.quant}" if t.quant is not None else "") for t in tensors]
     return " and ".join(shown) or "no input"
-
-
-def _check_settings(settings: Settings) -> None:
-    if settings.labels:
-        raise MoteError(
-            "several models do not have the same classes",
-            where="option labels",
-            remedy="omit it, or compile the models one by one",
-        )
-    if settings.name:
-        raise MoteError(
-            "several models cannot have one name",
-            where="option name",
-            remedy="omit it: each model is called as its file",
-        )
-    if settings.place_code != "flash":
-        raise MoteError(
-            "code in RAM is not counted for several models of one project",
-            where="option place_code",
-            remedy="compile the models one by one",
-        )
-    if settings.place_constants != "flash":
-        raise MoteError(
-            "constants in RAM are not counted for several models of one project",
-            where="option place_constants",
-            remedy="compile the models one by one",
-        )
-    if settings.step:
-        raise MoteError(
-            "how long a step takes is not measured for several models of one project",
-            where="option step",
-            remedy="compile the models one by one with --step to see it; the step functions are there without it",
-        )
-    if settings.cores > 1:
-        raise MoteError(
-            "two cores compute one model at a time, and models of one project know nothing of each other's barriers",
-            where="option cores",
-            remedy="compile the models one by one with --cores 2",
-        )
-    if settings.instances:
-        raise MoteError(
-            "arenas of several models of one project are variables, and a model with instances has none",
-            where="option instances",
-            remedy="compile the models one by one with --instances; where they take turns, with --caller-arena too, and"
-            " pass the same memory to every init()",
-        )
-    if settings.caller_arena:
-        raise MoteError(
-            "an arena of the caller's is not one of the project",
-            where="option caller_arena",
-            remedy="compile the models one by one with --caller-arena, and pass the same memory to every init()",
-        )

@@ -1,10 +1,11 @@
-"""Options for reading a model file: shapes of inputs, and values of inputs that are constant."""
+"""Options for reading a model file: shapes of inputs, values of inputs that are constant, outputs to keep."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -12,27 +13,33 @@ import numpy as np
 
 from mote.base.errors import MoteError
 from mote.base.files import read_file
+from mote.compiler.options.option import Written, option, rows
+from mote.frontends import EDGES, FEATURES
 
 SET = "write it like sr=16000, h=0,0,0 or h=file.npy"
 
 
 def reading(shapes: Any, signature: str, constants: Any) -> dict[str, Any]:
     """The options for reading a model, as `source_of` takes them."""
-    return {"shapes": parsed_shapes(shapes), "signature": signature, "constants": parsed_constants(constants)}
+    return {
+        "shapes": parsed_shapes("shapes", shapes),
+        "signature": signature,
+        "constants": parsed_constants("constants", constants),
+    }
 
 
-def parsed_shapes(shapes: Any) -> dict[str, tuple[int, ...]]:
+def parsed_shapes(option: str, shapes: Any) -> dict[str, tuple[int, ...]]:
     """Shapes by input name, from a mapping or strings."""
     if isinstance(shapes, str) or not isinstance(shapes, Iterable):
-        raise wrong_value("shapes", shapes, 'a mapping {input: shape} or a list of "NAME=1,3,96,96"')
+        raise wrong_value(option, shapes, 'a mapping {input: shape} or a list of "NAME=1,3,96,96"')
     by_name = dict(shapes) if isinstance(shapes, Mapping) else dict(map(_named_shape, shapes))
     return {str(name): _shape(name, shape) for name, shape in by_name.items()}
 
 
-def parsed_constants(constants: Any) -> dict[str, Any]:
+def parsed_constants(option: str, constants: Any) -> dict[str, Any]:
     """Values of inputs by name, from a mapping or strings, as numbers and lists."""
     if isinstance(constants, str) or not isinstance(constants, Iterable):
-        raise wrong_value("constants", constants, 'a mapping {input: value} or a list of "NAME=VALUE"')
+        raise wrong_value(option, constants, 'a mapping {input: value} or a list of "NAME=VALUE"')
     by_name = dict(constants) if isinstance(constants, Mapping) else dict(map(_named_value, constants))
     return {str(name): _numbers(name, value) for name, value in by_name.items()}
 
@@ -90,3 +97,37 @@ def _shape(name: Any, shape: Any) -> tuple[int, ...]:
 
 def wrong_value(option: str, value: object, what: str) -> MoteError:
     return MoteError(f"{value!r} is not {what}", where=f"option {option}")
+
+
+def names(option: str, given: Any) -> tuple[str, ...]:
+    """Names, or one name."""
+    if not isinstance(given, str | Iterable):
+        raise wrong_value(option, given, "a list of names")
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
+SHAPES = Written("Mapping[str, Sequence[int]] | Sequence[str]", parsed_shapes)
+CONSTANTS = Written("Mapping[str, Any] | Sequence[str]", parsed_constants)
+NAMES = Written("str | Sequence[str]", names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How a model file is read."""
+
+    shapes: Mapping[str, tuple[int, ...]] = option({}, "model", "NAME=1,3,96,96", flag="shape", written=SHAPES, help=
+        "shape of an input: where the model leaves it open, or to override it; repeatable")  # fmt: skip
+    constants: Mapping[str, Any] = option({}, "model", "NAME=VALUE", flag="set", written=CONSTANTS, help=
+        "compile an input as a constant: one number, comma-separated numbers, or a .npy file; repeatable",
+        )  # fmt: skip
+    signature: str = option("", "model", "NAME", help="signature to compile, for a .tflite file with several")
+    outputs: tuple[str, ...] = option((), "model", "NAME", written=NAMES, help="compute only this output; repeatable")
+    edges: str = option(EDGES[0], "model", choices=EDGES, help=
+        "memory layout of image inputs and outputs: channels last (NHWC), as the kernels take them (default), or as in"
+        " the model")  # fmt: skip
+    features: str = option(FEATURES[0], "model", choices=FEATURES, help=
+        "element type of the features of a tree ensemble (default: float32)")  # fmt: skip
+
+
+READING = rows(ReadOptions)
+"""The options that every command has which reads a model."""

@@ -12,7 +12,7 @@ import pytest
 import mote
 from mote.base.errors import BudgetError, InternalError, MoteError
 from mote.compiler.kernels import library
-from mote.compiler.options import UNLIMITED, point_settings
+from mote.compiler.options.parsing import UNLIMITED, point_settings
 from mote.compiler.settings import make_settings
 from mote.optimize.search.explorer import Front, Planned, _Found, _point, explore_around
 from tests.helpers.network import Net

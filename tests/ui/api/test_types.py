@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tomllib
-from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 
 import mote
 from mote.compiler.given import CompileOptions
+from mote.compiler.settings import TABLE
 
 ROOT = Path(__file__).parents[3]
 USER = Path(__file__).with_name("typed_user.py")
@@ -24,8 +24,6 @@ OPEN = {
     *("source", "settings", "options", "constants", "parameters", "targets"),
 }
 """Parameters that take objects of other packages: models, arrays, data sets, values of options."""
-INTERNAL = {"fixed", "low", "ram_code", "other_code", "ram_constants", "all_in_ram", "pinned_model"}
-"""Fields of Settings that the compiler sets for itself."""
 
 
 def test_type_checkers_know_every_name() -> None:
@@ -92,5 +90,4 @@ def test_signatures_say_types(name: str) -> None:
 
 def test_options_are_typed() -> None:
     """Keywords of `mote.compile` are the fields of Settings, and how a command line says some of them."""
-    settable = {field.name for field in fields(mote.Settings)} - INTERNAL
-    assert set(CompileOptions.__annotations__) == settable | {"trust_target", "point", "pins"}
+    assert set(CompileOptions.__annotations__) == set(TABLE)

@@ -89,4 +89,4 @@ def test_a_budget_that_no_plan_meets(capsys: pytest.CaptureFixture[str], tmp_pat
 
 def test_a_point_and_a_budget_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = mote(capsys, "plan", DIGITS, "--point", "least", "--ram", "4K")
-    assert status == 2 and "not allowed with" in err
+    assert status == 1 and "option ram: a point is a budget already" in err

@@ -58,7 +58,7 @@ def test_samples_give_the_ranges_of_gradients(capsys: pytest.CaptureFixture[str]
         (["--train", "lats"], "option train: there is no layer 'lats'"),
         (["--train-data", "models/digits_samples.npz"], "option train_data: is for models that learn"),
         (["--train", "last", "--stream", "1"], "option stream: a stream has no samples"),
-        (["--train", "last", "-t", "atmega328p"], "option train: models do not learn on"),
+        (["--train", "last", "-t", "atmega328p"], "option train on atmega328p: models do not learn"),
     ],
 )
 def test_what_cannot_learn_is_refused(

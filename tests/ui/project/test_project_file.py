@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import project_page
 from mote.base.errors import MoteError
 from mote.ui.project.limits import MEASURES
-from mote.ui.project.project_file import KEYS, OWN_KEYS, SETTING_KEYS, ModelEntry, ProjectFile, find_project
+from mote.ui.project.project_file import KEYS, OPTIONS, OWN_KEYS, ModelEntry, ProjectFile, find_project
 from mote.ui.project.tables import Table
 
 ROOT = Path(__file__).parents[3]
@@ -259,4 +259,4 @@ def test_tables_name_the_key() -> None:
     with pytest.raises(MoteError) as error:
         Table({"a": 3}, "mote.toml: [models.x]", Path()).text("a")
     assert error.value.where == "mote.toml: [models.x]: a"
-    assert set(OWN_KEYS).isdisjoint(SETTING_KEYS)
+    assert set(OWN_KEYS).isdisjoint(OPTIONS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mote
-from mote.compiler.options import FASTEST, LEAST
+from mote.compiler.options.parsing import FASTEST, LEAST
 from mote.ui.cli import parser
 from mote.ui.cli.options.compiling import settings
 from mote.ui.reporter import html

@@ -17,7 +17,7 @@ from mote.bench.evaluation.verify import Judge, Mismatch
 from mote.bench.execute import reference
 from mote.bench.execute.format_references import runtime
 from mote.bench.execute.stimuli import stimuli
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.reading import reading
 from mote.frontends.tflite.export import Exported, export

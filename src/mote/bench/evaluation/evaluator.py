@@ -23,7 +23,7 @@ from mote.bench.metrics import check_metric, noise
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.dataset_type import Dataset

@@ -29,7 +29,7 @@ from mote.compiler.firmware import Firmware, firmware
 from mote.compiler.kernels.contract import NHWC, Layout
 from mote.compiler.line import back_end, front_end
 from mote.compiler.offload.contract import Offloaded
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.folding import simplify_control
 from mote.compiler.passes.rewriting import tflm_numerics
 from mote.compiler.passes.training.spec import Learner, parsed

@@ -23,10 +23,10 @@ from mote.compiler.emit.image.metadata import TURNED
 from mote.compiler.emit.image.reader import ImageContents, is_image, read
 from mote.compiler.emit.image.stock_kernels import stock
 from mote.compiler.line import given_model
-from mote.compiler.options import parsed
 from mote.compiler.packer import pack
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends import Format, Source
+from mote.frontends.reading import parsed_shapes
 from mote.frontends.tflite.file.details import FileSignature, FileTensor, signatures, tensors
 from mote.frontends.tflite.reader import subgraph_of
 from mote.ir.graph import Graph
@@ -225,7 +225,7 @@ class Interpreter:
         """Compiles the model for shapes set by `resize_tensor_input`, if any; states are reset then."""
         if self._resized and self._settings is not None:
             shapes = {**self._settings.shapes, **self._resized}
-            self._settings = replace(self._settings, shapes=parsed({"shapes": shapes})["shapes"])
+            self._settings = replace(self._settings, shapes=parsed_shapes("shapes", shapes))
             self._resized = {}
             self._pack(self._model)
 

@@ -19,7 +19,7 @@ from mote.compiler import line
 from mote.compiler.compiled import Compiled
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import given_model
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.shrinking.report import Removal
 from mote.compiler.passes.shrinking.shrink import run as shrunk
 from mote.compiler.passes.shrinking.shrink import totals, weight_bytes

@@ -20,7 +20,16 @@ from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile, given_model
 from mote.compiler.offload.backends import MOTE
 from mote.compiler.offload.contract import Offloaded
-from mote.compiler.options import DEFAULT, FASTEST, LEAST, SMALL, SMALLEST, UNLIMITED, check_at_least, point_settings
+from mote.compiler.options.parsing import (
+    DEFAULT,
+    FASTEST,
+    LEAST,
+    SMALL,
+    SMALLEST,
+    UNLIMITED,
+    check_at_least,
+    point_settings,
+)
 from mote.compiler.plan.plan import Runs
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings, settings_and_examples

@@ -3,11 +3,10 @@ what holds for the whole model: places of code and constants, and compiler flags
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from mote.base.errors import MoteError
 from mote.compiler.kernels.contract import NHWC, Knob, Knobs, Layout, Packed, written
 from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Offloaded
@@ -17,7 +16,7 @@ from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.pins import CONSTANTS, FLASH, RAM, Pin
 from mote.compiler.plan.selection.request import Lowering
 from mote.compiler.plan.selection.select import loadable
-from mote.compiler.settings import Settings, check_code_ram, check_constants_ram
+from mote.compiler.settings import Settings, no_code_ram, no_constants_ram
 from mote.hardware.targets.flags import SETS, optimization
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
@@ -243,9 +242,9 @@ def with_flags(base: Setup, settings: Settings) -> list[Setup]:
 def with_places(base: Setup, settings: Settings) -> list[Setup]:
     """A point of the space with code or all constants in RAM, where that is possible."""
     changes = []
-    if base.place_code == FLASH and _possible(lambda: check_code_ram(settings.target)):
+    if base.place_code == FLASH and not no_code_ram(settings.target):
         changes.append(replace(base, place_code=RAM))
-    if base.place_constants == FLASH and _possible(lambda: check_constants_ram(settings.target, settings.encrypt)):
+    if base.place_constants == FLASH and not (settings.encrypt or no_constants_ram(settings.target)):
         changes.append(replace(base.without_places(), place_constants=RAM))
     return changes
 
@@ -260,11 +259,3 @@ def placeable(settings: Settings) -> bool:
     constants to RAM."""
     elsewhere = settings.encrypt or settings.cores > 1 or settings.fixed is not None or settings.target.core.flash_apart
     return bool(settings.costs.memory.waits) and not elsewhere
-
-
-def _possible(check: Callable[[], None]) -> bool:
-    try:
-        check()
-    except MoteError:
-        return False
-    return True

@@ -47,7 +47,7 @@ def _named(arguments: argparse.Namespace) -> Iterator[Path]:
     for model in map(Path, arguments.model):
         if model.is_file():
             yield from (model.parent / name for name, *_ in files_beside(read_file(model), model.parent))
-    yield from (Path(text.rpartition("=")[2]) for text in arguments.set if text.endswith(".npy"))
+    yield from (Path(text.rpartition("=")[2]) for text in arguments.constants if text.endswith(".npy"))
 
 
 def _inside(path: Path) -> list[Path]:

@@ -22,89 +22,42 @@ COMMAND_GROUPS = {
 """The groups of `mote --help`."""
 OPTION_GROUPS = {
     "model": (
-        *(
-            "model",
-            "generator",
-            "layers",
-            "models",
-            "shape",
-            "set",
-            "signature",
-            "plugin",
-            "outputs",
-            "edges",
-            "features",
-            "io",
-            "numerics",
-            "labels",
-        ),
-        *("quantize", "calibrate", "source", "runtime", "label_file", "elf", "entry", "against"),
+        *("model", "name", "generator", "layers", "models", "plugin", "quantize", "calibrate", "source", "runtime"),
+        *("label_file", "elf", "entry", "against"),
     ),
     "image": ("image", "file", "old", "new", "model_version", "product", "strip", "sources"),
     "project": ("names", "project", "junit"),
-    "target": ("target", "trust_target", "cores", "barrier", "firmware"),
+    "target": ("target", "trust_target", "firmware"),
     "data": (
         *("profiles", "capture", "volts"),
         *("data", "data_steps", "input_names", "label_name", "samples", "test", "validate", "inputs", "seed"),
         *("sample", "worst", "metric", "event", "threshold", "random_calibration"),
         *("percentile", "false_positives", "false_alarms", "margin"),
     ),
-    "plan": (
-        *("optimize", "ram", "latency", "cycles", "flash", "point", "kernel", "pins", "backend", "aligned", "input"),
-        *("step", "no_shrink", "recompute", "layer", "points", "measure"),
-    ),
-    "preprocessing": ("preprocess", "postprocess"),
-    "training on the device": ("train", "train_data", "keep", "train_epochs"),
-    "streaming": ("stream", "hop", "causal"),
+    "plan": ("optimize", "layer", "points", "measure"),
+    "preprocessing": (),
+    "training on the device": ("keep", "train_epochs"),
+    "streaming": (),
     "quantization": ("precision", "calibration", "equalize", "correct_biases", "rounding"),
-    "pruning": ("kind", "macs", "fine_tune", "augment", "device", "front"),
+    "pruning": ("kind", "macs", "flash", "cycles", "fine_tune", "augment", "device", "front"),
     "search": (
-        *(
-            "around",
-            "space",
-            "task",
-            "strategy",
-            "teacher",
-            "epochs",
-            "finalists",
-            "resume",
-            "max_accuracy_drop",
-            "precisions",
-            "cheapest",
-            "evaluations",
-        ),
-        *("minutes", "trials", "costs", "journal", "workers", "scheduler"),
+        *("around", "space", "task", "strategy", "teacher", "epochs", "finalists", "resume", "max_accuracy_drop"),
+        *("precisions", "cheapest", "evaluations", "minutes", "trials", "costs", "journal", "workers", "scheduler"),
     ),
-    "generated C": (
-        *("name", "single_file", "caller_arena", "instances", "cpp", "check_flash", "encrypt", "place_code"),
-        *("place_constants", "flags", "red_zones", "shared_arena", "run_together", "adapter", "source", "kernels"),
-        "update",
-    ),
+    "generated C": ("shared_arena", "run_together", "adapter", "source", "kernels", "flags", "update"),
     "device": (
         *("connect", "listen", "serial", "baud", "forever", "no_restart", "confirm", "wait", "timeout", "connections"),
         *("port", "probe", "dry_run", "yes", "production", "frame", "scratch", "image_ram", "arena"),
-        *("emulated", "costs", "every"),
-        *("states", "action", "boards", "seconds"),
+        *("emulated", "costs", "every", "states", "action", "boards", "seconds"),
     ),
     "key": ("key", "new_key", "keys"),
     "tools": ("compiler", "emulator", "board", "tool"),
     "output": (
         *("output", "force", "package", "metadata", "depfile", "c_array", "picture", "confusion_picture"),
-        *(
-            "noise_picture",
-            "purposes",
-            "functions",
-            "verify",
-            "keywords",
-            "format",
-            "shell",
-            "json",
-            "wide",
-            "help",
-        ),
+        *("noise_picture", "purposes", "functions", "verify", "keywords", "format", "shell", "json", "wide", "help"),
     ),
 }
-"""The groups of a command's options, by what argparse calls them."""
+"""The groups of a command's options, by what argparse calls them; options of a compilation say theirs in the table."""
 OTHERS = "options"
 """The group of what is in none."""
 DIGITS, FLOAT = "models/digits.tflite", "models/digits_float.tflite"
@@ -265,13 +218,16 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 def arranged(options: argparse.ArgumentParser, command: str) -> None:
     """Put the options of a command that are in no group of their own into groups, and examples below them."""
     titles = {name: title for title, names in OPTION_GROUPS.items() for name in names}
-    usual, own = options._action_groups[:2], options._action_groups[2:]
+    own = options._action_groups[2:]
+    titles |= {a.dest: str(group.title) for group in own if group.title in OPTION_GROUPS for a in group._group_actions}
+    apart = [group for group in own if group.title not in OPTION_GROUPS]
+    elsewhere = {id(action) for group in apart for action in group._group_actions}
     groups = {title: argparse._ArgumentGroup(options, title) for title in (*OPTION_GROUPS, OTHERS)}
-    for group in usual:
-        for action in group._group_actions:
+    for action in sorted(options._actions, key=lambda a: bool(a.option_strings)):
+        if id(action) not in elsewhere:
             groups[titles.get(action.dest, OTHERS)]._group_actions.append(action)
     options._action_groups = [group for group in groups.values() if group._group_actions]
-    options._action_groups[-1:-1] = own
+    options._action_groups[-1:-1] = apart
     options.usage = usage(options).replace("%", "%%")
     options.epilog = _examples(command)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from numbers import Real
 from typing import Any
 
 from mote.base.errors import MoteError
 from mote.bench.evaluation.runners import THRESHOLD
-from mote.compiler.options import parsed
+from mote.compiler.options.parsing import seconds
 from mote.hardware.targets.values import parse_size
 from mote.ui.project.tables import DataSource, Table
 
@@ -123,10 +124,6 @@ def _limit(key: str, table: Table) -> float:
     return limit
 
 
-def _seconds(value: Any) -> float:
-    return float(parsed({"latency": value})["latency"])
-
-
 def _joules(value: Any) -> float:
     """An energy in joules or with a unit: "12uJ"."""
     if isinstance(value, Real) and not isinstance(value, bool):
@@ -148,4 +145,10 @@ def _score(value: Any) -> float:
     return float(number)
 
 
-_PARSERS = {BYTES: parse_size, SECONDS: _seconds, JOULES: _joules, SCORE: _score, LOSS: _score}
+_PARSERS: Mapping[str, Callable[[Any], float]] = {
+    BYTES: parse_size,
+    SECONDS: partial(seconds, "latency"),
+    JOULES: _joules,
+    SCORE: _score,
+    LOSS: _score,
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from mote.compiler.package.adapters import COMPILED_NAMES
 from mote.compiler.package.adapters.sources import SOURCE_NAMES, source_files
 from mote.compiler.package.description import metadata
 from mote.compiler.package.packagers import chosen_packagers
-from mote.compiler.settings import Settings, make_settings
+from mote.compiler.settings import TABLE, make_settings
 from mote.deploy.firmware.artifacts import KINDS
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.ui.project.limits import ModelChecks, read_checks
@@ -27,17 +27,8 @@ from mote.ui.project.tables import DataSource, Table, naming_key
 FILE, PYPROJECT = "mote.toml", "pyproject.toml"
 IMAGE = "image"
 """The kind of output that is an image for the runtime, and no C."""
-INTERNAL = {
-    *("target", "fixed", "ram_code", "other_code", "ram_constants", "all_in_ram", "low", "pinned_model"),
-    *("least_ram", "least_flash"),
-}
-"""Settings that are no options of `mote compile`: determined by the compiler, or written as `ram = "min"`."""
-OPTION_NAMES = {"shapes": "shape", "constants": "set", "kernels": "kernel", "shrink": "no-shrink"}
-"""Settings whose options have other names."""
-SETTING_KEYS = {
-    OPTION_NAMES.get(f.name, f.name.replace("_", "-")): f.name for f in fields(Settings) if f.name not in INTERNAL
-} | {"point": "point", "trust-target": "trust_target", "pins": "pins"}
-"""Keys that are options of a compilation, and what `make_settings` calls them."""
+OPTIONS = {row.key: row for row in TABLE.values() if row.name != "target" and not row.only_python}
+"""Keys that are options of a compilation."""
 OWN_KEYS = {
     "file": "the model, required",
     "target": "a name from `mote targets` or a .toml file, or a list of them; default host",
@@ -58,9 +49,7 @@ OWN_KEYS = {
     "check": "table of limits for `mote check`",
 }
 """Keys of a model that are no settings, and what they mean."""
-KEYS = (*OWN_KEYS, *SETTING_KEYS)
-PATHS = ("encrypt", "pins")
-"""Settings that are files."""
+KEYS = (*OWN_KEYS, *OPTIONS)
 PRECISIONS = tuple(x.value for x in Precision if x is not Precision.FLOAT32)
 
 
@@ -235,7 +224,7 @@ def _entry(name: str, table: Table, target: str, *, several: bool, force: bool) 
         calibrate,
         read_checks(table.table("check"), file if quantize else ""),
         table.where,
-        {key: table.values[key] for key in SETTING_KEYS if key in table.values},
+        {key: table.values[key] for key in OPTIONS if key in table.values},
     )
 
 
@@ -251,14 +240,12 @@ def _chosen(table: Table, key: str, known: Sequence[str]) -> tuple[str, ...]:
 
 def _options(name: str, table: Table) -> dict[str, Any]:
     """The settings as `make_settings` takes them; the C prefix is the model's name in the project."""
-    options = {setting: table.values[key] for key, setting in SETTING_KEYS.items() if key in table.values}
-    if "no-shrink" in table.values:
-        options["shrink"] = not table.flag("no-shrink")
-    for key in PATHS:
-        if key in options:
-            options[key] = table.path(key)
-    if isinstance(options.get("labels"), str):
-        options["labels"] = table.path("labels")
+    options: dict[str, Any] = {}
+    for key, row in OPTIONS.items():
+        if key in table.values:
+            value = table.values[key]
+            value = table.path(key) if row.file and (isinstance(value, str) or not row.repeatable) else value
+            options[row.name] = not table.flag(key) if row.is_flag and row.default else value
     if isinstance(options.get("constants"), list | str):
         options["constants"] = [_constant(table, text) for text in table.texts("set")]
     return {"name": c_prefix(name, typed=True)[0]} | options

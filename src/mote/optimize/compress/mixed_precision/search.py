@@ -23,7 +23,7 @@ from mote.base.progress import Say, counted, silent
 from mote.bench.evaluation.score import score
 from mote.bench.measure.runner import missing_tools
 from mote.bench.metrics.score import HIGHER
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.compiler.settings import chosen_settings
 from mote.frontends import source_of
 from mote.frontends.data.dataset import Dataset, dataset

@@ -20,7 +20,7 @@ from mote.bench.evaluation.score import score
 from mote.bench.metrics import Score
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile_graph, given_model
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.normal_form import normal
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends import read

@@ -19,7 +19,7 @@ from mote.base.text import did_you_mean
 from mote.bench.evaluation.converter import Edge, differences, edge_table, edges_of
 from mote.bench.execute.batch import is_stream
 from mote.bench.execute.stimuli import stimuli
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.normal_form import normal
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.calibration import RANDOM

@@ -9,7 +9,7 @@ from typing import Any
 from mote.base.errors import MoteError, explaining, naming
 from mote.bench.evaluation.converter import differences
 from mote.bench.execute.torch.module import GraphModule
-from mote.compiler.options import check_at_least
+from mote.compiler.options.parsing import check_at_least
 from mote.frontends import EDGES, Source, read, source_of
 from mote.frontends.data.dataset import dataset
 from mote.frontends.reading import reading

@@ -9,8 +9,7 @@ from typing import Any
 from mote.compiler.code_size import code_size
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.compiler.options import parsed
-from mote.compiler.settings import Settings
+from mote.compiler.settings import Settings, parsed
 from mote.hardware.targets import Target
 from mote.optimize.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts
 

@@ -16,7 +16,7 @@ from mote.ui.cli.outputs import OutputAction, describe_artifacts, folder_of, pri
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, optional=True, calibrated=True)
+    add_compile_options(p, count="?", calibrated=True)
     p.add_argument(
         "--runtime",
         nargs="+",

@@ -7,11 +7,11 @@ import sys
 
 from mote.base.errors import MoteError
 from mote.base.stopping import StoppedError
-from mote.compiler.settings import OPTIMIZE
 from mote.deploy.board import ACTIONS, BoardFlashed, BoardInfo, BoardList, board
 from mote.deploy.boards.protocol import UNKNOWN
 from mote.deploy.firmware.flash import FLASH_TOOLS
 from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.table import drop, fold
 
 
@@ -26,7 +26,7 @@ def add(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("model", nargs="?", metavar="MODEL", help="the model to flash; an emulated board starts with one")
     p.add_argument("--target", "-t", default="", metavar="TARGET", help="part or core (default: the board's)")
-    p.add_argument("--optimize", choices=OPTIMIZE, default="balanced", help="as of `mote compile` (default: balanced)")
+    add_option(p, "optimize", help="as of `mote compile` (default: balanced)")
     p.add_argument("--boards", metavar="FILE", help="file of boards (default: boards.toml)")
     p.add_argument("--tool", default="", metavar="NAME", help=f"with flash: {', '.join(FLASH_TOOLS)}")
     p.add_argument("--port", default="", help="with flash: serial number of the probe, serial port or folder")

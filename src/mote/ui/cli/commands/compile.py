@@ -33,13 +33,13 @@ from mote.deploy.firmware.artifacts import check_artifacts
 from mote.ir.ops.common import BIAS
 from mote.ui.cli.common import bold, print_json, progress, show
 from mote.ui.cli.depfile import add_depfile, write_depfile
-from mote.ui.cli.options.compiling import add_compile_options, add_package, settings
+from mote.ui.cli.options.compiling import add_compile_options, add_option, add_package, settings
 from mote.ui.cli.outputs import add_output, build_artifacts, describe_artifacts, folder_of, print_artifacts
 from mote.ui.project.making import BuildRecipe, ModelAdapter, adapter_of, make
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, several=True, calibrated=True)
+    add_compile_options(p, count="+", calibrated=True)
     add_output(p)
     add_package(p)
     add_depfile(p)
@@ -58,11 +58,7 @@ def add(p: argparse.ArgumentParser) -> None:
         help=f"add what samples come from in a firmware: a driver ({', '.join(SOURCE_NAMES)}), a WAV file, or a file of"
         " a camera's lines as FILE:BYTES_OF_A_LINE; repeatable (docs/deploy/sensors.md)",
     )
-    p.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="class names, one per line, as a JSON list or a CSV column (default: those in the model's file)",
-    )
+    add_option(p, "labels", action="store")
     p.add_argument(
         "--force",
         action="store_true",

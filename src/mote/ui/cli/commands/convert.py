@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from mote.bench.evaluation.converter import Check, Converted, convert
-from mote.frontends import EDGES
+from mote.frontends.reading import READING
 from mote.ir.graph.tolerance import FLOAT_TOLERANCE
 from mote.ui.cli.commands.verify import SHOWN, count
-from mote.ui.cli.common import add_json, add_model, green, print_json, progress, reading, red, show
+from mote.ui.cli.common import add_json, green, print_json, progress, red, show
+from mote.ui.cli.options.model import EDGES_OF_FILES, add_model, add_row, reading
 from mote.ui.cli.terminal import unbroken
 
 
@@ -23,13 +24,7 @@ def add(p: argparse.ArgumentParser) -> None:
         help="the file to write (or -o FILE)",
     )
     file.add_argument("-o", "--output", metavar="FILE.tflite", help="the file to write")
-    p.add_argument(
-        "--edges",
-        choices=EDGES,
-        default=EDGES[0],
-        help="memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as"
-        " in the model",
-    )
+    add_row(p, READING["edges"], help=EDGES_OF_FILES)
     p.add_argument("--no-verify", dest="verify", action="store_false", help="do not run the file with LiteRT")
     p.add_argument("--inputs", type=count, default=8, metavar="N", help="how many inputs to compare (default: 8)")
     p.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default: 0)")

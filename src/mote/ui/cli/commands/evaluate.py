@@ -36,7 +36,7 @@ SCALED = "channels have other scales"
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, preprocess=False)
+    add_compile_options(p, omitted=("preprocess",))
     add_tools(p)
     add_board(p, "run the samples on this board")
     add_data(p, required=True)

@@ -6,21 +6,22 @@ import argparse
 from collections.abc import Sequence
 
 from mote.bench.pictures.text import LETTERS, step_chart
-from mote.compiler.options import FASTEST, LEAST
+from mote.compiler.options.parsing import FASTEST, LEAST
 from mote.optimize.search.explorer import POINTS, Front, Point, explore
 from mote.ui.cli.common import bold, print_json, progress, show, table
-from mote.ui.cli.options.compiling import add_backend, add_compile_options, settings
+from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.ui.cli.table import drop
 
+CHOSEN = ("ram", "latency", "cycles", "kernels", "pins", "point")
+"""Options that choose one plan."""
 FIT = (drop("static"), drop("arena"), drop("by rows"), drop("steps"), drop("stack"), drop("instructions", "MACs"))
 """Columns that a narrow terminal does without, the least important first."""
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, plan=False, calibrated=True)
-    add_backend(p)
+    add_compile_options(p, omitted=CHOSEN, calibrated=True)
     add_tools(p)
     add_board(p, "measure the plans on this board")
     p.add_argument(

@@ -12,7 +12,7 @@ from mote.ui.cli.options.sampling import add_data, data_of
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, preprocess=False)
+    add_compile_options(p, omitted=("preprocess",))
     add_data(p, required=True)
     rule = p.add_mutually_exclusive_group()
     rule.add_argument(

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from mote.frontends.inspection import inspect
-from mote.ui.cli.common import add_json, add_model, bold, print_json, reading, red, show, table
+from mote.ui.cli.common import add_json, bold, print_json, red, show, table
+from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.table import drop, shorten
 
 FIT = (drop("name in the file"), drop("quantization"), drop("type"), shorten("layer", 12), drop("op"))

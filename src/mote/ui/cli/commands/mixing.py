@@ -8,12 +8,13 @@ from itertools import groupby
 from mote.base.errors import MoteError
 from mote.base.text import printable
 from mote.bench.pictures.text import LETTERS
-from mote.compiler.settings import OPTIMIZE
+from mote.compiler.settings import TABLE
 from mote.optimize.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
 from mote.optimize.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, mix
 from mote.optimize.compress.quantize.pipeline import Methods
-from mote.ui.cli.common import bold, green, print_json, progress, reading, show, table
+from mote.ui.cli.common import bold, green, print_json, progress, show, table
 from mote.ui.cli.options.drawing import add_picture, write_picture
+from mote.ui.cli.options.model import add_row, reading
 from mote.ui.cli.options.sampling import data_of
 from mote.ui.cli.options.tools import add_journal, add_tools, add_workers
 from mote.ui.cli.table import drop, fold, shorten
@@ -38,14 +39,9 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="accuracy metric: top1, topK, auc, rmse, mae (default: by the labels)",
     )
-    group.add_argument(
-        "--target", "-t", default="host", help="target for which instructions, flash and RAM are counted"
-    )
-    group.add_argument(
-        "--trust-target",
-        action="store_true",
-        help="allow the target file any compiler option, even those that execute programs",
-    )
+    target = "target for which instructions, flash and RAM are counted (default: host)"
+    add_row(group, TABLE["target"], "-t", default="host", help=target)
+    add_row(group, TABLE["trust_target"])
     group.add_argument(
         "--precisions",
         default=",".join(PRECISIONS),
@@ -58,11 +54,8 @@ def add_mixing(parser: argparse.ArgumentParser) -> None:
         default=AXES[0],
         help="what to minimise (default: instructions)",
     )
-    group.add_argument(
-        "--optimize",
-        choices=OPTIMIZE,
-        help="how models are planned (default: size to minimise flash, the least RAM to minimise RAM, else balanced)",
-    )
+    planned = "how models are planned (default: size to minimise flash, the least RAM to minimise RAM, else balanced)"
+    add_row(group, TABLE["optimize"], default=None, help=planned)
     group.add_argument(
         "--evaluations",
         type=int,

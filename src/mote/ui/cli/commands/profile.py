@@ -35,7 +35,7 @@ SHOWN = 30
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, optional=True)
+    add_compile_options(p, count="?")
     add_tools(p)
     add_board(p, "measure on this board beside the model")
     add_runtime(p)

@@ -6,11 +6,12 @@ import argparse
 from dataclasses import replace
 from math import inf
 
-from mote.compiler.settings import OPTIMIZE
 from mote.optimize.compress.prune.costs import TARGET
 from mote.optimize.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
 from mote.optimize.compress.prune.schedule import KINDS
-from mote.ui.cli.common import add_json, add_model, bold, print_json, progress, reading, show, table
+from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.options.compiling import add_option
+from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.options.sampling import add_data, data_of
 from mote.ui.cli.options.tools import add_workers
 from mote.ui.cli.table import drop
@@ -36,9 +37,7 @@ def add(p: argparse.ArgumentParser) -> None:
     limits.add_argument("--flash", metavar="BYTES|P%", help="target for the flash of the int8 model (K and M suffixes)")
     limits.add_argument("--cycles", metavar="N|P%", help="target for the estimated cycles of the int8 model")
     p.add_argument("--target", default=TARGET, help=f"target to estimate for (default: {TARGET})")
-    p.add_argument(
-        "--optimize", choices=OPTIMIZE, default="", help="how it is compiled (default: balanced; size for --clusters)"
-    )
+    add_option(p, "optimize", default="", help="how it is compiled (default: balanced; size for --clusters)")
     p.add_argument(
         "--test", metavar="DATA", help="labelled samples, to measure the accuracy of the file, and of its int8 form"
     )

@@ -7,13 +7,14 @@ import sys
 
 from mote.base.errors import MoteError
 from mote.base.text import printable
-from mote.frontends import EDGES
 from mote.optimize.compress.quantize.pipeline import ROUNDINGS, Methods
 from mote.optimize.compress.quantize.post_training import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
 from mote.optimize.compress.quantize.quantizer import IO
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.ui.cli.commands.mixing import add_mixing, is_asked_for, run_mixing
-from mote.ui.cli.common import add_json, add_model, bold, print_json, progress, reading, show, table
+from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.options.compiling import add_option
+from mote.ui.cli.options.model import EDGES_OF_FILES, add_model, reading
 from mote.ui.cli.options.sampling import add_data, data_of
 from mote.ui.cli.table import drop, shorten
 
@@ -61,19 +62,9 @@ def add(p: argparse.ArgumentParser) -> None:
         default=Methods.rounding,
         help="rounding of weights: adaptive, which minimises the error of each layer's output (default), or nearest",
     )
-    p.add_argument(
-        "--io",
-        choices=IO,
-        default=IO[0],
-        help="type of the file's inputs and outputs: quantized, as its layers have them (default), or float32",
-    )
-    p.add_argument(
-        "--edges",
-        choices=EDGES,
-        default=EDGES[0],
-        help="memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as"
-        " in the model",
-    )
+    said = "type of the file's inputs and outputs: quantized, as its layers have them (default), or float32"
+    add_option(p, "io", choices=IO, default=IO[0], help=said)
+    add_option(p, "edges", help=EDGES_OF_FILES)
     p.add_argument(
         "--random-calibration",
         action="store_true",
@@ -109,7 +100,7 @@ def quantize_first(arguments: argparse.Namespace) -> None:
             print(f"warning: {printable(line)}", file=sys.stderr)
         for line in (heading(result), *result.notes, *reasons(result)):
             print(f"note: {printable(line)}", file=sys.stderr)
-    arguments.shape, arguments.signature, arguments.set = [], "", []
+    arguments.shapes, arguments.signature, arguments.constants = [], "", []
     arguments.model = [x.source for x in made] if isinstance(arguments.model, list) else made[0].source
 
 

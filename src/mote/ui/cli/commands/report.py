@@ -11,7 +11,7 @@ from mote.ui.reporter.report import report
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, targets=True, preprocess=False)
+    add_compile_options(p, targets=True, omitted=("preprocess",))
     add_data(p)
     p.add_argument("--against", metavar="MODEL", help="another model to compare with, or another version of this one")
     p.add_argument("--capture", metavar="FILE", help="capture of a meter, for measured energy on the first target")

@@ -10,7 +10,7 @@ from typing import Any
 
 from mote.base.errors import MoteError
 from mote.base.stopping import StoppedError
-from mote.compiler.settings import OPTIMIZE, make_settings
+from mote.compiler.settings import make_settings
 from mote.frontends.data.dataset import Dataset
 from mote.frontends.features.pipeline import Preprocessing
 from mote.optimize.nas.member import HEAD, row
@@ -19,6 +19,7 @@ from mote.optimize.nas.result import SearchResult
 from mote.optimize.nas.searcher import EPOCHS, FINALISTS, search
 from mote.optimize.nas.tasks import KINDS
 from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.options.compiling import add_option, add_target
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.sampling import add_data, data_of
 from mote.ui.cli.options.tools import add_journal, add_workers
@@ -30,6 +31,15 @@ FIT = (shorten("choice", 24), drop("choice"), drop("uJ"), drop("validation"), dr
 """Columns that a narrow terminal does without, the least important first."""
 
 
+LIMITS = {
+    "ram": "the most RAM (K and M suffixes; default: that of the target)",
+    "flash": "the most flash, code included (default: that of the target)",
+    "latency": "the longest inference (us, ms, s) at the part's clock",
+    "cycles": "the longest inference in cycles",
+}
+"""Options of a compilation that limit candidates, and their lines of help here."""
+
+
 def add(p: argparse.ArgumentParser) -> None:
     add_data(p, required=True)
     p.add_argument("--test", metavar="DATA", required=True, help="test data, which nothing is chosen by")
@@ -39,24 +49,10 @@ def add(p: argparse.ArgumentParser) -> None:
         help="data that candidates are compared by (default: a fifth of the training data is held out, or a tenth of"
         " much data)",
     )
-    p.add_argument("--target", "-t", required=True, help="a name from `mote targets` or a .toml file")
-    p.add_argument(
-        "--trust-target",
-        action="store_true",
-        help="allow the target file any compiler option, even those that execute programs",
-    )
-    p.add_argument("--ram", metavar="BYTES", help="the most RAM (K and M suffixes; default: that of the target)")
-    p.add_argument("--flash", metavar="BYTES", help="the most flash, code included (default: that of the target)")
-    time = p.add_mutually_exclusive_group()
-    time.add_argument("--latency", metavar="TIME", help="the longest inference (us, ms, s) at the part's clock")
-    time.add_argument("--cycles", type=int, metavar="N", help="the longest inference in cycles")
-    p.add_argument(
-        "--optimize",
-        choices=OPTIMIZE,
-        default="balanced",
-        help="speed: fastest kernels, with more RAM and flash; size: least flash; balanced: nearly the"
-        " fastest, with little RAM and flash (default)",
-    )
+    add_target(p, required=True, default=None, help="a name from `mote targets` or a .toml file")
+    add_option(p, "optimize")
+    for name, said in LIMITS.items():
+        add_option(p, name, help=said)
     p.add_argument(
         "--from",
         dest="around",
@@ -125,8 +121,8 @@ def add(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     journal = _journal(arguments)
-    limits = {name: getattr(arguments, name) for name in ("ram", "flash", "latency", "cycles", "optimize")}
-    settings = make_settings(arguments.target, trust_target=arguments.trust_target, **limits)
+    named = ("target", "trust_target", "optimize", *LIMITS)
+    settings = make_settings(**{name: getattr(arguments, name) for name in named})
     try:
         with progress("searching") as say:
             result = search(

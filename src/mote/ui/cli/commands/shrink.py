@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from mote.compiler.settings import IO, ROUNDINGS
+from mote.compiler.settings import ROUNDINGS
 from mote.optimize.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
 from mote.ui.cli.commands.verify import count
-from mote.ui.cli.common import add_json, add_model, bold, green, print_json, progress, reading, red, show, table
+from mote.ui.cli.common import add_json, bold, green, print_json, progress, red, show, table
+from mote.ui.cli.options.compiling import add_option
+from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.table import drop, fold
 from mote.ui.cli.terminal import unbroken
 
@@ -17,18 +19,9 @@ FIT = (drop("op"), drop("weight bytes"), drop("channels"), fold("removed"))
 
 def add(p: argparse.ArgumentParser) -> None:
     add_model(p)
-    p.add_argument(
-        "--io",
-        choices=IO,
-        default="model",
-        help="int8: int8 inputs and outputs, without QUANTIZE and DEQUANTIZE layers",
-    )
-    p.add_argument(
-        "--numerics",
-        choices=ROUNDINGS,
-        default="litert",
-        help="reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)",
-    )
+    add_option(p, "io", help="int8: int8 inputs and outputs, without QUANTIZE and DEQUANTIZE layers")
+    rounding = "reproduce the rounding of LiteRT or of TFLite Micro, bit for bit (default: litert)"
+    add_option(p, "numerics", choices=ROUNDINGS, help=rounding)
     p.add_argument(
         "--inputs",
         type=count,

@@ -20,7 +20,7 @@ SHOWN = 10
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, preprocess=False)
+    add_compile_options(p, omitted=("preprocess",))
     add_tools(p)
     add_board(p, "read every tensor from this board")
     add_data(p, choose=False)

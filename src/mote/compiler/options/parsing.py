@@ -1,4 +1,4 @@
-"""Options of the API and the commands: parsing, and errors for invalid ones."""
+"""How values of options are written: sizes, times, names and samples, and errors for what cannot be read."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from mote.base.errors import MoteError
-from mote.base.text import did_you_mean
 from mote.compiler.kernels.contract import Fixed
+from mote.compiler.options.option import Written
 from mote.compiler.plan.selection.pins import Pin
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.dataset_type import Dataset
 from mote.frontends.labels import read_labels
-from mote.frontends.reading import parsed_constants, parsed_shapes, wrong_value
+from mote.frontends.reading import names, wrong_value
 from mote.hardware.targets import Target, parse_size
 
 MINIMUM = "min"
@@ -29,45 +29,6 @@ SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 """Seconds per unit of time."""
 UNLIMITED = 1 << 30
 """A budget without effect. It differs from no budget for row-wise inputs, where none means the least RAM."""
-
-
-def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Parses options to fields of Settings: sizes and times may have a suffix ("24K", "20ms"), RAM and flash may be
-    "min", `point` names a plan as `mote explore` does, and kernels may be a list of "LAYER=NAME"."""
-    values = dict(options)
-    point = values.pop("point", None)
-    if point is not None and (values.get("ram") is not None or values.get("least_ram")):
-        raise MoteError("a point is a budget already", where="option ram", remedy="give one of them")
-    if point is not None and (values.get("latency") is not None or values.get("cycles") is not None):
-        raise MoteError("a point is one plan, however long it takes", where="option point", remedy="give one of them")
-    if values.get("ram") == MINIMUM:
-        values |= {"ram": None, "least_ram": True}
-    if values.get("flash") == MINIMUM:
-        if values.get("optimize") == "speed":
-            raise MoteError("speed takes flash", where="option flash", remedy="omit --optimize speed, or --flash min")
-        values |= {"flash": None, "least_flash": True, "optimize": "size"}
-    if values.get("latency") is not None:
-        values["latency"] = _seconds(values["latency"])
-    for option in ("ram", "flash"):
-        if values.get(option) is not None:
-            values[option] = _size(option, values[option])
-    if "kernels" in values:
-        values["kernels"] = _pins(values["kernels"])
-    if "shapes" in values:
-        values["shapes"] = parsed_shapes(values["shapes"])
-    if "constants" in values:
-        values["constants"] = parsed_constants(values["constants"])
-    if "outputs" in values:
-        values["outputs"] = _names("outputs", values["outputs"])
-    if "backend" in values:
-        values["backend"] = _backends(values["backend"])
-    if "train" in values:
-        values["train"] = ",".join(_names("train", values["train"]))
-    if "train_data" in values:
-        values["train_data"] = _samples(values["train_data"])
-    if "labels" in values:
-        values["labels"] = _labels(values["labels"])
-    return values if point is None else values | point_settings(point)
 
 
 def point_settings(name: str) -> dict[str, Any]:
@@ -104,32 +65,42 @@ def ram_by_memory(ram: Any) -> dict[str, int]:
     return {name: _size("ram", size) for name, _, size in pairs}
 
 
+def _size_or_none(option: str, value: Any) -> int | None:
+    return None if value is None else _size(option, value)
+
+
 def _size(option: str, value: Any) -> int:
     try:
         return parse_size(value)
     except MoteError as error:
-        also = f', or "{MINIMUM}" for the least' if option in ("ram", "flash") else ""
-        raise MoteError(error.reason, where=f"option {option}", remedy=error.remedy + also) from None
+        remedy = f'{error.remedy}, or "{MINIMUM}" for the least'
+        raise MoteError(error.reason, where=f"option {option}", remedy=remedy) from None
 
 
-def _seconds(value: Any) -> float:
+def _seconds_or_none(option: str, value: Any) -> float | None:
+    return None if value is None else seconds(option, value)
+
+
+def seconds(option: str, value: Any) -> float:
     """Parses a time in seconds or with a unit: "20ms"."""
     if isinstance(value, Real) and not isinstance(value, bool):
-        seconds = float(value)
+        taken = float(value)
     else:
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(us|ms|s)", str(value), re.ASCII)
-        seconds = float(match[1]) * SECONDS[match[2]] if match else 0.0
-    if not 0 < seconds < inf:
-        raise MoteError(f"'{value}' is not a time", where="option latency", remedy="write it like 20ms, 800us or 1.5s")
-    return seconds
+        taken = float(match[1]) * SECONDS[match[2]] if match else 0.0
+    if not 0 < taken < inf:
+        raise MoteError(
+            f"'{value}' is not a time", where=f"option {option}", remedy="write it like 20ms, 800us or 1.5s"
+        )
+    return taken
 
 
-def _pins(kernels: Any) -> dict[str, str]:
+def _kernels(option: str, kernels: Any) -> dict[str, str]:
     """Layers and their kernels, from a mapping or strings."""
     if isinstance(kernels, Mapping):
         return {str(layer): str(Pin.parse(str(kernel))) for layer, kernel in kernels.items()}
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
-        raise wrong_value("kernels", kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
+        raise wrong_value(option, kernels, 'a mapping {layer: kernel} or a list of "LAYER=NAME"')
     return dict(map(_pin, kernels))
 
 
@@ -145,36 +116,31 @@ def _pin(text: Any) -> tuple[str, str]:
     return match[1], str(Pin.parse(match[2]))
 
 
-def _names(option: str, names: Any) -> tuple[str, ...]:
-    """Names, or one name."""
-    if not isinstance(names, str | Iterable):
-        raise wrong_value(option, names, "a list of names")
-    return (names,) if isinstance(names, str) else tuple(map(str, names))
-
-
-def _backends(names: Any) -> tuple[str, ...]:
+def _backends(option: str, given: Any) -> tuple[str, ...]:
     """Backends, from a list of names or from text with commas between them."""
-    texts = [part.strip() for text in _names("backend", names) for part in text.split(",")]
+    texts = [part.strip() for text in names(option, given) for part in text.split(",")]
     if not all(texts):
-        raise MoteError("a name is empty", where="option backend", remedy="write it like mote,cmsis-nn")
+        raise MoteError("a name is empty", where=f"option {option}", remedy="write it like mote,cmsis-nn")
     return tuple(dict.fromkeys(texts))
 
 
-def _labels(labels: Any) -> tuple[str, ...]:
+def _labels(option: str, labels: Any) -> tuple[str, ...]:
     """Labels, or those in a file."""
-    return read_labels(str(labels)) if isinstance(labels, str | Path) else _names("labels", labels or ())
+    return read_labels(str(labels)) if isinstance(labels, str | Path) else names(option, labels or ())
 
 
-def check_names(options: Iterable[str], settings: type) -> None:
-    """Refuses unknown options."""
-    known = [*(f.name for f in fields(settings)), "point", "pins"]
-    for name in options:
-        if name not in known:
-            remedy = f"{did_you_mean(name, known)}the options are: {', '.join(sorted(known))}"
-            raise MoteError(f"there is no option '{name}'", remedy=remedy)
+def _file(option: str, path: Any) -> str | Path:
+    if not isinstance(path, str | Path):
+        raise wrong_value(option, path, "a file")
+    return path
 
 
-def _samples(data: Any) -> Dataset | None:
+def _training(option: str, items: Any) -> str:
+    """What learns, from one text or several."""
+    return ",".join(names(option, items))
+
+
+def _samples(option: str, data: Any) -> Dataset | None:
     """Samples with labels: what `mote.dataset` makes of a file, a folder or an object. They are read here, so that a
     file that is written anew is other settings."""
     if data is None or (isinstance(data, str) and not data):
@@ -183,7 +149,7 @@ def _samples(data: Any) -> Dataset | None:
         return dataset(data, labelled=True)
     except MoteError as error:
         file = f" {error.where}" if isinstance(data, str | Path) else ""
-        raise MoteError(error.reason, where=f"option train_data{file}", remedy=error.remedy) from None
+        raise MoteError(error.reason, where=f"option {option}{file}", remedy=error.remedy) from None
 
 
 def check_types(settings: Any) -> None:
@@ -221,3 +187,14 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }
 """By annotation of a field: a type check, and the type's name."""
+
+SIZE = Written("int | str | None", _size_or_none)
+MEMORY = Written("int | str | Mapping[str, int | str] | None", _size_or_none)
+"""Sizes of the memories of a part are limits of the target (`ram_by_memory`)."""
+TIME = Written("float | str | None", _seconds_or_none)
+BACKENDS = Written("str | Sequence[str]", _backends)
+TRAINING = Written("str | Sequence[str]", _training)
+SAMPLES = Written("Any", _samples)
+LABELS = Written("str | Path | Sequence[str]", _labels)
+KERNELS = Written("Mapping[str, str] | Sequence[str]", _kernels)
+FILE = Written("str | Path", _file)
