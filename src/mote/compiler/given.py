@@ -1,4 +1,5 @@
-"""The options of `mote.compile` and the functions that compile, as users write them, for type checkers and editors."""
+"""The options of `mote.compile` and the functions that compile, as users write them, for type checkers and
+editors: written by benchmarks/option_tables.py from the table of options."""
 
 from __future__ import annotations
 
@@ -10,28 +11,20 @@ from mote.hardware.targets import Target
 
 
 class CommonOptions(TypedDict, total=False):
-    """Keywords of all functions that compile: fields of Settings, with the shorthands of the command line
-    (`ram="24K"`)."""
+    """Keywords of all functions that compile: options with the shorthands of the command line, such as '24K'."""
 
-    target: str | Path | Target
-    trust_target: bool
-    point: str | None
     shapes: Mapping[str, Sequence[int]] | Sequence[str]
+    constants: Mapping[str, Any] | Sequence[str]
+    signature: str
+    outputs: str | Sequence[str]
     edges: str
     features: str
-    outputs: str | Sequence[str]
-    signature: str
-    constants: Mapping[str, Any] | Sequence[str]
-    io: str
-    numerics: str
-    shrink: bool
-    stream: int | None
-    hop: int
-    causal: bool
-    train: str | Sequence[str]
-    train_data: Any
-    preprocess: str
-    postprocess: str
+    name: str
+    single_file: bool
+    caller_arena: bool
+    instances: bool
+    cpp: bool
+    check_flash: bool
     optimize: str
     ram: int | str | Mapping[str, int | str] | None
     flash: int | str | None
@@ -39,25 +32,32 @@ class CommonOptions(TypedDict, total=False):
     cycles: int | None
     least_ram: bool
     least_flash: bool
+    backend: str | Sequence[str]
+    aligned: bool
     input: str
-    red_zones: bool
     step: str
     recompute: float
-    backend: str | Sequence[str]
     cores: int
     barrier: int
     place_code: str
     place_constants: str
     flags: str
-    pins: str | Path
+    red_zones: bool
+    preprocess: str
+    postprocess: str
+    io: str
+    numerics: str
+    shrink: bool
+    train: str | Sequence[str]
+    train_data: Any
+    stream: int | None
+    hop: int
+    causal: bool
+    target: str | Path | Target
     encrypt: str
-    aligned: bool
-    name: str
-    single_file: bool
-    caller_arena: bool
-    instances: bool
-    cpp: bool
-    check_flash: bool
+    trust_target: bool
+    point: str | None
+    pins: str | Path
 
 
 class PackOptions(CommonOptions, total=False):

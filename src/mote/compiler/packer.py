@@ -28,7 +28,7 @@ from mote.compiler.given import PackOptions
 from mote.compiler.line import c_name, given_model, plan_for, prepared
 from mote.compiler.lower.program import Program, program
 from mote.compiler.offload.contract import Offloaded
-from mote.compiler.options.option import Use, check_use
+from mote.compiler.options.option import RestrictedUse, check_use
 from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes import Saving
 from mote.compiler.plan.plan import Plan
@@ -187,7 +187,7 @@ def pack(
 
 def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tuple[Settings, Manifest | None]:
     """Settings for an image, and its fixed set of kernels: the stock runtime's, unless they name another one."""
-    check_use(TABLE, settings, Use.IMAGE)
+    check_use(TABLE, settings, RestrictedUse.IMAGE)
     if settings.target.core.flash_apart:
         raise MoteError(
             f"runs no images: their constants are loaded as data, which does not reach the program memory of"

@@ -17,7 +17,7 @@ from mote.compiler.kernels import cost
 from mote.compiler.kernels.contract import Fixed
 from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.backends import MOTE, external
-from mote.compiler.options.option import Option, Use, Why, check, check_use, option, rows
+from mote.compiler.options.option import OptionRow, RestrictedUse, Why, check, check_use, option, rows
 from mote.compiler.options.parsing import (
     BACKENDS,
     FILE,
@@ -27,6 +27,7 @@ from mote.compiler.options.parsing import (
     MINIMUM,
     SAMPLES,
     SIZE,
+    TARGET,
     TIME,
     TRAINING,
     check_types,
@@ -119,9 +120,8 @@ def _no_clock(target: Target, latency: float) -> Why:
 class TargetOptions:
     """The target of a compilation."""
 
-    target: Target = field(
-        metadata={Option: Option(help="a name from `mote targets` or a .toml file (default: host)", group="target")}
-    )
+    target: Target = field(metadata={OptionRow: OptionRow(group="target", written=TARGET, help=
+        "a name from `mote targets` or a .toml file (default: host)")})  # fmt: skip
     _: KW_ONLY
     fixed: Fixed | None = field(default=None, kw_only=True)
     """The kernels of the runtime that the model is packed for. Internal."""
@@ -378,7 +378,7 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             object.__setattr__(self, "target", targets.aligned(self.target))
         check(TABLE, self)
         if self.cores > 1:
-            check_use(TABLE, self, Use.TWO_CORES)
+            check_use(TABLE, self, RestrictedUse.TWO_CORES)
         usable, why = c_prefix(self.name, self.instances)
         if self.name and why:
             raise MoteError(f"'{printable(self.name)}' {why}", where="option name", remedy=f"use '{usable}'")
@@ -444,9 +444,8 @@ def make_settings(target: str | Path | Target = "host", *, trust_target: bool = 
     """Makes Settings from options as users write them (`options.parsed`), and from the file of pins that `pins` names.
     `trust_target`: the target's file may use any compiler flag, even those that run programs."""
     check_names(options)
-    if not isinstance(target, str | Path | Target):
-        raise MoteError(f"{target!r} is not a target", where="option target", remedy="`mote targets` lists names")
-    chosen = target if isinstance(target, Target) else targets.load(str(target), trusted=trust_target)
+    named = TARGET.parse("target", target)
+    chosen = named if isinstance(named, Target) else targets.load(str(named), trusted=trust_target)
     sizes = ram_by_memory(options.get("ram"))
     if sizes:
         chosen, options = targets.limited(chosen, sizes), {**options, "ram": None}

@@ -20,7 +20,7 @@ from mote.compiler.emit.c.options import ProjectOptions
 from mote.compiler.emit.c.project import Job, Project, generate_several
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import USUAL_CODE, emitted, given_model, golden, reading
-from mote.compiler.options.option import Use, check_use
+from mote.compiler.options.option import RestrictedUse, check_use
 from mote.compiler.package.description import Package, model_package
 from mote.compiler.package.packagers import packaged, write_packages
 from mote.compiler.settings import TABLE, Settings, chosen_settings
@@ -129,7 +129,7 @@ def compile_several(
     settings = replace(chosen_settings(settings, options), other_code=USUAL_CODE)
     if running not in tuple(Running):
         raise MoteError(f"'{running}' is not one of {', '.join(Running)}", where="option running")
-    check_use(TABLE, settings, Use.SEVERAL)
+    check_use(TABLE, settings, RestrictedUse.SEVERAL)
     if not isinstance(models, list | tuple):
         raise MoteError("one model was given, not a list of them", remedy="put it into a list, or use mote.compile")
     if not models:

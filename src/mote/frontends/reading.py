@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.base.errors import MoteError
 from mote.base.files import read_file
-from mote.compiler.options.option import Written, option, rows
+from mote.compiler.options.option import Notation, option, rows
 from mote.frontends import EDGES, FEATURES
 
 SET = "write it like sr=16000, h=0,0,0 or h=file.npy"
@@ -106,9 +106,9 @@ def names(option: str, given: Any) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
-SHAPES = Written("Mapping[str, Sequence[int]] | Sequence[str]", parsed_shapes)
-CONSTANTS = Written("Mapping[str, Any] | Sequence[str]", parsed_constants)
-NAMES = Written("str | Sequence[str]", names)
+SHAPES = Notation("Mapping[str, Sequence[int]] | Sequence[str]", parsed_shapes)
+CONSTANTS = Notation("Mapping[str, Any] | Sequence[str]", parsed_constants)
+NAMES = Notation("str | Sequence[str]", names)
 
 
 @dataclass(frozen=True, kw_only=True)

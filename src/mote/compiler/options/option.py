@@ -16,7 +16,7 @@ Why = str | tuple[str, str]
 """The reason for a refusal; with its remedy, where the usual one is not it."""
 
 
-class Use(StrEnum):
+class RestrictedUse(StrEnum):
     """A use of options that does not have all of them."""
 
     IMAGE = "image"
@@ -28,15 +28,15 @@ class Use(StrEnum):
 
 
 REFUSALS = {
-    Use.IMAGE: ("is for generated C: {}", "omit it, or make C of the model: `mote compile`"),
-    Use.SEVERAL: ("{}", "omit it, or compile the models one by one"),
-    Use.TWO_CORES: ("two cores cannot share it: {}", "omit it, or --cores"),
+    RestrictedUse.IMAGE: ("is for generated C: {}", "omit {}, or make C of the model: `mote compile`"),
+    RestrictedUse.SEVERAL: ("{}", "omit {}, or compile the models one by one"),
+    RestrictedUse.TWO_CORES: ("two cores cannot share it: {}", "omit {} or --cores"),
 }
 """The reasons of refusals by use, and their usual remedies."""
 
 
 @dataclass(frozen=True)
-class Written:
+class Notation:
     """How users write the values of an option, where that is not only as in its setting."""
 
     type: str
@@ -46,7 +46,7 @@ class Written:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Option:
+class OptionRow:
     """A row of the table. What is said by its field is empty until `rows` reads it: name, type, default and stage."""
 
     help: str
@@ -56,7 +56,7 @@ class Option:
     flag: str = ""
     """Its name in commands and project files, where it is another one there."""
     metavar: str | None = None
-    """What stands for its value in help."""
+    """The word for its value in help."""
     choices: tuple[str, ...] = ()
     """The values to choose from, if these are few."""
     least: int | None = None
@@ -65,7 +65,7 @@ class Option:
     """The greatest number that it may be."""
     unit: str = ""
     """The unit of a number."""
-    written: Written | None = None
+    written: Notation | None = None
     """How it may be written."""
     file: bool = False
     """Whether its text is the path of a file."""
@@ -77,7 +77,7 @@ class Option:
     """Options without which it means nothing."""
     excludes: Mapping[str, Why] = field(default_factory=dict)
     """Options that it cannot be combined with."""
-    without: Mapping[Use, Why] = field(default_factory=dict)
+    without: Mapping[RestrictedUse, Why] = field(default_factory=dict)
     """Uses that do not have it."""
     lacks: Callable[[Any, Any], Why] | None = None
     """Why a target does not have it with a value; empty: it does."""
@@ -114,8 +114,12 @@ class Option:
         if self.choices and value not in self.choices:
             raise self.refusal(f"'{value}' is not one of {', '.join(filter(None, self.choices))}")
         if value is not None and self.least is not None and not self.least <= value <= self.most:
-            limits = f"less than {self.least}" if self.most == inf else f"not from {self.least} to {self.most:g}"
-            raise self.refusal(f"{value:g} is {limits} {self.unit}".rstrip())
+            limits = f"{self.least} or more" if self.most == inf else f"{self.least} to {self.most:g}"
+            raise self.refusal(f"{value:g} is out of range", f"give {limits} {self.unit}".rstrip())
+
+    def words(self, value: Any) -> str:
+        """How a command line states a value, for remedies."""
+        return f"--{self.key} {value}" if self.choices else f"--{self.key}"
 
     def refusal(self, why: Why, remedy: str = "", where: str = "") -> MoteError:
         """The error for a reason, with its own remedy or the usual one."""
@@ -126,21 +130,21 @@ class Option:
 def option(default: T, group: str, metavar: str | None = None, *, help: str, **row: Any) -> T:
     """The field of a setting with its row, which says by the names of uses why they do not have it; empty mappings are
     new ones for each of the settings."""
-    without = {use: row.pop(use) for use in Use if use in row}
-    metadata = {Option: Option(help=help, group=group, metavar=metavar, without=without, **row)}
+    without = {use: row.pop(use) for use in RestrictedUse if use in row}
+    metadata = {OptionRow: OptionRow(help=help, group=group, metavar=metavar, without=without, **row)}
     if isinstance(default, dict):
         return cast(T, field(default_factory=dict, metadata=metadata))
     return field(default=default, metadata=metadata)
 
 
-def rows(*stages: type) -> dict[str, Option]:
+def rows(*stages: type) -> dict[str, OptionRow]:
     """The options of classes of settings by their names, each class with its own ones."""
-    table: dict[str, Option] = {}
+    table: dict[str, OptionRow] = {}
     for stage in stages:
         for f in fields(stage):
-            if f.name in stage.__annotations__ and Option in f.metadata:
+            if f.name in stage.__annotations__ and OptionRow in f.metadata:
                 said = {"name": f.name, "type": str(f.type), "default": default_of(f), "stage": stage.__name__}
-                table[f.name] = replace(f.metadata[Option], **said)
+                table[f.name] = replace(f.metadata[OptionRow], **said)
     return table
 
 
@@ -151,27 +155,28 @@ def default_of(setting: Field[Any]) -> Any:
     return None if setting.default is MISSING else setting.default
 
 
-def check(table: Mapping[str, Option], settings: Any) -> None:
+def check(table: Mapping[str, OptionRow], settings: Any) -> None:
     """Refuses values that an option cannot have, options that do not go together, and what the target lacks."""
     values = {name: getattr(settings, name) for name in table if hasattr(settings, name)}
     for name, value in values.items():
         table[name].check(value)
     for row in (table[name] for name, value in values.items() if table[name].stated(value)):
+        omit = f"omit {row.words(values[row.name])}"
         for other, why in row.needs.items():
             if not table[other].stated(values[other]):
                 raise row.refusal(why, f"say --{table[other].key}, too")
         for other, why in row.excludes.items():
             if table[other].stated(values[other]):
-                raise row.refusal(why, f"omit it, or --{table[other].key}")
+                raise row.refusal(why, f"{omit} or {table[other].words(values[other])}")
         if row.lacks and (why := row.lacks(settings.target, values[row.name])):
-            raise row.refusal(why, "omit it", f" on {settings.target.name}")
+            raise row.refusal(why, omit, f" on {settings.target.name}")
 
 
-def check_use(table: Mapping[str, Option], settings: Any, use: Use) -> None:
+def check_use(table: Mapping[str, OptionRow], settings: Any, use: RestrictedUse) -> None:
     """Refuses settings that a use does not have."""
     reason, remedy = REFUSALS[use]
     for row in table.values():
-        if use in row.without and row.stated(getattr(settings, row.name)):
+        if use in row.without and row.stated(value := getattr(settings, row.name)):
             why = row.without[use]
             said, better = (why, remedy) if isinstance(why, str) else why
-            raise row.refusal((reason.format(said), better))
+            raise row.refusal((reason.format(said), better.format(row.words(value))))

@@ -12,7 +12,7 @@ from typing import Any
 
 from mote.base.errors import MoteError
 from mote.compiler.kernels.contract import Fixed
-from mote.compiler.options.option import Written
+from mote.compiler.options.option import Notation
 from mote.compiler.plan.selection.pins import Pin
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.dataset_type import Dataset
@@ -129,6 +129,12 @@ def _labels(option: str, labels: Any) -> tuple[str, ...]:
     return read_labels(str(labels)) if isinstance(labels, str | Path) else names(option, labels or ())
 
 
+def _target(option: str, target: Any) -> str | Path | Target:
+    if not isinstance(target, str | Path | Target):
+        raise MoteError(f"{target!r} is not a target", where=f"option {option}", remedy="`mote targets` lists names")
+    return target
+
+
 def _file(option: str, path: Any) -> str | Path:
     if not isinstance(path, str | Path):
         raise wrong_value(option, path, "a file")
@@ -136,7 +142,7 @@ def _file(option: str, path: Any) -> str | Path:
 
 
 def _training(option: str, items: Any) -> str:
-    """What learns, from one text or several."""
+    """The items that learn, from one text or several."""
     return ",".join(names(option, items))
 
 
@@ -188,13 +194,14 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
 }
 """By annotation of a field: a type check, and the type's name."""
 
-SIZE = Written("int | str | None", _size_or_none)
-MEMORY = Written("int | str | Mapping[str, int | str] | None", _size_or_none)
+SIZE = Notation("int | str | None", _size_or_none)
+MEMORY = Notation("int | str | Mapping[str, int | str] | None", _size_or_none)
 """Sizes of the memories of a part are limits of the target (`ram_by_memory`)."""
-TIME = Written("float | str | None", _seconds_or_none)
-BACKENDS = Written("str | Sequence[str]", _backends)
-TRAINING = Written("str | Sequence[str]", _training)
-SAMPLES = Written("Any", _samples)
-LABELS = Written("str | Path | Sequence[str]", _labels)
-KERNELS = Written("Mapping[str, str] | Sequence[str]", _kernels)
-FILE = Written("str | Path", _file)
+TIME = Notation("float | str | None", _seconds_or_none)
+BACKENDS = Notation("str | Sequence[str]", _backends)
+TRAINING = Notation("str | Sequence[str]", _training)
+SAMPLES = Notation("Any", _samples)
+LABELS = Notation("str | Path | Sequence[str]", _labels)
+KERNELS = Notation("Mapping[str, str] | Sequence[str]", _kernels)
+TARGET = Notation("str | Path | Target", _target)
+FILE = Notation("str | Path", _file)

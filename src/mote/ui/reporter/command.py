@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mote.compiler.compiled import Compiled
-from mote.compiler.options.option import Option
+from mote.compiler.options.option import OptionRow
 from mote.compiler.settings import TABLE, changed_options
 from mote.frontends.data.dataset_type import Dataset
 
@@ -25,7 +25,7 @@ def compile_command(compiled: Compiled) -> list[str]:
     return words
 
 
-def _words(row: Option, value: Any) -> Iterator[str]:
+def _words(row: OptionRow, value: Any) -> Iterator[str]:
     values = value if isinstance(value, tuple) else [value]
     if isinstance(value, Dataset):
         values = [value.where]

@@ -175,7 +175,7 @@ def test_a_model_without_a_layer_to_split_still_meets(tmp_path: Path) -> None:
     ("options", "where", "remedy"),
     [
         ({"target": "stm32f446"}, "option cores", "two equal cores"),
-        ({"cores": 3}, "option cores", "give 2"),
+        ({"cores": 3}, "option cores", "give 1 to 2"),
         ({"barrier": -1}, "option barrier", "cycles"),
         ({"input": "rows"}, "option input", "--input rows"),
         ({"step": "layer"}, "option step", "--step layer"),

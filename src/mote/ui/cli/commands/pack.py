@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.base.files import write_folder
-from mote.compiler.options.option import Use
+from mote.compiler.options.option import RestrictedUse
 from mote.compiler.packer import Image, pack
 from mote.frontends.labels import read_labels
 from mote.ui.cli.common import bold, print_json, progress, show
@@ -13,7 +13,7 @@ from mote.ui.cli.options.compiling import add_compile_options, settings
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    add_compile_options(p, use=Use.IMAGE, calibrated=True)
+    add_compile_options(p, use=RestrictedUse.IMAGE, calibrated=True)
     p.add_argument(
         "--output", "-o", required=True, metavar="FILE", help="the image; with --c-array the folder for the C files"
     )

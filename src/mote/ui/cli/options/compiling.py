@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from mote.compiler.line import model_steps
-from mote.compiler.options.option import Use
+from mote.compiler.options.option import RestrictedUse
 from mote.compiler.package.packagers import PACKAGERS
 from mote.compiler.settings import TABLE, Settings, make_settings
 from mote.deploy.boards.placing import board_target
@@ -30,7 +30,7 @@ def add_compile_options(
     *,
     count: str | None = None,
     omitted: Collection[str] = (),
-    use: Use | None = None,
+    use: RestrictedUse | None = None,
     calibrated: bool = False,
     targets: bool = False,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from mote.compiler.options.option import Option
+from mote.compiler.options.option import OptionRow
 from mote.frontends import SUFFIXES
 from mote.frontends.reading import READING
 from mote.ui.cli.common import Options
@@ -19,7 +19,7 @@ EDGES_OF_FILES = (
 """Help for the layout of what a `.tflite` file is written with."""
 
 
-def add_row(parser: Options, row: Option, *names: str, **own: Any) -> None:
+def add_row(parser: Options, row: OptionRow, *names: str, **own: Any) -> None:
     """Add an option of the table, called by further names too, with what a command says of it itself."""
     said: dict[str, Any] = {"default": row.default, "help": row.help, "dest": row.name}
     if row.is_flag:
