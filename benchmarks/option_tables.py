@@ -14,19 +14,18 @@ from pathlib import Path
 from generated_table import Page
 from mote.compiler.options.option import OptionRow, RestrictedUse
 from mote.compiler.settings import TABLE
+from mote.frontends.reading import BESIDE_MODELS
 
 ROOT = Path(__file__).parents[1]
 GIVEN = ROOT / "src" / "mote" / "compiler" / "given.py"
 PAGE = Page(ROOT / "docs" / "reference" / "options.md", "<!-- options -->", "<!-- end of options -->")
 CLASSES = {
-    "CommonOptions": (
-        "TypedDict",
-        "Keywords of all functions that compile: options with the shorthands of the command line, such as '24K'.",
-    ),
+    "ReadKeywords": ("TypedDict", "Keywords of functions that read a model."),
+    "CommonOptions": ("ReadKeywords", 'Keywords of functions that compile, written as for commands: `ram="24K"`.'),
     "PackOptions": ("CommonOptions", "Keywords of `mote.pack` beside its own."),
     "CompileOptions": ("PackOptions", "Keywords of `mote.compile`."),
 }
-HOMES = {"kernels": "PackOptions", "labels": "CompileOptions"}
+HOMES = {"kernels": "PackOptions", "labels": "CompileOptions"} | dict.fromkeys(BESIDE_MODELS, "ReadKeywords")
 """The classes of keywords that other functions have for something else."""
 HEAD = '''"""The options of `mote.compile` and the functions that compile, as users write them, for type checkers and
 editors: written by benchmarks/option_tables.py from the table of options."""

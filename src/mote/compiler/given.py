@@ -10,12 +10,17 @@ from typing import Any, TypedDict
 from mote.hardware.targets import Target
 
 
-class CommonOptions(TypedDict, total=False):
-    """Keywords of all functions that compile: options with the shorthands of the command line, such as '24K'."""
+class ReadKeywords(TypedDict, total=False):
+    """Keywords of functions that read a model."""
 
     shapes: Mapping[str, Sequence[int]] | Sequence[str]
     constants: Mapping[str, Any] | Sequence[str]
     signature: str
+
+
+class CommonOptions(ReadKeywords, total=False):
+    """Keywords of functions that compile, written as for commands: `ram="24K"`."""
+
     outputs: str | Sequence[str]
     edges: str
     features: str

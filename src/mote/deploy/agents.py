@@ -17,7 +17,7 @@ from mote.compiler.emit.c.programs.agent import GLUE, agent_glue
 from mote.compiler.emit.image import format
 from mote.compiler.emit.image.c_array import state_bytes
 from mote.compiler.firmware import firmware
-from mote.compiler.given import CommonOptions
+from mote.compiler.given import PackOptions
 from mote.compiler.package.description import LICENCE_FILE, Files, licence
 from mote.compiler.package.description import metadata as read_metadata
 from mote.compiler.package.packagers import write_files
@@ -129,7 +129,7 @@ def agent(
     binaries: Sequence[str] = (),
     metadata: Sequence[str] = (),
     say: Say = silent,
-    **options: Unpack[CommonOptions],
+    **options: Unpack[PackOptions],
 ) -> AgentProject:
     """The agent of a board with a compiled model, or with the runtime for images, as a project for an ecosystem.
 

@@ -19,7 +19,7 @@ from mote.frontends import EDGES, FEATURES
 SET = "write it like sr=16000, h=0,0,0 or h=file.npy"
 
 
-def reading(shapes: Any, signature: str, constants: Any) -> dict[str, Any]:
+def reading(shapes: Any = (), signature: str = "", constants: Any = ()) -> dict[str, Any]:
     """The options for reading a model, as `source_of` takes them."""
     return {
         "shapes": parsed_shapes("shapes", shapes),
@@ -130,4 +130,6 @@ class ReadOptions:
 
 
 READING = rows(ReadOptions)
-"""The options that every command has which reads a model."""
+"""The options for reading a model."""
+BESIDE_MODELS = ("shapes", "constants", "signature")
+"""Options that all functions and commands have which read one."""

@@ -22,7 +22,8 @@ from mote.optimize.nas.family import FinishedMember
 from mote.optimize.nas.halving import halve, rungs
 from mote.optimize.nas.network_family import NetworkFamily
 from mote.optimize.nas.result import SearchResult
-from mote.optimize.nas.searcher import SearchPlan, SearchSubject, search_families
+from mote.optimize.nas.search_plan import SearchPlan
+from mote.optimize.nas.searcher import SearchSubject, search_families
 from mote.optimize.nas.spaces.space import SearchSpace
 from mote.optimize.nas.spaces.stage import SpaceStage
 from mote.optimize.nas.tasks import learning_tasks
@@ -139,9 +140,9 @@ def test_resumed(tmp_path: Path) -> None:
             raise Killed
 
     with pytest.raises(Killed):
-        search_families(asked, PLAN, journal=journal, say=die)
+        search_families(asked, replace(PLAN, journal=journal), say=die)
     before = log.read_text().splitlines()
-    resumed = search_families(asked, PLAN, journal=journal)
+    resumed = search_families(asked, replace(PLAN, journal=journal))
     lines = log.read_text().splitlines()
     assert before == lines[: len(before)] and len(set(lines)) == len(lines)
     assert facts(resumed) == facts(search_families(subject(StandInFamily()), PLAN))
@@ -150,7 +151,7 @@ def test_resumed(tmp_path: Path) -> None:
 def test_workers() -> None:
     families = StandInFamily("one", shared=True), StandInFamily("two")
     plan = SearchPlan(epochs=3, trials=6, finalists=2)
-    assert facts(search_families(subject(*families), plan, workers=2)) == facts(
+    assert facts(search_families(subject(*families), replace(plan, workers=2))) == facts(
         search_families(subject(*families), plan)
     )
 

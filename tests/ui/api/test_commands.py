@@ -7,13 +7,19 @@ import inspect
 from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import mote
+from mote.compiler.given import CompileOptions, ReadKeywords
 from mote.frontends.data.dataset import dataset
-from mote.optimize.compress.mixed_precision.search import mix
+from mote.optimize.compress.mixed_precision.search import MixingPlan, MixOptions, mix
+from mote.optimize.compress.prune.pruning_plan import PruneOptions, PruningPlan
+from mote.optimize.compress.quantize.pipeline import Methods
+from mote.optimize.compress.quantize.post_training import QuantizationPlan, QuantizeOptions
+from mote.optimize.nas.search_plan import SearchOptions, SearchPlan
+from mote.optimize.tune.tune import TuneOptions, TuningPlan
 from mote.ui.cli import COMMANDS
 
 SHELL_ONLY = {"completion"}
@@ -71,13 +77,7 @@ def options(command: str) -> set[str]:
 
 
 def parameters(command: str) -> set[str]:
-    own = inspect.signature(function(command)).parameters
-    names = set(own)
-    if any(p.kind is p.VAR_KEYWORD for p in own.values()):
-        names |= {"trust_target", "point", "pins", *(f.name for f in fields(mote.Settings))}
-    if command == "quantize":
-        names |= parameters_of(mix) | {"trust_target", *(f.name for f in fields(mote.Settings))}
-    return names
+    return parameters_of(function(command)) | (parameters_of(mix) if command == "quantize" else set())
 
 
 def renamed(command: str, name: str) -> str:
@@ -86,7 +86,12 @@ def renamed(command: str, name: str) -> str:
 
 
 def parameters_of(function: Callable[..., Any]) -> set[str]:
-    return set(inspect.signature(function).parameters)
+    """The names of parameters, and of the keywords that `**options` are."""
+    own = inspect.signature(function).parameters
+    names = {name for name, p in own.items() if p.kind is not p.VAR_KEYWORD}
+    for hint in (h for name, h in get_type_hints(inspect.unwrap(function)).items() if name not in names):
+        names |= {key for keywords in get_args(hint) for key in getattr(keywords, "__annotations__", ())}
+    return names
 
 
 def test_every_command_has_its_function() -> None:
@@ -123,3 +128,34 @@ def test_modules_with_the_name_of_a_command_are_both(name: str) -> None:
 def test_quantize_is_a_function_and_has_functions() -> None:
     assert mote.quantize.post_training is mote.quantize.__wrapped__
     assert {"mix", "prepare", "train", "convert"} <= set(mote.quantize._HOMES)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "base", "records"),
+    [
+        (SearchOptions, CompileOptions, [SearchPlan]),
+        (PruneOptions, ReadKeywords, [PruningPlan]),
+        (QuantizeOptions, ReadKeywords, [QuantizationPlan, Methods]),
+        (MixOptions, CompileOptions, [MixingPlan]),
+        (TuneOptions, CompileOptions, [TuningPlan]),
+    ],
+)
+def test_keywords_are_the_fields_of_their_records(keywords: type, base: type, records: list[type]) -> None:
+    """With the same types, and none that a compilation or a reader has."""
+    own = {n: t.__forward_arg__ for n, t in keywords.__annotations__.items() if n not in base.__annotations__}
+    stated = {f.name: f.type for record in records for f in fields(record)}
+    assert own == {name: kind for name, kind in stated.items() if name not in base.__annotations__}
+
+
+def test_unknown_keywords_are_refused() -> None:
+    wrong: Any = {"sampels": 3}
+    calls: list[Callable[[], object]] = [
+        lambda: mote.search("a.npz", test="b.npz", **wrong),
+        lambda: mote.prune("a.onnx", "b.npz", macs="50%", **wrong),
+        lambda: mote.quantize("a.onnx", "b.npz", **wrong),
+        lambda: mote.quantize.mix("a.onnx", "b.npz", "c.npz", max_accuracy_drop="1%", **wrong),
+        lambda: mote.tune("a.onnx", **wrong),
+    ]
+    for call in calls:
+        with pytest.raises(mote.MoteError, match="no option 'sampels'"):
+            call()

@@ -13,16 +13,15 @@ from typing import Any, Unpack
 from mote.base.errors import BudgetError, MoteError, explaining
 from mote.base.extras import require
 from mote.base.progress import Say, silent
-from mote.base.text import did_you_mean, printable
 from mote.bench.metrics import accuracy
-from mote.compiler.given import CompileOptions
+from mote.compiler.options.records import recorded
 from mote.compiler.settings import Settings, chosen_settings
 from mote.frontends.data.dataset import dataset, prepared
 from mote.frontends.data.dataset_type import Dataset
 from mote.frontends.features.pipeline import preprocessing
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.optimize.nas.around.family import AroundFamily
-from mote.optimize.nas.around.given import given_model
+from mote.optimize.nas.around.given import GivenModel, given_model
 from mote.optimize.nas.around.pricing import GraphPricing
 from mote.optimize.nas.candidates import AXES, CandidateEvaluator, SearchCandidate, SearchEffort, least_worth, spread
 from mote.optimize.nas.classical.classical_family import ClassicalFamily, suits
@@ -35,8 +34,9 @@ from mote.optimize.nas.family import Choice, FinishedMember, ModelFamily
 from mote.optimize.nas.halving import halve
 from mote.optimize.nas.member import SearchMember
 from mote.optimize.nas.named_spaces import GivenSpace, named_space
-from mote.optimize.nas.network_family import AUTO, POOL, STRATEGIES, NetworkFamily
+from mote.optimize.nas.network_family import AUTO, POOL, NetworkFamily
 from mote.optimize.nas.result import SearchResult
+from mote.optimize.nas.search_plan import SearchOptions, SearchPlan
 from mote.optimize.nas.spaces.options import PRECISIONS
 from mote.optimize.nas.spaces.space import SearchSpace
 from mote.optimize.nas.spaces.space_file import spaces_for
@@ -46,41 +46,16 @@ from mote.optimize.search.session import searching
 
 TEACHER = "mote.optimize.nas.training.teacher"
 """Loaded only for training, as it needs PyTorch."""
-EPOCHS = 30
 TRIALS, TRAINED, AROUND = 300, 36, 100
 """Candidates that are scored on a supernet, candidates that are trained one by one, and candidates around a model."""
 NOTHING = "none"
 """The augmentation that leaves samples as they are."""
 GIVEN = "given"
 """The name of the model that is searched around."""
-FINALISTS = 6
-"""Candidates that are trained to the end."""
-DEFAULTS = {"finalists": FINALISTS, "device": "auto", "optimize": "balanced", "strategy": AUTO}
-"""Options that the command of a result leaves out."""
 SHARING_TIME = 1 / 3
 """The share of the time that supernets are trained for at most."""
 CHOOSING = 0.5
 """The share of the time after which finalists are trained."""
-
-
-@dataclass(frozen=True)
-class SearchPlan:
-    """How much a search does."""
-
-    epochs: int = EPOCHS
-    trials: int | None = None
-    """Candidates to score; None: TRIALS on a supernet, TRAINED else."""
-    finalists: int = FINALISTS
-    minutes: float | None = None
-    """Minutes after which nothing new is begun; None: any number."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, value in (("epochs", self.epochs), ("trials", self.trials), ("finalists", self.finalists)):
-            if value is not None and value < 1:
-                raise MoteError(f"{value} is less than 1", where=f"option {name}", remedy="give a larger number")
-        if self.minutes is not None and self.minutes <= 0:
-            raise MoteError("there is nothing to spend", where="option minutes", remedy="give a larger number")
 
 
 @explaining()
@@ -89,29 +64,14 @@ def search(
     settings: Settings | None = None,
     *,
     test: Any,
+    validate: Any = None,
     around: Any = None,
     example_inputs: Any = None,
-    space: GivenSpace | Sequence[GivenSpace] = (),
-    task: str = "",
-    precision: str | Sequence[str] = (),
-    strategy: str = AUTO,
-    teacher: GivenSpace | None = None,
-    validate: Any = None,
-    epochs: int = EPOCHS,
-    trials: int | None = None,
-    finalists: int = FINALISTS,
-    minutes: float | None = None,
-    seed: int = 0,
-    augment: str = "",
-    device: str = "auto",
-    journal: str | Path | None = None,
-    workers: int = 0,
-    scheduler: str = "",
     say: Say = silent,
-    **options: Unpack[CompileOptions],
+    **options: Unpack[SearchOptions],
 ) -> SearchResult:
     """Models for a task within the limits of a target: `search(train, test=test, target="stm32l4r5", ram="32K",
-    flash="128K", latency="20ms").write("best")`. Options are those of `mote.compile`.
+    flash="128K", latency="20ms").write("best")`. Options are those of `mote.compile` and those below.
 
     `data` and `test` are what `mote.dataset` takes, with labels: classes, or values of a regression. The `task` is
     image, spectrogram, sound, series or table; without one the shape of samples tells. A `space` is a name, a TOML
@@ -123,119 +83,122 @@ def search(
     `example_inputs`), candidates are this model with fewer channels, blocks and taps, sparse weights and other
     precisions, distilled from it; the first member of the result is the model itself, `given`.
 
-    Layers have this `precision`, or the best of several, instead of those that a space says: int8, int4 weights, int16
-    activations. So many `trials` are scored, by the `strategy` supernet with its weights, by that of halving by
-    training them for a part of the `epochs`; without one, as suits the space. A `teacher` is a space whose largest
-    network is trained first, whatever its costs; all others learn from it (distillation). So many `finalists` are
-    trained for all of the epochs and quantized. After so many `minutes` nothing new is begun. `journal` is a file of
-    results, from which an interrupted search continues. `augment` transforms samples in training: "flip,shift=4".
-    Without it spectrograms are shifted and stretched in time, unless it is "none"."""
-    plan = SearchPlan(epochs, trials, finalists, minutes, seed)
-    if strategy not in STRATEGIES:
-        remedy = f"{did_you_mean(strategy, STRATEGIES)}use {', '.join(STRATEGIES)}"
-        raise MoteError(f"'{printable(strategy)}' is no strategy", where="option strategy", remedy=remedy)
-    chosen = chosen_settings(settings, options)
-    limits = CostLimits(chosen.ram, chosen.flash, chosen.cycles, chosen.latency)
-    shipped = replace(chosen, latency=None, cycles=None)
+    `precision`: int8, int4 (weights) or int16 (activations) for layers, or several to choose from, instead of those of
+    the space. `trials`: candidates scored. `strategy`: supernet (by its shared weights), halving (by training them for
+    a part of the `epochs`), or auto, which suits the space. `teacher`: a space whose largest network is trained first,
+    whatever its costs; all others learn from it (distillation). `finalists`: candidates that are trained for all of
+    the epochs and quantized. After `minutes` nothing new is begun. `journal`: a file of results, from which an
+    interrupted search continues. `augment` transforms samples in training: "flip,shift=4". Without it spectrograms are
+    shifted and stretched in time, unless it is "none". `seed` is that of splits, choices and weights, `device` the one
+    that PyTorch trains on; `workers` and `scheduler` (`mote.search.running`) do not change the result."""
+    plan, others = recorded(SearchPlan, options, SearchOptions.__annotations__)
+    chosen = chosen_settings(settings, others)
     train, tested = (dataset(given, labelled=True) for given in (data, test))
     held = None if validate is None else dataset(validate, labelled=True)
-
-    def cost(made: FinishedMember) -> NetworkCosts | DoesNotFit:
-        return _shipped_costs(made, shipped, limits)
-
-    precisions = chosen_precisions(precision)
-    given = [space] if isinstance(space, GivenSpace) else list(space)
-    told = _told(
-        validate="" if held is None else held.shown,
-        space=[_named(one) for one in given],
-        task=task,
-        precision=",".join(precisions),
-        strategy=strategy,
-        teacher=_named(teacher),
-        trials=trials,
-        finalists=finalists,
-        minutes=minutes,
-        augment=augment,
-        device=device,
-        optimize=chosen.optimize,
-        workers=workers,
-        scheduler=scheduler,
-    )
+    limits = CostLimits(chosen.ram, chosen.flash, chosen.cycles, chosen.latency)
+    request = _Request(plan, train, tested, held, replace(chosen, latency=None, cycles=None), limits, say)
+    told = plan.told("" if held is None else held.shown, chosen.optimize)
     if around is not None:
-        if space or task or teacher or strategy != AUTO:
-            option = "space" if space else "task" if task else "teacher" if teacher else "strategy"
-            raise MoteError("the model says that already", where=f"option {option}", remedy="omit it, or the model")
-        model = given_model(around, example_inputs=example_inputs)
-        say("judging layers...")
-        own = model.task(train, held, seed)
-        if precisions and Precision.INT8 not in precisions:
-            raise MoteError("the model is int8, but for some layers", where="option precision", remedy="add int8 to it")
-        family = AroundFamily.of(
-            model,
-            own,
-            shipped,
-            GraphPricing(shipped, limits),
-            precisions=precisions or PRECISIONS,
-            augment="" if augment == NOTHING else augment,
-            device=device,
-        )
-        near = SearchSubject(own, (family,), model.taken(tested), shipped, limits, cost)
-        plan = replace(plan, trials=trials or AROUND)
-        result = search_families(near, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
-        return replace(_with_given(result, near, family), around=model.where, options=told)
-    if (task or kind_of(train)) != SOUND:
-        train, tested = _floats(train), _floats(tested)
-        held = None if held is None else _floats(held)
-    tasks = learning_tasks(train, held, kind=task, seed=seed)
-    pricer = Pricer(shipped, limits)
-    families: list[ModelFamily] = []
-    spaces = _spaces(given, tasks[0])
-    taught = None if teacher is None else _teacher(teacher, tasks, epochs, seed, _augmented(augment, tasks[0]), device)
-    seconds = inf if minutes is None else 60 * minutes * SHARING_TIME / len(spaces)
-    for space in spaces:
-        if isinstance(space, ClassicalSpace):
-            families.append(ClassicalFamily(tasks[0], shipped, limits, space, seed))
-            continue
-        one = space.with_precision(precisions) if precisions else space
-        ahead = one.preprocess
-        ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
-        behind = learning_tasks(train, held, kind=task, seed=seed, front_ends=ends) if ends else tasks
-        families.append(
-            NetworkFamily.of(
-                one,
-                behind,
-                pricer,
-                epochs=epochs,
-                seed=seed,
-                augment=_augmented(augment, behind[0]),
-                device=device,
-                strategy=strategy,
-                seconds=seconds,
-                count=min(trials or POOL, POOL),
-                teacher=taught,
-            )
-        )
-    subject = SearchSubject(tasks[0], tuple(families), tested, shipped, limits, cost)
-    result = search_families(subject, plan, journal=journal, workers=workers, scheduler=scheduler, say=say)
+        result = _around(given_model(around, example_inputs=example_inputs), request)
+    else:
+        result = _in_spaces(request)
     return replace(result, options=told)
 
 
-def chosen_precisions(given: str | Sequence[str]) -> tuple[Precision, ...]:
-    """The precisions that are named, with commas in between or one by one."""
-    names = given.split(",") if isinstance(given, str) and given else given
-    for name in names:
-        if name not in PRECISIONS:
-            known = [precision.value for precision in PRECISIONS]
-            remedy = f"{did_you_mean(name, known)}use {', '.join(known)}"
-            raise MoteError(
-                f"'{printable(name)}' is no precision of a network", where="option precision", remedy=remedy
-            )
-    return tuple(Precision(name) for name in names)
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """A search that was asked for."""
+
+    plan: SearchPlan
+    train: Dataset
+    test: Dataset
+    held: Dataset | None
+    """Data to compare candidates with, where it is not a part of the training data."""
+    settings: Settings
+    limits: CostLimits
+    say: Say
+
+    def costs(self, made: FinishedMember) -> NetworkCosts | DoesNotFit:
+        """The costs of a finished model as it is compiled."""
+        return _shipped_costs(made, self.settings, self.limits)
+
+    def subject(self, task: LearningTask, families: Sequence[ModelFamily], test: Dataset) -> SearchSubject:
+        return SearchSubject(task, tuple(families), test, self.settings, self.limits, self.costs)
 
 
-def _told(**options: Any) -> dict[str, Any]:
-    """Options that are neither left out nor the default, for the command of a result."""
-    return {name: value for name, value in options.items() if value and value != DEFAULTS.get(name)}
+def _around(model: GivenModel, request: _Request) -> SearchResult:
+    """Searches around a model."""
+    plan, precisions = request.plan, request.plan.precisions
+    stated = {"space": plan.space, "task": plan.task, "teacher": plan.teacher, "strategy": plan.strategy != AUTO}
+    for option in (name for name, value in stated.items() if value):
+        raise MoteError("the model says that already", where=f"option {option}", remedy="omit it, or the model")
+    request.say("judging layers...")
+    task = model.task(request.train, request.held, plan.seed)
+    if precisions and Precision.INT8 not in precisions:
+        raise MoteError("the model is int8, but for some layers", where="option precision", remedy="add int8 to it")
+    family = AroundFamily.of(
+        model,
+        task,
+        request.settings,
+        GraphPricing(request.settings, request.limits),
+        precisions=precisions or PRECISIONS,
+        augment="" if plan.augment == NOTHING else plan.augment,
+        device=plan.device,
+    )
+    near = request.subject(task, [family], model.taken(request.test))
+    result = search_families(near, replace(plan, trials=plan.trials or AROUND), say=request.say)
+    return replace(_with_given(result, near, family), around=model.where)
+
+
+def _in_spaces(request: _Request) -> SearchResult:
+    """Searches the spaces that are named, or those for the task."""
+    plan = request.plan
+    if (plan.task or kind_of(request.train)) != SOUND:
+        held = None if request.held is None else _floats(request.held)
+        request = replace(request, train=_floats(request.train), test=_floats(request.test), held=held)
+    tasks = _tasks(request)
+    spaces = _spaces(plan.spaces, tasks[0])
+    taught = None if plan.teacher is None else _teacher(plan.teacher, tasks, plan)
+    seconds = inf if plan.minutes is None else 60 * plan.minutes * SHARING_TIME / len(spaces)
+    pricer = Pricer(request.settings, request.limits)
+    families = [_family(space, tasks, request, pricer, taught, seconds) for space in spaces]
+    return search_families(request.subject(tasks[0], families, request.test), plan, say=request.say)
+
+
+def _tasks(request: _Request, front_ends: Sequence[str] = ()) -> Sequence[LearningTask]:
+    plan, ends = request.plan, {"front_ends": front_ends} if front_ends else {}
+    return learning_tasks(request.train, request.held, kind=plan.task, seed=plan.seed, **ends)
+
+
+def _family(
+    space: SearchSpace | ClassicalSpace,
+    tasks: Sequence[LearningTask],
+    request: _Request,
+    pricer: Pricer,
+    teacher: Any,
+    seconds: float,
+) -> ModelFamily:
+    """The candidates of a space, which trains supernets for so many seconds at most."""
+    plan = request.plan
+    if isinstance(space, ClassicalSpace):
+        return ClassicalFamily(tasks[0], request.settings, request.limits, space, plan.seed)
+    space = space.with_precision(plan.precisions) if plan.precisions else space
+    ahead = space.preprocess
+    ends = [str(text) for text in ([ahead] if isinstance(ahead, str | float | int) else ahead) if text]
+    behind = _tasks(request, ends) if ends else tasks
+    return NetworkFamily.of(
+        space,
+        behind,
+        pricer,
+        epochs=plan.epochs,
+        seed=plan.seed,
+        augment=_augmented(plan.augment, behind[0]),
+        device=plan.device,
+        strategy=plan.strategy,
+        seconds=seconds,
+        count=min(plan.trials or POOL, POOL),
+        teacher=teacher,
+    )
 
 
 def _augmented(given: str, task: LearningTask) -> str:
@@ -243,13 +206,7 @@ def _augmented(given: str, task: LearningTask) -> str:
     return "" if given == NOTHING else given or task.augmentation
 
 
-def _named(space: GivenSpace | None) -> str:
-    return "" if space is None else str(space) if isinstance(space, str | Path) else space.name
-
-
-def _teacher(
-    given: GivenSpace, tasks: Sequence[LearningTask], epochs: int, seed: int, augment: str, device: str
-) -> Any:
+def _teacher(given: GivenSpace, tasks: Sequence[LearningTask], plan: SearchPlan) -> Any:
     """The network of a space that others learn from."""
     space = named_space(given)
     if isinstance(space, ClassicalSpace) or len(tasks) > 1:
@@ -257,7 +214,8 @@ def _teacher(
         raise MoteError(reason, where="option teacher", remedy="name a space of networks for data without a front end")
     require("torch", extra="torch", what="mote.search")
     space = replace(space, resolution=None, preprocess="")
-    return import_module(TEACHER).NetworkTeacher(space, tasks[0], epochs, seed, augment, device)
+    augment = _augmented(plan.augment, tasks[0])
+    return import_module(TEACHER).NetworkTeacher(space, tasks[0], plan.epochs, plan.seed, augment, plan.device)
 
 
 def _spaces(given: Sequence[GivenSpace], task: LearningTask) -> list[SearchSpace | ClassicalSpace]:
@@ -301,17 +259,14 @@ def search_families(
     subject: SearchSubject,
     plan: SearchPlan,
     *,
-    journal: str | Path | None = None,
-    workers: int = 0,
-    scheduler: str = "",
     say: Say = silent,
 ) -> SearchResult:
     """Searches families of candidates: choices on supernets by evolution, others by successive halving; then trains
     finalists to the end, and tests them once."""
     effort = SearchEffort(inf if plan.minutes is None else 60 * plan.minutes)
     say = effort.meter.metered(say)
-    families = tuple(_prepared(subject.families, journal, say))
-    with searching(families, scheduler=scheduler, workers=workers, journal=journal) as runner:
+    families = tuple(_prepared(subject.families, plan.journal, say))
+    with searching(families, scheduler=plan.scheduler, workers=plan.workers, journal=plan.journal) as runner:
         evaluator = CandidateEvaluator(families, runner, effort, say)
         finalists = _finalists(evaluator, plan)
         finished = list(evaluator.finished(finalists, plan.epochs))

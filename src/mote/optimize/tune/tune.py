@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,6 +15,7 @@ from mote.compiler.given import CompileOptions
 from mote.compiler.line import compile, given_model, prepared
 from mote.compiler.offload.backends import offload
 from mote.compiler.offload.contract import Judgement
+from mote.compiler.options.records import recorded
 from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
 from mote.compiler.settings import Settings, settings_and_examples
 from mote.deploy.boards.placing import board_settings
@@ -37,6 +39,37 @@ def ignored(_: Tuned) -> None:
     """The callback of who waits for the end."""
 
 
+class TuneOptions(CompileOptions, total=False):
+    """Keywords of `mote.tune`: those of a compilation, and the fields of `TuningPlan`."""
+
+    minutes: float
+    trials: int | None
+    journal: str | Path | None
+    costs: str | Path | None
+    workers: int
+    scheduler: str
+    compiler: str | None
+    emulator: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningPlan:
+    """How much is tried, where, and with which tools."""
+
+    minutes: float = MINUTES
+    trials: int | None = None
+    journal: str | Path | None = None
+    costs: str | Path | None = None
+    workers: int = 0
+    scheduler: str = ""
+    compiler: str | None = None
+    emulator: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.minutes <= 0 or (self.trials is not None and self.trials < 1):
+            raise MoteError("there is nothing to spend", where=f"option {'minutes' if self.minutes <= 0 else 'trials'}")
+
+
 @explaining()
 def tune(
     model: Any,
@@ -44,19 +77,11 @@ def tune(
     *,
     plain: Settings | None = None,
     example_inputs: Any = None,
-    minutes: float = MINUTES,
-    trials: int | None = None,
-    journal: str | Path | None = None,
-    costs: str | Path | None = None,
-    workers: int = 0,
-    scheduler: str = "",
     measurer: Measurer | None = None,
-    compiler: str | None = None,
-    emulator: str | None = None,
     board: str | None = None,
     say: Say = silent,
     better: Callable[[Tuned], None] = ignored,
-    **options: Unpack[CompileOptions],
+    **options: Unpack[TuneOptions],
 ) -> Tuned:
     """Choose the kernels of each layer with their knobs, layouts and fusion, places of code and constants and compiler
     flags of a model by measuring them, and verify the result. Options are those of `mote.compile`; the policy is speed,
@@ -69,89 +94,103 @@ def tune(
     counts cycles: the profiler's simulation, unless another is given, or a `board` (see `mote.run`) or several, which
     measure at once. `better` is called with each improvement, unverified. The result's `write(path)` writes the file
     that `compile` takes as `pins`."""
-    if minutes <= 0 or (trials is not None and trials < 1):
-        raise MoteError("there is nothing to spend", where=f"option {'minutes' if minutes <= 0 else 'trials'}")
     settings, example_inputs = settings_and_examples(settings, example_inputs)
-    plain = plain or board_settings(settings, options, board)
+    plan, others = recorded(TuningPlan, options, TuneOptions.__annotations__)
+    plain = plain or board_settings(settings, others, board)
     if settings is None:
-        options.setdefault("optimize", "speed")
-    settings = board_settings(settings, options, board)
+        others.setdefault("optimize", "speed")
+    settings = board_settings(settings, others, board)
     _check(settings)
-    if board is not None:
-        if emulator is not None or measurer is not None:
-            raise MoteError("measures itself", where=f"board {board}", remedy="omit the emulator and the measurer")
-        with board_pool(board) as pool:
-            return tune(
-                model,
-                settings,
-                plain=plain,
-                example_inputs=example_inputs,
-                minutes=minutes,
-                trials=trials,
-                journal=journal,
-                costs=costs,
-                workers=workers or (0 if scheduler else pool.workers),
-                scheduler=scheduler,
-                measurer=on_boards(pool, compiler),
-                compiler=compiler,
-                say=say,
-                better=better,
-            )
-    counter = Simulated(compiler, emulator) if measurer is None else measurer
-    counter.check(settings.target)
-    source = sendable(given_model(model, settings, example_inputs))
-    settings = _within_plain_ram(source, settings, plain)
-    task = TuningTask(source, replace(settings, pinned_model=""), counter)
-    graph = prepared(source, settings)[2]
-    _check_backends(graph, settings)
-    names = {number: graph.short_name(op) for number, op in zip(graph.numbers, graph.ops, strict=True)}
-    effort = TuningEffort(60 * minutes, trials)
-    tools = counter.tools(settings.target)
+    if board is None:
+        counter = Simulated(plan.compiler, plan.emulator) if measurer is None else measurer
+        counter.check(settings.target)
+        source = sendable(given_model(model, settings, example_inputs))
+        return _Tuning(source, _within_plain_ram(source, settings, plain), plan, counter, better).run(say)
+    if plan.emulator is not None or measurer is not None:
+        raise MoteError("measures itself", where=f"board {board}", remedy="omit the emulator and the measurer")
+    with board_pool(board) as pool:
+        counter = on_boards(pool, plan.compiler)
+        counter.check(settings.target)
+        source = sendable(given_model(model, settings, example_inputs))
+        plan = replace(plan, workers=plan.workers or (0 if plan.scheduler else pool.workers))
+        return _Tuning(source, _within_plain_ram(source, settings, plain), plan, counter, better).run(say)
 
-    def result(first: Best, best: Best, verdict: str = "") -> Tuned:
+
+@dataclass(frozen=True, eq=False)
+class _Tuning:
+    """A model that is tuned."""
+
+    source: Source
+    settings: Settings
+    plan: TuningPlan
+    counter: Measurer
+    better: Callable[[Tuned], None]
+
+    @cached_property
+    def task(self) -> TuningTask:
+        return TuningTask(self.source, replace(self.settings, pinned_model=""), self.counter)
+
+    @cached_property
+    def graph(self) -> Graph:
+        return prepared(self.source, self.settings)[2]
+
+    @cached_property
+    def effort(self) -> TuningEffort:
+        return TuningEffort(60 * self.plan.minutes, self.plan.trials)
+
+    def run(self, say: Say) -> Tuned:
+        """Tunes, and verifies the result."""
+        _check_backends(self.graph, self.settings)
+        plan, counter = self.plan, self.counter
+        with searching(self.task, scheduler=plan.scheduler, workers=plan.workers, journal=plan.journal) as runner:
+            costs = CostDatabase(plan.costs)
+            tuner = Tuner(self.task, runner, costs, self.effort, say, lambda *pair: self.better(self._result(*pair)))
+            best = tuner.run()
+        say("verifying all tensors...")
+        compiled = self.task.compile(best.setup)
+        if isinstance(counter, OnBoards):
+            compiler = plan.compiler
+            verdict = counter.pool.evaluate(lambda place: verify(compiled, INPUTS, compiler=compiler, board=place))
+        else:
+            verdict = verify(compiled, INPUTS, compiler=plan.compiler, emulator=plan.emulator)
+        if not verdict.passed:
+            raise MoteError(
+                f"the tuned model computes something else: {verdict.verdict}",
+                where=self.source.where,
+                remedy="please report it with the journal; the pins were not written",
+            )
+        lost = counter.pool.interruptions() if isinstance(counter, OnBoards) else ()
+        result = self._result(tuner.first, best, verdict.verdict)
+        return replace(result, interruptions=(*lost, *verdict.interruptions))
+
+    def _result(self, first: Best, best: Best, verdict: str = "") -> Tuned:
+        """The first and the best point of the space as a result."""
+        names = {n: self.graph.short_name(op) for n, op in zip(self.graph.numbers, self.graph.ops, strict=True)}
+        target, tools = self.settings.target.name, self.counter.tools(self.settings.target)
         sizes = {
             f"{what}_{when}": getattr(one.trial, what)
             for what in ("cycles", "ram", "constants")
             for when, one in (("before", first), ("after", best))
         }
-        chosen = best.setup.applied(settings)
+        chosen = best.setup.applied(self.settings)
         values = {name: getattr(chosen, name) for name in SETTINGS} | {"backend": ",".join(chosen.external)}
         told = {name: value for name, value in values.items() if value not in (None, "")}
-        pins = PinsFile(model_digest(source), settings.target.name, chosen.kernels, told, sizes, tools, __version__)
-        layers = tuned_layers(first.trial, best.trial, names)
+        pins = PinsFile(model_digest(self.source), target, chosen.kernels, told, sizes, tools, __version__)
         return Tuned(
-            source.where,
-            settings.target.name,
+            self.source.where,
+            target,
             tools,
             first.cycles,
             best.cycles,
             first.trial.ram,
             best.trial.ram,
             told,
-            layers,
-            effort.tried,
-            effort.spent,
+            tuned_layers(first.trial, best.trial, names),
+            self.effort.tried,
+            self.effort.spent,
             verdict,
             pins,
         )
-
-    with searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
-        tuner = Tuner(task, runner, CostDatabase(costs), effort, say, lambda *pair: better(result(*pair)))
-        best = tuner.run()
-    say("verifying all tensors...")
-    compiled = task.compile(best.setup)
-    if isinstance(counter, OnBoards):
-        verdict = counter.pool.evaluate(lambda place: verify(compiled, INPUTS, compiler=compiler, board=place))
-    else:
-        verdict = verify(compiled, INPUTS, compiler=compiler, emulator=emulator)
-    if not verdict.passed:
-        raise MoteError(
-            f"the tuned model computes something else: {verdict.verdict}",
-            where=source.where,
-            remedy="please report it with the journal; the pins were not written",
-        )
-    lost = counter.pool.interruptions() if isinstance(counter, OnBoards) else ()
-    return replace(result(tuner.first, best, verdict.verdict), interruptions=(*lost, *verdict.interruptions))
 
 
 def _within_plain_ram(source: Source, settings: Settings, plain: Settings) -> Settings:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import fields
+from typing import Any
 
 from mote.ui.cli.table import table as table
 from mote.ui.cli.terminal import bold as bold
@@ -23,6 +25,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wide", action="store_true", help="print all columns of tables and whole lines, however wide the terminal is"
     )
+
+
+def fields_of(record: type, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that are fields of a record (a dataclass), by name."""
+    given = vars(arguments)
+    return {f.name: given[f.name] for f in fields(record) if f.name in given}
 
 
 def duration(seconds: float) -> str:

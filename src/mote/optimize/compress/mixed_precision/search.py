@@ -14,16 +14,18 @@ The order of the search does not depend on the number of workers:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.progress import Say, counted, silent
 from mote.bench.evaluation.score import score
 from mote.bench.measure.runner import missing_tools
 from mote.bench.metrics.score import HIGHER
+from mote.compiler.given import CompileOptions
 from mote.compiler.options.parsing import check_at_least
+from mote.compiler.options.records import recorded
 from mote.compiler.settings import chosen_settings
 from mote.frontends import source_of
 from mote.frontends.data.dataset import Dataset, dataset
@@ -72,6 +74,49 @@ WORDS = {tried: "models scored", probed: "layers probed", ran: "models run"}
 """Progress messages by evaluation function."""
 
 
+class MixOptions(CompileOptions, total=False):
+    """Keywords of `mote.quantize.mix`: those of a compilation, and the fields of `MixingPlan`."""
+
+    precisions: Sequence[str]
+    cheapest: str
+    metric: str
+    evaluations: int
+    methods: Methods | None
+    samples: int
+    measure: bool | None
+    compiler: str | None
+    emulator: str | None
+    journal: str | Path | None
+    scheduler: str
+    workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixingPlan:
+    """What is searched for, and how."""
+
+    precisions: Sequence[str] = PRECISIONS
+    cheapest: str = AXES[0]
+    metric: str = ""
+    evaluations: int = EVALUATIONS
+    methods: Methods | None = None
+    samples: int = MOST_SAMPLES
+    io: str = "int8"
+    measure: bool | None = None
+    """Whether the best models are run on the emulated target; None: where the tools are here."""
+    compiler: str | None = None
+    emulator: str | None = None
+    journal: str | Path | None = None
+    scheduler: str = ""
+    workers: int = 0
+
+    def __post_init__(self) -> None:
+        check_at_least("evaluations", self.evaluations, len(self.precisions))
+        check_at_least("samples", self.samples, 0)
+        if self.cheapest not in AXES:
+            raise MoteError(f"'{self.cheapest}' is not one of {', '.join(AXES)}", where="option cheapest")
+
+
 @explaining()
 def mix(
     model: Any,
@@ -81,36 +126,25 @@ def mix(
     *,
     max_accuracy_drop: str | float,
     validate: Any = None,
-    precisions: Sequence[str] = PRECISIONS,
-    cheapest: str = AXES[0],
-    metric: str = "",
-    evaluations: int = EVALUATIONS,
-    methods: Methods | None = None,
-    samples: int = MOST_SAMPLES,
-    io: str = "int8",
     example_inputs: Any = None,
-    measure: bool | None = None,
-    compiler: str | None = None,
-    emulator: str | None = None,
-    journal: str | Path | None = None,
-    scheduler: str = "",
-    workers: int = 0,
     say: Say = silent,
-    **options: Any,
+    **options: Unpack[MixOptions],
 ) -> Mixed:
     """Quantize a model with precisions layer by layer, as cheaply as the allowed accuracy drop permits.
 
     `data` calibrates (`samples` of it at most, 0: all), `test` has labels; both are what `mote.frontends.data.dataset`
     takes. `max_accuracy_drop` is allowed against the float model: "1%" of all samples, or for distances (rmse, mae) of
-    the distance. The constraint holds for `test`; `validate` is held-out data that nothing is chosen by. Options are
-    the fields of Settings, `target` first of all; `scheduler` and `workers` (`mote.search.running`) do not change the
-    result."""
+    the distance, by the `metric` (without one, as suits the labels). The constraint holds for `test`; `validate` is
+    held-out data that nothing is chosen by. `precisions` are chosen from so that `cheapest` (instructions, flash or
+    ram) is least, with `evaluations` models at most; `methods` and `io` are those of `mote.quantize`. `measure`: run
+    the best on the emulated target. `journal` is a file of results, from which an interrupted search continues;
+    `scheduler` and `workers` (`mote.search.running`) do not change the result. Other options are the fields of
+    Settings, `target` first of all."""
     allowed = drop(max_accuracy_drop)
-    check_at_least("evaluations", evaluations, len(precisions))
-    check_at_least("samples", samples, 0)
-    settings = chosen_settings(settings, {**PLANS[_axis(cheapest)], **options} if settings is None else options)
-    no_tools = missing_tools(settings.target, compiler, emulator)
-    if measure and no_tools:
+    plan, others = recorded(MixingPlan, options, MixOptions.__annotations__)
+    settings = chosen_settings(settings, {**PLANS[plan.cheapest], **others} if settings is None else others)
+    no_tools = missing_tools(settings.target, plan.compiler, plan.emulator)
+    if plan.measure and no_tools:
         raise no_tools
     source = source_of(
         model,
@@ -120,23 +154,23 @@ def mix(
         signature=settings.signature,
         constants=settings.constants,
     )
-    labelled = dataset(test, labelled=True)
     held_out = None if validate is None else dataset(validate, labelled=True)
     task = MixedPrecisionTask(
         sendable(source),
         dataset(data),
-        labelled,
-        metric,
-        methods or Methods(),
-        io,
+        dataset(test, labelled=True),
+        plan.metric,
+        plan.methods or Methods(),
+        plan.io,
         settings,
-        samples,
-        compiler,
-        emulator,
+        plan.samples,
+        plan.compiler,
+        plan.emulator,
     )
-    with naming(source.where), searching(task, scheduler=scheduler, workers=workers, journal=journal) as runner:
-        search = _Search(runner, task, _ordered(precisions), cheapest, allowed, evaluations, say)
-        return search.run(held_out, measure=measure is not False and no_tools is None)
+    runners = searching(task, scheduler=plan.scheduler, workers=plan.workers, journal=plan.journal)
+    with naming(source.where), runners as runner:
+        search = _Search(runner, task, _ordered(plan.precisions), plan.cheapest, allowed, plan.evaluations, say)
+        return search.run(held_out, measure=plan.measure is not False and no_tools is None)
 
 
 def drop(text: str | float) -> float:
@@ -165,12 +199,6 @@ def _ordered(names: Sequence[str]) -> tuple[str, ...]:
             remedy=f"name some of {', '.join(PRECISIONS)}",
         )
     return tuple(str(p) for p in PRECISIONS if p in names)
-
-
-def _axis(name: str) -> str:
-    if name not in AXES:
-        raise MoteError(f"'{name}' is not one of {', '.join(AXES)}", where="option cheapest")
-    return name
 
 
 class _Search:

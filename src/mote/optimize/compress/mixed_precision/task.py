@@ -3,7 +3,7 @@ them for a target."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import isfinite
 from typing import Any, TypedDict
@@ -246,16 +246,12 @@ def ran(task: MixedPrecisionTask, precisions: Choice) -> Ran:
 
 def file_of(task: MixedPrecisionTask, precisions: Choice) -> Quantized:
     """Quantizes the model as `mote quantize` writes it."""
-    m = task.methods
     return post_training(
         task.model,
         task.calibration,
         precision=Precision.INT8,
         layers={i: str(p) for i, p in layers_of(task.units, precisions).items()},
-        calibration=m.calibration,
-        equalize=m.equalize,
-        correct_biases=m.correct_biases,
-        rounding=m.rounding,
+        **asdict(task.methods),
         io=task.io,
         samples=task.samples,
     )

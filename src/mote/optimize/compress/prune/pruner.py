@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from math import inf, log10
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mote.base.errors import BudgetError, MoteError, explaining, naming
-from mote.base.extras import require
 from mote.base.files import write_file
 from mote.base.notebook import card, folded, sizes, table
 from mote.base.progress import Say, silent
@@ -20,29 +19,26 @@ from mote.bench.evaluation.score import score
 from mote.bench.metrics import Score
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile_graph, given_model
-from mote.compiler.options.parsing import check_at_least
+from mote.compiler.options.records import recorded
 from mote.compiler.passes.normal_form import normal
-from mote.compiler.settings import Settings, make_settings
+from mote.compiler.settings import Settings
 from mote.frontends import read
 from mote.frontends.data.dataset import Dataset, dataset
 from mote.frontends.data.scale import scale_warnings
-from mote.frontends.reading import reading
 from mote.frontends.tflite.export import export
 from mote.frontends.tflite.file.schema import IDENTIFIER, IDENTIFIER_AT
-from mote.hardware.targets import Target
 from mote.ir.graph import Graph
 from mote.ir.graph.types import DType
-from mote.optimize.compress.prune.costs import TARGET, PrunedCosts, costs_of, obstacle, prices
+from mote.optimize.compress.prune.costs import PrunedCosts, costs_of, obstacle, prices
 from mote.optimize.compress.prune.importance import distances
-from mote.optimize.compress.prune.limits import PruningTarget, compiled_cost, limit_of, reached
+from mote.optimize.compress.prune.limits import PruningTarget, compiled_cost, reached
+from mote.optimize.compress.prune.pruning_plan import PruneOptions, PruningPlan
 from mote.optimize.compress.prune.schedule import KINDS, Cases, Change, Prices, Ways
 from mote.optimize.compress.quantize.pipeline import CalibratedModel, Methods, prepared
 from mote.optimize.compress.quantize.post_training import quantized_graph
 from mote.optimize.compress.quantize.quantizer import quantized
 from mote.optimize.search import run as searched
 
-SAMPLES = 256
-"""Default number of samples that weights are refitted with, evenly spread over the data."""
 SHARES = (0.75, 0.5, 0.35)
 """Shares of the unpruned cost at which a front has points."""
 JUDGED = 64
@@ -198,16 +194,13 @@ def _costs_row(point: PrunedPoint) -> tuple[object, ...]:
 class _Job:
     """The inputs of every point, sent to workers."""
 
-    kind: str
+    plan: PruningPlan
     ways: Ways
     cases: Cases
     settings: Settings
     run: bool
     data: Dataset
     test: Dataset | None
-    epochs: int
-    augment: str
-    device: str
     others: Cases
     """Held-out samples for noise."""
     teacher: Graph
@@ -219,25 +212,10 @@ def prune(
     model: Any,
     data: Any,
     *,
-    kind: str = "channels",
-    macs: int | str | None = None,
-    flash: int | str | None = None,
-    cycles: int | str | None = None,
-    target: str | Path | Target = TARGET,
-    optimize: str = "",
     test: Any = None,
-    fine_tune: int = 0,
-    augment: str = "",
-    samples: int = SAMPLES,
-    front: bool = False,
     example_inputs: Any = None,
-    shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
-    signature: str = "",
-    constants: Mapping[str, Any] | Sequence[str] = (),
-    scheduler: str = "",
-    workers: int = 0,
-    device: str = "auto",
     say: Say = silent,
+    **options: Unpack[PruneOptions],
 ) -> Pruned:
     """Prune a float model, given as to `compile`, until it meets one target: `macs`, `flash` or `cycles`, each a number
     or a percentage ("50%") of the unpruned cost.
@@ -246,15 +224,11 @@ def prune(
     "blocks" of weights that kernels skip, or "clusters": few distinct weights for the coded kernels of
     `optimize="size"`. Costs are those of the int8 model on `target`. `test`: labelled data to measure the accuracy
     with; `fine_tune`: epochs of training with PyTorch, on `device`, with data augmentation (`augment="flip,shift=4"`);
-    `front`: points at 75%, 50% and 35% as well, computed by `workers` processes or a Dask cluster (`scheduler`)."""
-    _check(kind, fine_tune, augment, samples)
-    limit = limit_of(macs=macs, flash=flash, cycles=cycles)
-    if kind == "clusters" and limit.unit != "flash":
-        raise MoteError(
-            "few distinct weights save flash, and nothing else", where=f"option {limit.unit}", remedy="give --flash"
-        )
-    policy = optimize or ("size" if kind == "clusters" else "balanced")
-    settings = make_settings(target, optimize=policy, **reading(shapes, signature, constants))
+    `samples`: how many refit the weights; `front`: points at 75%, 50% and 35% as well, computed by `workers` processes
+    or a Dask cluster (`scheduler`). `shapes`, `signature` and `constants` say how the model is read, as to
+    `compile`."""
+    plan, others = recorded(PruningPlan, options, PruneOptions.__annotations__)
+    kind, limit, settings = plan.kind, plan.limit, plan.settings(**others)
     source = given_model(model, settings, example_inputs)
     given, held = dataset(data), None if test is None else dataset(test, labelled=True)
     with naming(source.where):
@@ -262,17 +236,17 @@ def prune(
         as_read = model_read.graph()
         graph = normal(as_read)
         _check_float(graph)
-        cases, others = split(given.cases(graph), samples)
+        cases, beside = split(given.cases(graph), plan.samples)
         say("judging layers...")
         seen = CalibratedModel(graph, {}, {}, (), PLAIN) if limit.unit == "macs" else prepared(graph, cases, PLAIN)
         ways = _ways(graph, cases, kind, prices(graph, seen, settings, limit.unit))
         why_not = obstacle(settings.target)
-        job = _Job(kind, ways, cases, settings, not why_not, given, held, fine_tune, augment, device, others, graph)
-        if fine_tune:
+        job = _Job(plan, ways, cases, settings, not why_not, given, held, beside, graph)
+        if plan.fine_tune:
             say("the unpruned model learns the data...")
             job = replace(job, teacher=_taught(job))
-        candidates = _search(job, limit, seen, source.where, front, say)
-        points = _points(job, candidates, scheduler, workers, say)
+        candidates = _search(job, limit, seen, source.where, say)
+        points = _points(job, candidates, say)
         exported = export(points[-1][1], source.where, preprocess=given.steps or model_read.preprocess)
     before, after = points[0][0], points[-1][0]
     return Pruned(
@@ -286,29 +260,12 @@ def prune(
         layers=tuple(ways.changes(candidates[-1].number)),
         before=before,
         after=after,
-        points=tuple(point for point, _ in points[:-1]) if front else (),
+        points=tuple(point for point, _ in points[:-1]) if plan.front else (),
         estimated=why_not,
-        fine_tuned=fine_tune,
+        fine_tuned=plan.fine_tune,
         samples=(len(cases), len(given)),
         warnings=scale_warnings(as_read, given),
     )
-
-
-def _check(kind: str, fine_tune: int, augment: str, samples: int) -> None:
-    if kind not in KINDS:
-        raise MoteError(f"'{kind}' is not one of {', '.join(KINDS)}", where="option kind")
-    check_at_least("fine_tune", fine_tune, 0)
-    check_at_least("samples", samples, 2)
-    if fine_tune and kind == "clusters":
-        raise MoteError(
-            "training would give every weight a value of its own again",
-            where="option fine_tune",
-            remedy="fine-tune before the weights are clustered",
-        )
-    if fine_tune:
-        require("torch", extra="torch", what="fine-tuning")
-    elif augment:
-        raise MoteError("is for fine-tuning", where="option augment", remedy="give --fine-tune EPOCHS, too")
 
 
 def _check_float(graph: Graph) -> None:
@@ -352,7 +309,7 @@ class _Wanted:
     flash: int | None = None
 
 
-def _search(job: _Job, limit: PruningTarget, seen: CalibratedModel, model: str, front: bool, say: Say) -> list[_Wanted]:
+def _search(job: _Job, limit: PruningTarget, seen: CalibratedModel, model: str, say: Say) -> list[_Wanted]:
     """The unpruned model, the points of a front, and last the requested step. Candidates are quantized with the ranges
     of the unpruned model."""
     ways = job.ways
@@ -373,17 +330,16 @@ def _search(job: _Job, limit: PruningTarget, seen: CalibratedModel, model: str, 
         return _Wanted(name, number, most if limit.unit == "flash" else None)
 
     candidates = [_Wanted(UNPRUNED, 0)]
-    for share in SHARES if front else ():
+    for share in SHARES if job.plan.front else ():
         with suppress(MoteError):
             candidates.append(wanted(f"{share:.0%}", PruningTarget(limit.unit, share=share)))
     return [*candidates, wanted("pruned", limit)]
 
 
-def _points(
-    job: _Job, wanted: list[_Wanted], scheduler: str, workers: int, say: Say
-) -> list[tuple[PrunedPoint, Graph]]:
-    points = []
-    for one, point in searched(point_of, wanted, job, scheduler=scheduler, workers=workers, name=lambda w: w.name):
+def _points(job: _Job, wanted: list[_Wanted], say: Say) -> list[tuple[PrunedPoint, Graph]]:
+    points, plan = [], job.plan
+    results = searched(point_of, wanted, job, scheduler=plan.scheduler, workers=plan.workers, name=lambda w: w.name)
+    for one, point in results:
         points.append(point)
         say(f"{one.name}: {len(points)} of {len(wanted)} points")
     return points
@@ -393,7 +349,7 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
     """Evaluates a pruning step: refits, optionally fine-tunes, and measures."""
     ways, number = job.ways, wanted.number
     graph = ways.refit(number, job.cases)
-    if job.epochs and number:
+    if job.plan.fine_tune and number:
         graph = _tuned(job, graph, number)
     integer = quantized_graph(graph, job.data.cases(graph))
     try:
@@ -410,7 +366,7 @@ def point_of(job: _Job, wanted: _Wanted) -> tuple[PrunedPoint, Graph]:
 def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
     """Fine-tunes with labels, where the data has them, and by distillation from the unpruned model."""
     tuning = import_module(TUNING)
-    how = tuning.Tuning(job.epochs, job.augment, job.device)
+    how = tuning.Tuning(job.plan.fine_tune, job.plan.augment, job.plan.device)
     tuned: Graph = tuning.fine_tuned(graph, job.teacher, job.data, job.ways.kept(number), how)
     return tuned
 
@@ -418,5 +374,6 @@ def _tuned(job: _Job, graph: Graph, number: int) -> Graph:
 def _taught(job: _Job) -> Graph:
     """The unpruned model, fine-tuned in the same way."""
     tuning = import_module(TUNING)
-    taught: Graph = tuning.taught(job.teacher, job.data, tuning.Tuning(job.epochs, job.augment, job.device))
+    how = tuning.Tuning(job.plan.fine_tune, job.plan.augment, job.plan.device)
+    taught: Graph = tuning.taught(job.teacher, job.data, how)
     return taught

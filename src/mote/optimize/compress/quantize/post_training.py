@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from mote.base.text import did_you_mean
 from mote.bench.evaluation.converter import Edge, differences, edge_table, edges_of
 from mote.bench.execute.batch import is_stream
 from mote.bench.execute.stimuli import stimuli
+from mote.compiler.given import ReadKeywords
 from mote.compiler.options.parsing import check_at_least
+from mote.compiler.options.records import recorded
 from mote.compiler.passes.normal_form import normal
 from mote.frontends import EDGES, Format, Source, read, source_of
 from mote.frontends.calibration import RANDOM
-from mote.frontends.data.dataset import dataset
+from mote.frontends.data.dataset import Dataset, dataset
 from mote.frontends.data.scale import scale_warnings
 from mote.frontends.reading import reading
 from mote.frontends.tflite.export import export
@@ -152,68 +154,98 @@ class Quantized:
         }
 
 
+class QuantizeOptions(ReadKeywords, total=False):
+    """Keywords of `mote.quantize`: those for reading the model, and the fields of `QuantizationPlan` and `Methods`."""
+
+    precision: str
+    layers: Mapping[int, str] | None
+    calibration: str
+    equalize: bool
+    correct_biases: bool
+    rounding: str
+    io: str
+    random_calibration: bool
+    edges: str
+    inputs: str
+    samples: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizationPlan:
+    """What a model is quantized to, and with which data."""
+
+    precision: str = Precision.INT8
+    layers: Mapping[int, str] | None = None
+    """Precisions of some layers, by their numbers."""
+    io: str = "int8"
+    random_calibration: bool = False
+    edges: str = EDGES[0]
+    inputs: str = ""
+    """The arrays or columns of the data that are inputs; empty: all but labels."""
+    samples: int = MOST_SAMPLES
+
+    @property
+    def scheme(self) -> Scheme:
+        """The precisions of all layers."""
+        return scheme_of(self.precision, self.layers)
+
+
 @explaining()
 def post_training(
     model: Any,
     data: Any = None,
     *,
-    precision: str = Precision.INT8,
-    layers: Mapping[int, str] | None = None,
-    calibration: str = Methods.calibration,
-    equalize: bool = Methods.equalize,
-    correct_biases: bool = Methods.correct_biases,
-    rounding: str = Methods.rounding,
-    io: str = "int8",
-    random_calibration: bool = False,
     example_inputs: Any = None,
-    shapes: Mapping[str, Sequence[int]] | Sequence[str] = (),
-    signature: str = "",
-    constants: Mapping[str, Any] | Sequence[str] = (),
-    edges: str = EDGES[0],
-    inputs: str = "",
-    samples: int = MOST_SAMPLES,
     say: Say = silent,
+    **options: Unpack[QuantizeOptions],
 ) -> Quantized:
     """Quantize a float model, given as to `compile`: `post_training(model, samples).write("model.tflite")`.
 
-    `data` is what `mote.frontends.data.dataset` takes; a few hundred typical inputs are enough. `precision` is that of
-    all layers but those that `layers` names by their numbers in the report. Of more than so many `samples`, so many are
-    taken from all over the data (0: all). With `random_calibration` instead of data the file has the right size, and no
-    accuracy that means anything. `say` is a callback for progress."""
-    scheme = scheme_of(precision, layers)
-    check_at_least("samples", samples, 0)
-    methods = Methods(calibration, equalize, correct_biases, rounding)
-    source = source_of(model, **reading(shapes, signature, constants), edges=edges, example_inputs=example_inputs)
+    `data` is what `mote.frontends.data.dataset` takes (`inputs` are its arrays or columns that are inputs); a few
+    hundred typical inputs are enough. `precision` is that of all layers but those that `layers` names by their numbers
+    in the report. `samples`: take at most this many of the data, evenly spread (0: all). With `random_calibration`
+    instead of data the file has the right size, and no accuracy that means anything. `calibration`, `equalize`,
+    `correct_biases` and `rounding` are the methods (`mote quantize --help`), `io` is the type of the file's inputs and
+    outputs (int8, float32), `edges` their layout; `shapes`, `signature` and `constants` say how the model is read, as
+    to `compile`. `say` is a callback for progress."""
+    plan, others = recorded(QuantizationPlan, options, QuantizeOptions.__annotations__)
+    methods, others = recorded(Methods, others, QuantizeOptions.__annotations__)
+    scheme = plan.scheme
+    check_at_least("samples", plan.samples, 0)
+    source = source_of(model, **reading(**others), edges=plan.edges, example_inputs=example_inputs)
     with naming(source.where):
         model_read = read(source)
         graph = checked(model_read.graph(), scheme)
-        needs_data = any(p.integer for p in (scheme.default, *scheme.layers.values()))
-        if random_calibration:
-            cases: Sequence[Mapping[int, Array]] = stimuli(graph, RANDOM_CASES, 0)
-            odd: tuple[str, ...] = ()
+        if plan.random_calibration:
             methods = replace(methods, equalize=False, correct_biases=False, rounding="nearest")
-        elif data is None and needs_data:
-            raise MoteError(
-                "there is no calibration data, so that the ranges of activations are unknown",
-                remedy="give a few hundred typical inputs (--data); with --random-calibration only the size of the file"
-                " means something",
-            )
+            given = None
         else:
-            given = None if data is None else dataset(data, inputs=inputs)
-            cases = [] if given is None else given.cases(graph)
-            odd = () if given is None else scale_warnings(model_read.graph(), given)
-        steps = "" if random_calibration or given is None else given.steps
-        available = len(cases)
-        result = _result(graph, _calibrated(graph, cases, samples), scheme, methods, io, say)
+            given = _calibration_data(data, plan)
+        cases = stimuli(graph, RANDOM_CASES, 0) if plan.random_calibration else given.cases(graph) if given else []
+        odd = () if given is None else scale_warnings(model_read.graph(), given)
+        result = _result(graph, _calibrated(graph, cases, plan.samples), scheme, methods, plan.io, say)
         made = written(
             source,
             result,
             scheme,
             (*model_read.warnings, *odd),
-            random=random_calibration,
-            preprocess=steps or model_read.preprocess,
+            random=plan.random_calibration,
+            preprocess=(given.steps if given else "") or model_read.preprocess,
         )
-        return replace(made, available=0 if random_calibration else available)
+        return replace(made, available=0 if plan.random_calibration else len(cases))
+
+
+def _calibration_data(data: Any, plan: QuantizationPlan) -> Dataset | None:
+    """The data that calibrates; None where no layer needs any."""
+    if data is not None:
+        return dataset(data, inputs=plan.inputs)
+    if any(p.integer for p in (plan.scheme.default, *plan.scheme.layers.values())):
+        raise MoteError(
+            "there is no calibration data, so that the ranges of activations are unknown",
+            remedy="give a few hundred typical inputs (--data); with --random-calibration only the size of the file"
+            " means something",
+        )
+    return None
 
 
 def quantized_graph(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> Graph:

@@ -10,9 +10,9 @@ from mote.base.text import printable
 from mote.bench.pictures.text import LETTERS
 from mote.compiler.settings import TABLE
 from mote.optimize.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
-from mote.optimize.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, mix
+from mote.optimize.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, MixingPlan, mix
 from mote.optimize.compress.quantize.pipeline import Methods
-from mote.ui.cli.common import bold, green, print_json, progress, show, table
+from mote.ui.cli.common import bold, fields_of, green, print_json, progress, show, table
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.model import add_row, reading
 from mote.ui.cli.options.sampling import data_of
@@ -96,6 +96,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
                 where=f"option --{option}",
                 remedy="a search takes samples to calibrate with (--data) and samples with labels (--test)",
             )
+    precisions = [name.strip() for name in arguments.precisions.split(",")]
     options = {} if arguments.optimize is None else {"optimize": arguments.optimize}
     with progress("searching") as say:
         mixed = mix(
@@ -104,19 +105,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             data_of(arguments, arguments.test, labelled=True),
             max_accuracy_drop=arguments.max_accuracy_drop,
             validate=data_of(arguments, arguments.validate, labelled=True) if arguments.validate else None,
-            precisions=[name.strip() for name in arguments.precisions.split(",")],
-            cheapest=arguments.cheapest,
-            metric=arguments.metric,
-            evaluations=arguments.evaluations,
-            methods=methods,
-            io=arguments.io,
-            samples=arguments.samples,
-            measure=arguments.measure,
-            compiler=arguments.compiler,
-            emulator=arguments.emulator,
-            journal=arguments.journal,
-            scheduler=arguments.scheduler,
-            workers=arguments.workers,
+            **fields_of(MixingPlan, arguments) | {"precisions": precisions, "methods": methods},
             say=say,
             target=arguments.target,
             trust_target=arguments.trust_target,

@@ -7,9 +7,10 @@ from dataclasses import replace
 from math import inf
 
 from mote.optimize.compress.prune.costs import TARGET
-from mote.optimize.compress.prune.pruner import SAMPLES, SHARES, Pruned, PrunedPoint, prune
+from mote.optimize.compress.prune.pruner import SHARES, Pruned, PrunedPoint, prune
+from mote.optimize.compress.prune.pruning_plan import SAMPLES, PruningPlan
 from mote.optimize.compress.prune.schedule import KINDS
-from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.options.sampling import add_data, data_of
@@ -76,21 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         result = prune(
             arguments.model,
             data_of(arguments),
-            kind=arguments.kind,
-            macs=arguments.macs,
-            flash=arguments.flash,
-            cycles=arguments.cycles,
-            target=arguments.target,
-            optimize=arguments.optimize,
             test=None if arguments.test is None else data_of(arguments, arguments.test, labelled=True),
-            fine_tune=arguments.fine_tune,
-            augment=arguments.augment,
-            samples=arguments.samples,
-            front=arguments.front,
+            **fields_of(PruningPlan, arguments),
             **reading(arguments),
-            scheduler=arguments.scheduler,
-            workers=arguments.workers,
-            device=arguments.device,
             say=say,
         )
     result.write(arguments.output)

@@ -8,11 +8,17 @@ import sys
 from mote.base.errors import MoteError
 from mote.base.text import printable
 from mote.optimize.compress.quantize.pipeline import ROUNDINGS, Methods
-from mote.optimize.compress.quantize.post_training import MOST_SAMPLES, Quantized, QuantizedLayer, post_training
+from mote.optimize.compress.quantize.post_training import (
+    MOST_SAMPLES,
+    QuantizationPlan,
+    Quantized,
+    QuantizedLayer,
+    post_training,
+)
 from mote.optimize.compress.quantize.quantizer import IO
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.ui.cli.commands.mixing import add_mixing, is_asked_for, run_mixing
-from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import EDGES_OF_FILES, add_model, reading
 from mote.ui.cli.options.sampling import add_data, data_of
@@ -117,22 +123,14 @@ def reasons(result: Quantized) -> list[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     if is_asked_for(arguments):
-        a = arguments
-        return run_mixing(a, Methods(a.calibration, a.equalize, a.correct_biases, a.rounding))
+        return run_mixing(arguments, Methods(**fields_of(Methods, arguments)))
     with progress("quantizing") as say:
         result = post_training(
             arguments.model,
             data_of(arguments) if arguments.data else None,
-            precision=arguments.precision,
-            samples=arguments.samples,
-            calibration=arguments.calibration,
-            equalize=arguments.equalize,
-            correct_biases=arguments.correct_biases,
-            rounding=arguments.rounding,
-            io=arguments.io,
-            edges=arguments.edges,
+            **fields_of(QuantizationPlan, arguments),
+            **fields_of(Methods, arguments),
             **reading(arguments),
-            random_calibration=arguments.random_calibration,
             say=say,
         )
     result.write(arguments.output)

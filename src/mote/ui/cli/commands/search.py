@@ -16,9 +16,10 @@ from mote.frontends.features.pipeline import Preprocessing
 from mote.optimize.nas.member import HEAD, row
 from mote.optimize.nas.network_family import AUTO, STRATEGIES
 from mote.optimize.nas.result import SearchResult
-from mote.optimize.nas.searcher import EPOCHS, FINALISTS, search
+from mote.optimize.nas.search_plan import EPOCHS, FINALISTS, SearchPlan
+from mote.optimize.nas.searcher import search
 from mote.optimize.nas.tasks import KINDS
-from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_option, add_target
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.sampling import add_data, data_of
@@ -131,21 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
                 test=_data(arguments, arguments.test),
                 validate=None if arguments.validate is None else _data(arguments, arguments.validate),
                 around=arguments.around,
-                space=arguments.space,
-                task=arguments.task,
-                strategy=arguments.strategy,
-                teacher=arguments.teacher,
-                precision=arguments.precision,
-                epochs=arguments.epochs,
-                trials=arguments.trials,
-                finalists=arguments.finalists,
-                minutes=arguments.minutes,
-                seed=arguments.seed,
-                augment=arguments.augment,
-                device=arguments.device,
-                journal=journal,
-                workers=arguments.workers,
-                scheduler=arguments.scheduler,
+                **fields_of(SearchPlan, arguments) | {"journal": journal},
                 say=say,
             )
     except StoppedError:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from mote.base.progress import duration
 from mote.base.stopping import StoppedError
 from mote.optimize.tune.result import Tuned
-from mote.optimize.tune.tune import MINUTES, tune
-from mote.ui.cli.common import bold, print_json, progress, show, table
+from mote.optimize.tune.tune import MINUTES, TuningPlan, tune
+from mote.ui.cli.common import bold, fields_of, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.ui.cli.table import alias, drop, shorten
@@ -48,14 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.model,
                 chosen,
                 plain=plain,
-                minutes=arguments.minutes,
-                trials=arguments.trials,
-                journal=arguments.journal,
-                costs=arguments.costs,
-                workers=arguments.workers,
-                scheduler=arguments.scheduler,
-                compiler=arguments.compiler,
-                emulator=arguments.emulator,
+                **fields_of(TuningPlan, arguments),
                 board=arguments.board,
                 say=say,
                 better=lambda tuned: best.__setitem__(slice(None), [tuned]),

@@ -12,9 +12,10 @@ from mote.compiler.package.packagers import PACKAGERS
 from mote.compiler.settings import TABLE, Settings, make_settings
 from mote.deploy.boards.placing import board_target
 from mote.frontends.data.dataset import Dataset, are_files, dataset
+from mote.frontends.reading import BESIDE_MODELS
 from mote.optimize.compress.quantize.types.precision import Precision
 from mote.ui.cli.common import add_json
-from mote.ui.cli.options.model import BESIDE_MODELS, add_model, add_row
+from mote.ui.cli.options.model import add_model, add_row
 
 DEFAULT_TARGET = "host"
 """The target where none is named; of a command with `--board`, that of the board."""

@@ -7,11 +7,8 @@ from typing import Any
 
 from mote.compiler.options.option import OptionRow
 from mote.frontends import SUFFIXES
-from mote.frontends.reading import READING
+from mote.frontends.reading import BESIDE_MODELS, READING
 from mote.ui.cli.common import Options
-
-BESIDE_MODELS = ("shapes", "constants", "signature")
-"""Options of every command that reads a model."""
 
 EDGES_OF_FILES = (
     "memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as in the model"
