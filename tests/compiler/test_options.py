@@ -96,7 +96,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "constants": ("x=1", 3, None),
     "preprocess": (3, None, "nothing"),
     "postprocess": (3, None, "nothing", "detect(1,2)"),
-    "train": (3, None, "last,", "auto", "absent", "last:rate=0"),
+    "train": (3, "last,", "auto", "absent", "last:rate=0"),
     "train_data": (3, "absent.npz"),
     "point": ("ram-lots", 9000),
 }

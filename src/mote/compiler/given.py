@@ -53,7 +53,7 @@ class CommonOptions(ReadKeywords, total=False):
     io: str
     numerics: str
     shrink: bool
-    train: str | Sequence[str]
+    train: str | Sequence[str] | None
     train_data: Any
     stream: int | None
     hop: int

@@ -254,6 +254,8 @@ def _told(settings: Settings, where: str) -> dict[str, Any]:
     changed = changed_options(settings, {*told, "kernels", *UNTOLD})
     if settings.train_data is not None:
         changed["train_data"] = settings.train_data.where
+    if settings.train is not None:
+        changed["train"] = str(settings.train)
     return told | changed | ({"kernels": dict(settings.kernels)} if settings.kernels else {})
 
 

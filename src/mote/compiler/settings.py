@@ -34,7 +34,7 @@ from mote.compiler.options.parsing import (
     point_settings,
     ram_by_memory,
 )
-from mote.compiler.passes.training.spec import parsed as training
+from mote.compiler.passes.training.spec import Spec
 from mote.compiler.pins_file import with_pins
 from mote.compiler.plan.selection.request import Policy
 from mote.frontends.data.dataset_type import Dataset
@@ -102,7 +102,7 @@ def _no_second_core(target: Target, cores: int) -> Why:
     return "the part has one core that could run a model", remedy
 
 
-def _no_training(target: Target, train: str) -> Why:
+def _no_training(target: Target, train: Spec) -> Why:
     if not target.core.flash_apart:
         return ""
     reason = f"models do not learn on {target.core.title}: the constants of a branch are read as data"
@@ -168,11 +168,10 @@ class PassOptions(TargetOptions):
         " layers in half precision (Cortex-M55, M85)")  # fmt: skip
     shrink: bool = option(True, "plan", flag="no-shrink", help=
         "keep channels, weights and layers that cannot affect the outputs")  # fmt: skip
-    train: str = option("", "training on the device", "WHAT", written=TRAINING, lacks=_no_training, help=
+    train: Spec | None = option(None, "training on the device", "WHAT", written=TRAINING, lacks=_no_training, help=
         "on-device training: last, biases, layers by name or number, auto:RAM=64K, or a learner such as"
         " prototype:classes=3 (docs/improve/on-device-training.md)")  # fmt: skip
-    train_data: Dataset | None = option(  # noqa: RUF009
-        None, "training on the device", "DATA", file=True, written=SAMPLES, help=
+    train_data: Dataset | None = option(None, "training on the device", "DATA", file=True, written=SAMPLES, help=
         "samples with labels for --train: for the ranges of int8 gradients, and for what auto chooses",
         needs={"train": ("is for models that learn", "say what learns, too: --train last")})  # fmt: skip
     """Options may name the file or folder that has them, which is read once: settings hold what was in it."""
@@ -384,8 +383,6 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
             raise MoteError(f"'{printable(self.name)}' {why}", where="option name", remedy=f"use '{usable}'")
         if self.encrypt:
             read_key(self.encrypt)
-        if self.train:
-            training(self.train)
         if self.least_flash and self.optimize != Policy.SIZE:
             raise MoteError(
                 f"the least flash is not what '{self.optimize}' is for",

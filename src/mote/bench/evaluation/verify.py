@@ -32,7 +32,7 @@ from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.folding import simplify_control
 from mote.compiler.passes.rewriting import tflm_numerics
-from mote.compiler.passes.training.spec import Learner, parsed
+from mote.compiler.passes.training.spec import Learner
 from mote.compiler.plan.scheduling.rows import Arrival
 from mote.compiler.settings import Settings
 from mote.compiler.training.with_training import with_training
@@ -481,7 +481,7 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
 def _of_model(judged: Judged) -> tuple[reference.Reference, str]:
     """The reference of the model in its file, and its name."""
     settings = judged.settings
-    if settings.train and isinstance(parsed(settings.train), Learner):
+    if isinstance(settings.train, Learner):
         learning = with_training(judged.source, settings.train, settings.train_data)
         answer, name = reference.numpy(learning), "numpy (a learner is behind the model's layers)"
     elif judged.model.format != Format.TFLITE:

@@ -12,7 +12,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.programs.golden import FULL
 from mote.compiler.line import compile_graph
 from mote.compiler.passes.training.labelled import labelled, told
-from mote.compiler.passes.training.spec import Learner, parsed
+from mote.compiler.passes.training.spec import Learner
 from mote.compiler.training.with_training import with_training
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.hardware.toolchain import Mode
@@ -27,14 +27,14 @@ def training_step(
 ) -> int | None:
     """The most instructions of an inference with a label, on the self-test's input; None on the host, and where samples
     are pushed. They are those of a program of the same model in which the label is an input."""
-    settings, spec = compiled.settings, parsed(compiled.settings.train)
-    if compiled.plan.pushed:
+    settings, spec = compiled.settings, compiled.settings.train
+    if compiled.plan.pushed or spec is None:
         return None
-    graph = with_training(compiled.source, settings.train, settings.train_data)
+    graph = with_training(compiled.source, spec, settings.train_data)
     right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
     given = told(graph, np.zeros_like(right.initial))
     room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + ROOM
-    chosen = replace(settings, train="", train_data=None, postprocess="", ram=room, flash=None)
+    chosen = replace(settings, train=None, train_data=None, postprocess="", ram=room, flash=None)
     program = compile_graph(labelled(graph), chosen)
     planned = program.plan.graph
     case = {**FULL.inputs(planned), **given}

@@ -13,6 +13,7 @@ from typing import Any
 from mote.base.errors import MoteError
 from mote.compiler.kernels.contract import Fixed
 from mote.compiler.options.option import Notation
+from mote.compiler.passes.training.spec import Spec, parsed
 from mote.compiler.plan.selection.pins import Pin
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.dataset_type import Dataset
@@ -141,9 +142,12 @@ def _file(option: str, path: Any) -> str | Path:
     return path
 
 
-def _training(option: str, items: Any) -> str:
-    """The items that learn, from one text or several."""
-    return ",".join(names(option, items))
+def _training(option: str, items: Any) -> Spec | None:
+    """The training that one text or several state; None where they are empty."""
+    if items is None or isinstance(items, Spec):
+        return items
+    text = ",".join(names(option, items))
+    return parsed(text) if text else None
 
 
 def _samples(option: str, data: Any) -> Dataset | None:
@@ -181,6 +185,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Target": (lambda v: isinstance(v, Target), "a target"),
     "bool": (lambda v: isinstance(v, bool), "True or False"),
     "str": (lambda v: isinstance(v, str), "a string"),
+    "Spec | None": (lambda v: v is None or isinstance(v, Spec), "a training"),
     "Dataset | None": (lambda v: v is None or isinstance(v, Dataset), "samples"),
     "int": (_whole, "an integer"),
     "int | None": (lambda v: v is None or _whole(v), "an integer"),
@@ -199,7 +204,7 @@ MEMORY = Notation("int | str | Mapping[str, int | str] | None", _size_or_none)
 """Sizes of the memories of a part are limits of the target (`ram_by_memory`)."""
 TIME = Notation("float | str | None", _seconds_or_none)
 BACKENDS = Notation("str | Sequence[str]", _backends)
-TRAINING = Notation("str | Sequence[str]", _training)
+TRAINING = Notation("str | Sequence[str] | None", _training)
 SAMPLES = Notation("Any", _samples)
 LABELS = Notation("str | Path | Sequence[str]", _labels)
 KERNELS = Notation("Mapping[str, str] | Sequence[str]", _kernels)

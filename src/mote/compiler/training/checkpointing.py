@@ -11,9 +11,9 @@ from typing import TypeVar
 from mote.base.errors import RamError
 from mote.base.progress import Say, silent
 from mote.compiler.passes.training.recompute import recomputable
-from mote.compiler.passes.training.spec import ChosenLayers, parsed
+from mote.compiler.passes.training.spec import ChosenLayers, Spec
 from mote.compiler.settings import Settings
-from mote.compiler.training.with_training import recomputing, with_training
+from mote.compiler.training.with_training import with_training
 from mote.ir.graph import Graph
 
 BY_HAND = ", or --train ...:recompute=N, which computes N activations again instead of keeping them"
@@ -32,10 +32,10 @@ def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], M
         if spec is None or spec.recompute is not None:
             raise
     missing, saved = errors[0].missing, 0
-    sizes = [t.nbytes for t in recomputable(with_training(graph, settings.train, settings.train_data))]
+    sizes = [t.nbytes for t in recomputable(with_training(graph, spec, settings.train_data))]
     for count, saved in enumerate(accumulate(sizes), 1):
         if saved >= missing:
-            tried = replace(settings, train=recomputing(spec, count))
+            tried = replace(settings, train=replace(spec, recompute=count))
             say(f"training: the plan of {tried.train}")
             try:
                 return attempt(tried)
@@ -46,7 +46,6 @@ def within_ram(graph: Graph, settings: Settings, attempt: Callable[[Settings], M
     raise RamError(least, best.limit, where=best.where, remedy=best.remedy.removesuffix(BY_HAND))
 
 
-def chosen_layers(train: str) -> ChosenLayers | None:
-    """The training of layers by gradients that a text states, if it does."""
-    spec = parsed(train) if train else None
+def chosen_layers(spec: Spec | None) -> ChosenLayers | None:
+    """The training of layers by gradients, if it is that."""
     return spec if isinstance(spec, ChosenLayers) else None

@@ -21,7 +21,7 @@ from mote.base.errors import BudgetError, MoteError, RamError
 from mote.base.progress import Say, silent
 from mote.compiler.passes.training.choice import LAYERS, constants, on_the_way
 from mote.compiler.passes.training.sensitivity import Products, SampleGradients, gain, reached, sample_gradients
-from mote.compiler.passes.training.spec import WHERE, Auto, parsed, stated
+from mote.compiler.passes.training.spec import WHERE, Auto, ChosenLayers
 from mote.compiler.passes.training.trained import default_loss
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.estimate import estimate
@@ -67,13 +67,13 @@ class CandidateToLearn:
 
 def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silent) -> Settings:
     """The settings with what budgets choose in the place of the budgets; other settings as they are."""
-    spec = parsed(settings.train) if settings.train else None
+    spec = settings.train
     if not isinstance(spec, Auto):
         return settings
     if settings.train_data is None:
         remedy = "give samples with labels: --train-data"
         raise MoteError("what gains most is not known without training data", where=WHERE, remedy=remedy)
-    alone = planned(replace(settings, train="", train_data=None))
+    alone = planned(replace(settings, train=None, train_data=None))
     candidates = list(_candidates(graph, spec, settings))
     cycles = SLOWEST * estimate(settings.costs, alone) if spec.cycles is None else spec.cycles
     search = SparseUpdateSearch(_limited(settings, spec, alone), spec, alone.ram, cycles, planned, say)
@@ -110,7 +110,7 @@ class SparseUpdateSearch:
     """The most that a step may take."""
     planned: Planned
     say: Say
-    known: dict[str, TriedUpdate] = field(default_factory=dict)
+    known: dict[ChosenLayers, TriedUpdate] = field(default_factory=dict)
     """The updates that were tried, by what learns."""
 
     def best(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
@@ -241,11 +241,9 @@ def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
     return replace(settings, ram=limit if settings.ram is None else min(settings.ram, limit))
 
 
-def _train(candidates: Iterable[CandidateToLearn], spec: Auto) -> str:
-    """The weights and biases that learn, in the words of `--train`."""
-    return stated(
-        [f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))], spec
-    )
+def _train(candidates: Iterable[CandidateToLearn], spec: Auto) -> ChosenLayers:
+    """The weights and biases that learn."""
+    return spec.chosen([f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))])
 
 
 def _candidates(graph: Graph, spec: Auto, settings: Settings) -> Iterator[CandidateToLearn]:

@@ -12,7 +12,7 @@ from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.integer_losses import quantized_output
 from mote.compiler.passes.training.recompute import recomputed
 from mote.compiler.passes.training.samples import Samples
-from mote.compiler.passes.training.spec import ChosenLayers, Learner, Spec, parsed, stated
+from mote.compiler.passes.training.spec import ChosenLayers, Learner, Spec
 from mote.compiler.passes.training.trained import default_loss, trained
 from mote.frontends.data.dataset_type import Dataset
 from mote.ir.graph import Graph
@@ -30,27 +30,21 @@ class _Contents:
     data: Dataset = field(compare=False)
 
 
-def with_training(graph: Graph, train: str, data: Dataset | None) -> Graph:
+def with_training(graph: Graph, spec: Spec, data: Dataset | None) -> Graph:
     """The model with what it learns, measured on samples where there are some."""
-    return _with_training(graph, train, None if data is None else _Contents(data.digest(), data))
+    return _with_training(graph, spec, None if data is None else _Contents(data.digest(), data))
 
 
 @lru_cache(maxsize=4)
-def _with_training(graph: Graph, train: str, contents: _Contents | None) -> Graph:
-    spec = parsed(train)
+def _with_training(graph: Graph, spec: Spec, contents: _Contents | None) -> Graph:
     if isinstance(spec, ChosenLayers) and spec.recompute:
-        return recomputed(_with_training(graph, recomputing(spec, None), contents), spec.recompute)
+        return recomputed(_with_training(graph, replace(spec, recompute=None), contents), spec.recompute)
     return trained(graph, spec, samples(graph, spec, contents.data) if contents else None)
 
 
 def forget() -> None:
     """Clears the cache of models that learn."""
     _with_training.cache_clear()
-
-
-def recomputing(spec: ChosenLayers, count: int | None) -> str:
-    """The text of a training that computes so many activations again; None: as many as budgets ask for."""
-    return stated(spec.items, replace(spec, recompute=count))
 
 
 def samples(graph: Graph, spec: Spec, data: Dataset) -> Samples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mote.base.errors import MoteError
-from mote.compiler.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed, stated
+from mote.compiler.passes.training.spec import Auto, ChosenLayers, Learner, Spec, parsed
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,16 @@ def test_texts_are_parsed(text: str, spec: Spec) -> None:
     assert parsed(text) == spec
 
 
-@pytest.mark.parametrize("text", ["last", "biases,7:rate=0.5,seed=3", "4:recompute=0", "4:accumulate=4,recompute=3"])
-def test_what_is_parsed_can_be_stated(text: str) -> None:
-    spec = parsed(text)
-    assert isinstance(spec, ChosenLayers) and stated(spec.items, spec) == text
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("last", "biases,7:rate=0.5,seed=3", "4:recompute=0", "4:accumulate=4,recompute=3"),
+        *("auto:RAM=65536,CYCLES=2000000,rate=2", "auto:FLASH=12288", "one-class"),
+        *("prototype:classes=3,features=conv:0,pool=max", "knn:neighbors=5,metric=cosine", "ridge:penalty=0.25"),
+    ],
+)
+def test_what_is_parsed_has_its_text(text: str) -> None:
+    assert str(parsed(text)) == text and hash(parsed(text)) == hash(parsed(text))
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def _learning(
     every = max(-(-len(losses) // POINTS), 1)
     checked = taught[0].questions.cases[:CHECKED]
     return Learning(
-        train=program.train,
+        train=str(program.train),
         data=data.shown,
         samples=len(data),
         epochs=lessons.epochs,

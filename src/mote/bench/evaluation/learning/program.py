@@ -17,7 +17,7 @@ from mote.bench.execute.host_library import SAME_RESULTS, HostModel, as_in_model
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile_graph
 from mote.compiler.passes.training.labelled import labelled, loss_of, told, untold
-from mote.compiler.passes.training.spec import parsed
+from mote.compiler.passes.training.spec import Spec
 from mote.compiler.settings import Settings
 from mote.compiler.training.with_training import samples, with_training
 from mote.frontends.data.dataset_type import Dataset
@@ -70,8 +70,8 @@ class TrainingProgram:
 
     source: Graph
     """The model as it was read."""
-    train: str
-    """The training, as the option states it."""
+    train: Spec
+    """The training that the option states."""
     graph: Graph
     """The model with a step of training behind it."""
     compiled: Compiled
@@ -80,6 +80,7 @@ class TrainingProgram:
     def of(model: Compiled, target: Target | None = None) -> TrainingProgram:
         """The training of a compiled model that learns: for the vectors of this computer unless there is a target."""
         settings = model.settings
+        assert settings.train is not None
         graph = with_training(model.source, settings.train, settings.train_data)
         own = next((s for s in graph.states if s.role is StateRole.NONE), None)
         if own is not None:
@@ -120,7 +121,7 @@ class TrainingProgram:
 
     def cases(self, data: Dataset) -> list[dict[int, Array]]:
         """The inferences that learn these samples."""
-        given = samples(self.source, parsed(self.train), data).labels
+        given = samples(self.source, self.train, data).labels
         self._check(data, given)
         return [{**case, **told(self.graph, right)} for case, right in zip(data.cases(self.asked), given, strict=True)]
 

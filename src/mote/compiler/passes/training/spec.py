@@ -55,6 +55,12 @@ class StepSettings:
     stated, as few as a budget of RAM needs."""
 
     @property
+    def changed(self) -> dict[str, Any]:
+        """The settings of a step that are not the usual ones."""
+        usual, names = StepSettings(), _names(StepSettings)
+        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+
+    @property
     def learning_rate(self) -> float:
         return self.rate or RATES[self.optimizer]
 
@@ -64,6 +70,9 @@ class ChosenLayers(StepSettings):
     """Training of items by gradients: `last`, `biases`, and layers by name or number."""
 
     items: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return _text(",".join(self.items), self.changed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +85,14 @@ class Auto(StepSettings):
     """Bytes of what is saved."""
     cycles: int | None = None
     """Cycles of a step."""
+
+    def __str__(self) -> str:
+        budgets = {"RAM": self.ram, "FLASH": self.flash, "CYCLES": self.cycles}
+        return _text(AUTO, {name: value for name, value in budgets.items() if value is not None} | self.changed)
+
+    def chosen(self, items: Sequence[str]) -> ChosenLayers:
+        """What budgets have chosen, with the settings of steps."""
+        return ChosenLayers(items=tuple(items), **self.changed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +107,12 @@ class Learner:
     """The layer whose output is learned from; empty: not stated."""
     pool: str = ""
     """How features of several positions become one vector; empty: not stated."""
-    options: Mapping[str, float | str] = field(default_factory=dict)
+    options: Mapping[str, float | str] = field(default_factory=dict, hash=False)
     """Settings of this kind of learner."""
+
+    def __str__(self) -> str:
+        own = {"classes": self.classes, "features": self.features, "pool": self.pool}
+        return _text(self.kind, {**{name: value for name, value in own.items() if value}, **self.options})
 
 
 Spec = ChosenLayers | Auto | Learner
@@ -112,12 +133,10 @@ def parsed(text: str) -> Spec:
     return _auto(settings) if alone == AUTO else _learner(alone, settings)
 
 
-def stated(items: Sequence[str], settings: StepSettings) -> str:
-    """The text of items with settings: `parsed` the other way round."""
-    usual = StepSettings()
-    own = {name: getattr(settings, name) for name in _names(StepSettings)}
-    changed = ",".join(f"{name}={value}" for name, value in own.items() if value != getattr(usual, name))
-    return ",".join(items) + (f":{changed}" if changed else "")
+def _text(head: str, settings: Mapping[str, object]) -> str:
+    """The text of a training: `parsed` the other way round."""
+    words = ",".join(f"{name}={str(value).removesuffix('.0')}" for name, value in settings.items())
+    return f"{head}:{words}" if words else head
 
 
 def _auto(settings: Mapping[str, str]) -> Auto:

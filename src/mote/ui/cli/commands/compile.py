@@ -22,13 +22,13 @@ from mote.compiler.package.description import metadata
 from mote.compiler.package.packagers import check_binaries, chosen_packagers, write_packages
 from mote.compiler.passes.training.choice import LEARNING
 from mote.compiler.passes.training.recompute import recomputable, step_macs
-from mote.compiler.passes.training.spec import Learner, parsed
+from mote.compiler.passes.training.spec import Learner
 from mote.compiler.plan.plan import Halved, Plan
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
 from mote.compiler.training.checkpointing import chosen_layers
-from mote.compiler.training.with_training import recomputing, with_training
+from mote.compiler.training.with_training import with_training
 from mote.deploy.firmware.artifacts import check_artifacts
 from mote.ir.ops.common import BIAS
 from mote.ui.cli.common import bold, print_json, progress, show
@@ -239,12 +239,13 @@ def encryption(compiled: Compiled) -> dict[str, int]:
 def training(compiled: Compiled) -> dict[str, object]:
     """The weights that learn, their bytes, and the costs beside those of the model without training."""
     settings, states = compiled.settings, learned(compiled.plan)
-    without = line.planned(compiled.source, replace(settings, train="", train_data=None))
+    without = line.planned(compiled.source, replace(settings, train=None, train_data=None))
+    assert settings.train is not None
     graph = with_training(compiled.source, settings.train, settings.train_data)
     layers = [op for op in graph.ops if isinstance(op, LEARNING)]
     read = [(op, s.initial.size, op.inputs.index(s.before)) for s in states for op in layers if s.before in op.inputs]
     return {
-        "what": settings.train,
+        "what": str(settings.train),
         "weights": sum(size for op, size, position in read if position < BIAS),
         "biases": sum(size for op, size, position in read if position >= BIAS),
         "layers": len({op.index for op, *_ in read}),
@@ -262,8 +263,8 @@ def recomputation(compiled: Compiled) -> dict[str, int] | None:
     settings, spec = compiled.settings, chosen_layers(compiled.settings.train)
     if spec is None or not spec.recompute:
         return None
-    texts = recomputing(spec, None), settings.train
-    whole, graph = (with_training(compiled.source, train, settings.train_data) for train in texts)
+    both = replace(spec, recompute=None), spec
+    whole, graph = (with_training(compiled.source, one, settings.train_data) for one in both)
     again = recomputable(whole)[: spec.recompute]
     macs = step_macs(graph) - step_macs(whole)
     return {"activations": len(again), "bytes": sum(t.nbytes for t in again), "macs": macs}
@@ -274,7 +275,7 @@ def training_line(compiled: Compiled) -> str:
     cost: Any = training(compiled)
     layers = "1 layer" if cost["layers"] == 1 else f"{cost['layers']} layers"
     what = f"{cost['weights']:,} weights and {cost['biases']:,} biases in {layers} learn ({cost['what']})"
-    if isinstance(parsed(cost["what"]), Learner):
+    if isinstance(compiled.settings.train, Learner):
         what = f"a learner behind the model's layers ({cost['what']})"
     unit, times = compiled.settings.costs.unit, cost["step"] / max(cost["inference_without"], 1)
     again = cost["recomputed"]
