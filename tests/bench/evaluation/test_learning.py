@@ -17,6 +17,7 @@ from mote.bench.evaluation.evaluator import evaluate
 from mote.bench.evaluation.learning.learned import DIVERGED, SORTED, numbered_as
 from mote.bench.evaluation.learning.program import NumpyRun
 from mote.compiler.passes.training.labelled import loss_of, told
+from mote.compiler.passes.training.spec import parsed
 from mote.compiler.training.with_training import with_training
 from mote.frontends.data.dataset_type import Dataset
 from mote.ir.graph.tensor import Array
@@ -59,7 +60,7 @@ def learn(train: str = "last:rate=0.3", **options: Any) -> mote.Evaluation:
 
 def losses(train: str, data: tuple[Array, Array], orders: list[Array]) -> list[float]:
     """The losses of the reference, by steps of samples in this order."""
-    graph = with_training(frontends.load(model()), train, None)
+    graph = with_training(frontends.load(model()), parsed(train), None)
     loss, states, made = loss_of(graph), dict[int, Array](), list[float]()
     assert loss is not None
     for i in np.concatenate(orders):

@@ -22,8 +22,7 @@ from mote.optimize.nas.family import FinishedMember
 from mote.optimize.nas.halving import halve, rungs
 from mote.optimize.nas.network_family import NetworkFamily
 from mote.optimize.nas.result import SearchResult
-from mote.optimize.nas.search_plan import SearchPlan
-from mote.optimize.nas.searcher import SearchSubject, search_families
+from mote.optimize.nas.searcher import SearchPlan, SearchSubject, search_families
 from mote.optimize.nas.spaces.space import SearchSpace
 from mote.optimize.nas.spaces.stage import SpaceStage
 from mote.optimize.nas.tasks import learning_tasks

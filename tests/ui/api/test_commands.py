@@ -18,7 +18,7 @@ from mote.optimize.compress.mixed_precision.search import MixingPlan, MixOptions
 from mote.optimize.compress.prune.pruning_plan import PruneOptions, PruningPlan
 from mote.optimize.compress.quantize.pipeline import Methods
 from mote.optimize.compress.quantize.post_training import QuantizationPlan, QuantizeOptions
-from mote.optimize.nas.search_plan import SearchOptions, SearchPlan
+from mote.optimize.nas.searcher import SearchOptions, SearchPlan
 from mote.optimize.tune.tune import TuneOptions, TuningPlan
 from mote.ui.cli import COMMANDS
 

@@ -14,8 +14,7 @@ import pytest
 import mote
 from mote.optimize.nas import searcher
 from mote.optimize.nas.result import SearchResult
-from mote.optimize.nas.search_plan import SearchPlan
-from mote.optimize.nas.searcher import SearchSubject
+from mote.optimize.nas.searcher import SearchPlan, SearchSubject
 from mote.optimize.nas.spending import Spending
 from mote.ui.cli import main
 from mote.ui.cli.commands.search import _journal, add

@@ -33,6 +33,11 @@ def fields_of(record: type, arguments: argparse.Namespace) -> dict[str, Any]:
     return {f.name: given[f.name] for f in fields(record) if f.name in given}
 
 
+def named(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Options as keywords of a function, by the names that both have."""
+    return {name: getattr(arguments, name) for name in names}
+
+
 def duration(seconds: float) -> str:
     """A time as a person reads it."""
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"

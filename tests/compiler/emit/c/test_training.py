@@ -13,6 +13,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile, compile_graph
 from mote.compiler.passes.training.integer_losses import quantized_output
 from mote.compiler.passes.training.labelled import loss_of, told
+from mote.compiler.passes.training.spec import parsed
 from mote.compiler.settings import make_settings
 from mote.compiler.training.with_training import with_training
 from mote.frontends import tflite
@@ -111,7 +112,7 @@ def test_sessions_of_training(tmp_path: Path) -> None:
     printed = [line.split() for line in done.stdout.splitlines()]
     for name, right, rate in (("net", labels.reshape(-1, 1), RATE), ("dots", dots.reshape(-1, 1, 2, 3), None)):
         losses = [float(loss) for model, loss in printed if model == name]
-        wanted = curve(with_training(graphs[name], trains[name], None), given[name], list(right), rate)
+        wanted = curve(with_training(graphs[name], parsed(trains[name]), None), given[name], list(right), rate)
         assert losses == pytest.approx(wanted, rel=CURVE) and losses[-1] < losses[SAMPLES // 2 - 1]
 
 
@@ -201,7 +202,7 @@ def test_targets_of_int8_models_are_quantized(tmp_path: Path) -> None:
     done = subprocess.run(["./use"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     made = [[float(x) for x in line.split()] for line in done.stdout.splitlines()]
-    training, wanted, states = with_training(graph, train, None), [], dict[int, Array]()
+    training, wanted, states = with_training(graph, parsed(train), None), [], dict[int, Array]()
     for x, target in zip(given, quantized(right, quantized_output(graph)), strict=True):
         values = training.evaluate({graph.inputs[0]: x.reshape(1, 5), **states, **told(training, target.reshape(1, 3))})
         states = training.carried(values)

@@ -91,7 +91,7 @@ class Auto(StepSettings):
         return _text(AUTO, {name: value for name, value in budgets.items() if value is not None} | self.changed)
 
     def chosen(self, items: Sequence[str]) -> ChosenLayers:
-        """What budgets have chosen, with the settings of steps."""
+        """The training of items that budgets have chosen, with the same settings of steps."""
         return ChosenLayers(items=tuple(items), **self.changed)
 
 

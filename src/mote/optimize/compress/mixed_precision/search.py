@@ -93,7 +93,7 @@ class MixOptions(CompileOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class MixingPlan:
-    """What is searched for, and how."""
+    """The precisions to choose from, the goal, and how candidates are measured."""
 
     precisions: Sequence[str] = PRECISIONS
     cheapest: str = AXES[0]

@@ -172,7 +172,7 @@ class QuantizeOptions(ReadKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizationPlan:
-    """What a model is quantized to, and with which data."""
+    """The precisions and types that a model is quantized to, and its calibration data."""
 
     precision: str = Precision.INT8
     layers: Mapping[int, str] | None = None

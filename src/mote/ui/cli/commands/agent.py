@@ -10,8 +10,8 @@ from mote.deploy.agent.packages.packagers import AGENT_PACKAGES, FIRMWARE
 from mote.deploy.agents import KINDS, PRODUCTION, AgentProject, agent
 from mote.deploy.runtime import SETS
 from mote.hardware.targets import parse_size
-from mote.ui.cli.common import bold, print_json, progress, show
-from mote.ui.cli.options.compiling import add_compile_options, settings
+from mote.ui.cli.common import bold, named, print_json, progress, show
+from mote.ui.cli.options.compiling import add_compile_options, add_metadata, settings
 from mote.ui.cli.outputs import OutputAction, describe_artifacts, folder_of, print_artifacts
 
 
@@ -76,13 +76,7 @@ def add(p: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with --runtime: a public key (PEM) that images must be signed with; repeatable",
     )
-    p.add_argument(
-        "--metadata",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="metadata of packages: version, author, email, url, license, summary; repeatable",
-    )
+    add_metadata(p)
     p.add_argument("--force", action="store_true", help="overwrite files that were edited, and list them")
 
 
@@ -92,17 +86,13 @@ def run(arguments: argparse.Namespace) -> int:
         made = agent(
             arguments.model,
             settings(arguments),
-            package=arguments.package,
-            production=arguments.production,
-            frame=arguments.frame,
+            **named(arguments, "package", "production", "frame"),
             scratch=parse_size(arguments.scratch),
             runtime=_kernels(arguments.runtime),
             image_ram=parse_size(arguments.image_ram),
             arena=parse_size(arguments.arena),
             states=parse_size(arguments.states),
-            keys=arguments.keys,
-            binaries=arguments.binaries,
-            metadata=arguments.metadata,
+            **named(arguments, "keys", "binaries", "metadata"),
             say=say,
         )
     lost = made.write(folder, force=arguments.force)

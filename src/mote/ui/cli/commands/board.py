@@ -10,7 +10,7 @@ from mote.base.stopping import StoppedError
 from mote.deploy.board import ACTIONS, BoardFlashed, BoardInfo, BoardList, board
 from mote.deploy.boards.protocol import UNKNOWN
 from mote.deploy.firmware.flash import FLASH_TOOLS
-from mote.ui.cli.common import add_json, bold, print_json, progress, show, table
+from mote.ui.cli.common import add_json, bold, named, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.table import drop, fold
 
@@ -68,8 +68,7 @@ def _log(arguments: argparse.Namespace) -> int:
         text = board(
             "log",
             arguments.board,
-            boards=arguments.boards,
-            seconds=arguments.seconds,
+            **named(arguments, "boards", "seconds"),
             show=(lambda _: None) if arguments.json else write,
         )
     except StoppedError:

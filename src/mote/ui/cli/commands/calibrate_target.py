@@ -7,7 +7,7 @@ import argparse
 from mote.optimize.tune.calibration.calibrate import Calibration, calibrate_target
 from mote.optimize.tune.calibration.cost_fit import EVERY
 from mote.optimize.tune.calibration.microbenchmarks import FAMILIES
-from mote.ui.cli.common import bold, print_json, progress, show, table
+from mote.ui.cli.common import bold, named, print_json, progress, show, table
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -34,11 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("measuring") as say:
         result = calibrate_target(
             arguments.target,
-            board=arguments.board,
-            emulated=arguments.emulated,
-            costs=arguments.costs,
-            every=arguments.every,
-            trust_target=arguments.trust_target,
+            **named(arguments, "board", "emulated", "costs", "every", "trust_target"),
             say=say,
         )
     result.write(arguments.output)

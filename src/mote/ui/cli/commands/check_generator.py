@@ -7,7 +7,7 @@ import argparse
 from mote.bench.generators.checks import INPUTS, GeneratorCheck, check_generator
 from mote.bench.generators.layers import LAYERS
 from mote.ui.api.register import load_plugins
-from mote.ui.cli.common import add_json, bold, green, print_json, progress, red, show
+from mote.ui.cli.common import add_json, bold, green, named, print_json, progress, red, show
 
 MOST_SHOWN = 12
 """Failures of a check that are printed."""
@@ -37,13 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("checking") as say:
         report = check_generator(
             arguments.generator,
-            target=arguments.target,
-            trust_target=arguments.trust_target,
+            **named(arguments, "target", "trust_target"),
             layers=[name.strip() for name in arguments.layers.split(",") if name.strip()],
-            models=arguments.models,
-            inputs=arguments.inputs,
-            seed=arguments.seed,
-            emulator=arguments.emulator,
+            **named(arguments, "models", "inputs", "seed", "emulator"),
             say=say,
         )
     if arguments.json:

@@ -8,7 +8,7 @@ from mote.bench.evaluation.converter import Check, Converted, convert
 from mote.frontends.reading import READING
 from mote.ir.graph.tolerance import FLOAT_TOLERANCE
 from mote.ui.cli.commands.verify import SHOWN, count
-from mote.ui.cli.common import add_json, green, print_json, progress, red, show
+from mote.ui.cli.common import add_json, green, named, print_json, progress, red, show
 from mote.ui.cli.options.model import EDGES_OF_FILES, add_model, add_row, reading
 from mote.ui.cli.terminal import unbroken
 
@@ -37,10 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         result = convert(
             arguments.model,
             **reading(arguments),
-            edges=arguments.edges,
-            verify=arguments.verify,
-            inputs=arguments.inputs,
-            seed=arguments.seed,
+            **named(arguments, "edges", "verify", "inputs", "seed"),
         )
     right = result.check is None or result.check.passed
     if right:

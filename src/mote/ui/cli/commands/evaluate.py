@@ -18,11 +18,11 @@ from mote.bench.evaluation.runners import THRESHOLD
 from mote.bench.metrics import METRICS, Score
 from mote.bench.metrics.score import LOWER
 from mote.bench.pictures.accuracy import Bar, confusion, noise
-from mote.ui.cli.common import bold, green, print_json, progress, red, show, table
+from mote.ui.cli.common import bold, green, named, print_json, progress, red, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.sampling import add_data, data_of
-from mote.ui.cli.options.tools import add_board, add_tools, show_interruptions
+from mote.ui.cli.options.tools import TOOLS, add_board, add_tools, show_interruptions
 from mote.ui.cli.table import drop, fold, shorten
 from mote.ui.cli.terminal import width
 
@@ -103,15 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.model,
             data,
             settings(arguments, **learned),
-            metric=arguments.metric,
-            against=arguments.against,
-            samples=arguments.samples,
-            worst=arguments.worst,
-            event=arguments.event,
-            threshold=arguments.threshold,
-            compiler=arguments.compiler,
-            emulator=arguments.emulator,
-            board=arguments.board,
+            **named(arguments, *TOOLS, "metric", "against", "samples", "worst", "event", "threshold"),
             keep=data_of(arguments, arguments.keep) if arguments.keep else None,
             epochs=arguments.train_epochs,
             seed=arguments.seed,

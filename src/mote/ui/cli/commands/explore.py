@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from mote.bench.pictures.text import LETTERS, step_chart
 from mote.compiler.options.parsing import FASTEST, LEAST
 from mote.optimize.search.explorer import POINTS, Front, Point, explore
-from mote.ui.cli.common import bold, print_json, progress, show, table
+from mote.ui.cli.common import bold, named, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.drawing import add_picture, write_picture
-from mote.ui.cli.options.tools import add_board, add_journal, add_tools, add_workers, show_interruptions
+from mote.ui.cli.options.tools import TOOLS, add_board, add_journal, add_tools, add_workers, show_interruptions
 from mote.ui.cli.table import drop
 
 CHOSEN = ("ram", "latency", "cycles", "kernels", "pins", "point")
@@ -46,14 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         front = explore(
             arguments.model,
             settings(arguments),
-            points=arguments.points,
-            measure=arguments.measure,
-            compiler=arguments.compiler,
-            emulator=arguments.emulator,
-            board=arguments.board,
-            scheduler=arguments.scheduler,
-            workers=arguments.workers,
-            journal=arguments.journal,
+            **named(arguments, *TOOLS, "points", "measure", "scheduler", "workers", "journal"),
             say=say,
         )
     write_picture(arguments.picture, front.svg)

@@ -6,7 +6,7 @@ import argparse
 
 from mote.bench.evaluation.threshold import FALSE_ALARMS, PERCENT, ThresholdFit, fit_threshold
 from mote.bench.metrics.thresholds import FITTED
-from mote.ui.cli.common import bold, print_json, progress, show, table
+from mote.ui.cli.common import bold, named, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.sampling import add_data, data_of
 
@@ -50,12 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.model,
             data_of(arguments),
             settings(arguments),
-            metric=arguments.metric,
-            percentile=arguments.percentile,
-            false_positives=arguments.false_positives,
-            false_alarms=arguments.false_alarms,
-            margin=arguments.margin,
-            event=arguments.event,
+            **named(arguments, "metric", "percentile", "false_positives", "false_alarms", "margin", "event"),
             say=say,
         )
     print_json(fit.json()) if arguments.json else print_text(fit)

@@ -9,7 +9,7 @@ import sys
 from mote.base.errors import MoteError
 from mote.deploy.delivery import flash
 from mote.deploy.firmware.flash import FLASH_TOOLS, FlashCommand
-from mote.ui.cli.common import bold
+from mote.ui.cli.common import bold, named
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -41,9 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     made = flash(
         arguments.firmware,
         arguments.target,
-        tool=arguments.tool,
-        port=arguments.port,
-        probe=arguments.probe,
+        **named(arguments, "tool", "port", "probe"),
         dry_run=True,
     )
     part = f" for {made.target}" if made.target else ""

@@ -12,7 +12,7 @@ from mote.compiler.settings import TABLE
 from mote.optimize.compress.mixed_precision.result import AXES, Guarded, Mixed, MixedPoint
 from mote.optimize.compress.mixed_precision.search import EVALUATIONS, PRECISIONS, MixingPlan, mix
 from mote.optimize.compress.quantize.pipeline import Methods
-from mote.ui.cli.common import bold, fields_of, green, print_json, progress, show, table
+from mote.ui.cli.common import bold, fields_of, green, named, print_json, progress, show, table
 from mote.ui.cli.options.drawing import add_picture, write_picture
 from mote.ui.cli.options.model import add_row, reading
 from mote.ui.cli.options.sampling import data_of
@@ -107,8 +107,7 @@ def run_mixing(arguments: argparse.Namespace, methods: Methods) -> int:
             validate=data_of(arguments, arguments.validate, labelled=True) if arguments.validate else None,
             **fields_of(MixingPlan, arguments) | {"precisions": precisions, "methods": methods},
             say=say,
-            target=arguments.target,
-            trust_target=arguments.trust_target,
+            **named(arguments, "target", "trust_target"),
             **reading(arguments),
             edges=arguments.edges,
             **options,

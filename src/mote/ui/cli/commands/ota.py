@@ -13,7 +13,7 @@ from mote.deploy.delivery import address as parsed
 from mote.deploy.update.session import Device, Patience, Session, UpdateOutcome, update
 from mote.deploy.wire.links import Listening
 from mote.ui.cli import output
-from mote.ui.cli.common import add_json, bold, green, print_json, progress, show
+from mote.ui.cli.common import add_json, bold, green, named, print_json, progress, show
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -85,16 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(f"waiting for {arguments.serial or 'the device'}") as say:
         outcome = ota(
             arguments.image,
-            connect=arguments.connect,
-            listen=arguments.listen,
-            serial=arguments.serial,
-            baud=arguments.baud,
-            sources=arguments.sources,
+            **named(arguments, "connect", "listen", "serial", "baud", "sources"),
             restart=not arguments.no_restart,
-            confirm=arguments.confirm,
-            wait=arguments.wait,
-            timeout=arguments.timeout,
-            connections=arguments.connections,
+            **named(arguments, "confirm", "wait", "timeout", "connections"),
             say=say,
         )
     if isinstance(outcome, UpdateOutcome):

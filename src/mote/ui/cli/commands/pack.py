@@ -8,7 +8,7 @@ from mote.base.files import write_folder
 from mote.compiler.options.option import RestrictedUse
 from mote.compiler.packer import Image, pack
 from mote.frontends.labels import read_labels
-from mote.ui.cli.common import bold, print_json, progress, show
+from mote.ui.cli.common import bold, named, print_json, progress, show
 from mote.ui.cli.options.compiling import add_compile_options, settings
 
 
@@ -52,9 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         image = pack(
             arguments.model,
             settings(arguments),
-            model_version=arguments.model_version,
-            product=arguments.product,
-            strip=arguments.strip,
+            **named(arguments, "model_version", "product", "strip"),
             labels=read_labels(arguments.label_file) if arguments.label_file else (),
             runtime=arguments.runtime,
             say=say,

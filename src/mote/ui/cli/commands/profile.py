@@ -11,11 +11,11 @@ from mote.bench.measure.energy.meters import METERS
 from mote.bench.measure.profiler import BoardMeasurement, Profile, percent, profile_elf
 from mote.bench.measuring import profile
 from mote.bench.pictures.text import bar
-from mote.ui.cli.common import bold, duration, print_json, progress, show, table
+from mote.ui.cli.common import bold, duration, named, print_json, progress, show, table
 from mote.ui.cli.images import add_runtime
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.drawing import add_picture, write_picture
-from mote.ui.cli.options.tools import add_board, add_tools, show_interruptions
+from mote.ui.cli.options.tools import TOOLS, add_board, add_tools, show_interruptions
 from mote.ui.cli.table import alias, drop, shorten
 
 FIT = (
@@ -108,17 +108,8 @@ def _model(arguments: argparse.Namespace) -> Profile:
             arguments.model,
             arguments.data,
             settings=settings(arguments),
-            compiler=arguments.compiler,
-            emulator=arguments.emulator,
-            board=arguments.board,
-            runtime=arguments.runtime,
-            capture=arguments.capture,
-            meter=arguments.meter,
-            volts=arguments.volts,
-            sample_rate=arguments.sample_rate,
-            mark=arguments.mark,
-            subtract_idle=arguments.subtract_idle,
-            inferences=arguments.inferences,
+            **named(arguments, *TOOLS, "runtime", "capture", "meter", "volts", "sample_rate", "mark"),
+            **named(arguments, "subtract_idle", "inferences"),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mote.ui.cli.common import print_json, progress, show
+from mote.ui.cli.common import named, print_json, progress, show
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.sampling import add_data, data_of
 from mote.ui.reporter.report import report
@@ -28,9 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
             settings(arguments),
             targets=targets[1:],
             data=data_of(arguments, labelled=True) if arguments.data else None,
-            against=arguments.against,
-            capture=arguments.capture,
-            volts=arguments.volts,
+            **named(arguments, "against", "capture", "volts"),
             say=say,
         )
     made.write(arguments.output)

@@ -11,10 +11,10 @@ from mote.bench.measure.run import Inference, RunResult
 from mote.bench.measuring import run as run_model
 from mote.frontends.data.readers.arrays import ZIP, packed_arrays
 from mote.ir.graph.tensor import Array
-from mote.ui.cli.common import bold, duration, print_json, progress, show, table
+from mote.ui.cli.common import bold, duration, named, print_json, progress, show, table
 from mote.ui.cli.images import add_runtime
 from mote.ui.cli.options.compiling import add_compile_options, settings
-from mote.ui.cli.options.tools import add_board, add_tools, show_interruptions
+from mote.ui.cli.options.tools import TOOLS, add_board, add_tools, show_interruptions
 from mote.ui.cli.table import alias, drop, shorten
 
 FIT = (alias("kernel", 16), drop("op"), shorten("layer", 12), drop("per MAC"))
@@ -47,10 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.model,
             arguments.data,
             settings=settings(arguments),
-            compiler=arguments.compiler,
-            emulator=arguments.emulator,
-            board=arguments.board,
-            runtime=arguments.runtime,
+            **named(arguments, *TOOLS, "runtime"),
         )
     if arguments.output is not None:
         write_file(arguments.output, packed_arrays(result.values), ZIP)

@@ -16,8 +16,7 @@ from mote.frontends.features.pipeline import Preprocessing
 from mote.optimize.nas.member import HEAD, row
 from mote.optimize.nas.network_family import AUTO, STRATEGIES
 from mote.optimize.nas.result import SearchResult
-from mote.optimize.nas.search_plan import EPOCHS, FINALISTS, SearchPlan
-from mote.optimize.nas.searcher import search
+from mote.optimize.nas.searcher import EPOCHS, FINALISTS, SearchPlan, search
 from mote.optimize.nas.tasks import KINDS
 from mote.ui.cli.common import add_json, bold, fields_of, print_json, progress, show, table
 from mote.ui.cli.options.compiling import add_option, add_target

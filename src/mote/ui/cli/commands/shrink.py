@@ -7,7 +7,7 @@ import argparse
 from mote.compiler.settings import ROUNDINGS
 from mote.optimize.compress.shrink import FEWEST, INPUTS, ShrinkResult, ShrunkLayer, shrink
 from mote.ui.cli.commands.verify import count
-from mote.ui.cli.common import add_json, bold, green, print_json, progress, red, show, table
+from mote.ui.cli.common import add_json, bold, green, named, print_json, progress, red, show, table
 from mote.ui.cli.options.compiling import add_option
 from mote.ui.cli.options.model import add_model, reading
 from mote.ui.cli.table import drop, fold
@@ -37,10 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("comparing outputs"):
         result = shrink(
             arguments.model,
-            inputs=arguments.inputs,
-            seed=arguments.seed,
-            io=arguments.io,
-            numerics=arguments.numerics,
+            **named(arguments, "inputs", "seed", "io", "numerics"),
             **reading(arguments),
         )
     print_json(result.json()) if arguments.json else print_text(result)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mote.deploy.delivery import PASSPHRASE, sign
-from mote.ui.cli.common import add_json, print_json, show
+from mote.ui.cli.common import add_json, named, print_json, show
 
 
 def add(p: argparse.ArgumentParser) -> None:
@@ -27,10 +27,7 @@ def add(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     signing = sign(
         arguments.image,
-        key=arguments.key,
-        new_key=arguments.new_key,
-        output=arguments.output,
-        c_array=arguments.c_array,
+        **named(arguments, "key", "new_key", "output", "c_array"),
     )
     print_json(signing.json()) if arguments.json else _print_text(signing.json())
     return 0

@@ -8,11 +8,11 @@ from mote.bench.evaluation.verify import VerifyResult
 from mote.bench.measuring import verify
 from mote.frontends.features.pipeline import preprocessing
 from mote.ir.graph.tolerance import FLOAT_TOLERANCE
-from mote.ui.cli.common import green, print_json, progress, red, show
+from mote.ui.cli.common import green, named, print_json, progress, red, show
 from mote.ui.cli.images import add_runtime
 from mote.ui.cli.options.compiling import add_compile_options, settings
 from mote.ui.cli.options.sampling import add_data, data_of
-from mote.ui.cli.options.tools import add_board, add_tools, show_interruptions
+from mote.ui.cli.options.tools import TOOLS, add_board, add_tools, show_interruptions
 from mote.ui.cli.terminal import unbroken
 
 SHOWN = 10
@@ -58,12 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             data=data_of(arguments, steps=steps.clip if steps.compiled else None, several=False)
             if arguments.data
             else None,
-            source=arguments.source,
-            seed=arguments.seed,
-            compiler=arguments.compiler,
-            emulator=arguments.emulator,
-            board=arguments.board,
-            runtime=arguments.runtime,
+            **named(arguments, *TOOLS, "source", "seed", "runtime"),
             say=say,
         )
     print_json(result.json()) if arguments.json else print_text(result)

@@ -75,6 +75,11 @@ def add_package(parser: argparse.ArgumentParser) -> None:
         help=f"package the library for ecosystems, each in a folder of its own where there are several:"
         f" {', '.join(PACKAGERS)} (default: a folder of C for make and CMake)",
     )
+    add_metadata(parser)
+
+
+def add_metadata(parser: argparse.ArgumentParser) -> None:
+    """Add the option for metadata of packages."""
     parser.add_argument(
         "--metadata",
         action="append",

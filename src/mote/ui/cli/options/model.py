@@ -8,7 +8,7 @@ from typing import Any
 from mote.compiler.options.option import OptionRow
 from mote.frontends import SUFFIXES
 from mote.frontends.reading import BESIDE_MODELS, READING
-from mote.ui.cli.common import Options
+from mote.ui.cli.common import Options, named
 
 EDGES_OF_FILES = (
     "memory layout of image inputs and outputs: channels last (NHWC), as in TFLite (default), or as in the model"
@@ -50,4 +50,4 @@ def add_model(parser: argparse.ArgumentParser, count: str | None = None) -> None
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
     """How the model is to be read."""
-    return {name: getattr(arguments, name) for name in BESIDE_MODELS}
+    return named(arguments, *BESIDE_MODELS)

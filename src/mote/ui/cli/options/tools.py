@@ -8,6 +8,9 @@ from mote.deploy.boards.interruption import Interruption, interruption_lines
 from mote.hardware.toolchain.emulators import EMULATORS
 from mote.ui.cli.common import Options, show
 
+TOOLS = ("compiler", "emulator", "board")
+"""Options that say what runs a model, as functions call them, too."""
+
 
 def add_tools(parser: Options) -> None:
     parser.add_argument("--compiler", choices=("gcc", "zig"), help="C compiler (default: gcc if installed)")
