@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from generated_table import Page
-from mote.compiler.options.option import OptionRow, RestrictedUse
+from mote.base.option import OptionRow, RestrictedUse
 from mote.compiler.settings import TABLE
 from mote.frontends.reading import BESIDE_MODELS
 

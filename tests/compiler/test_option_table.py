@@ -12,7 +12,7 @@ import pytest
 
 import option_tables
 from mote.base.errors import MoteError
-from mote.compiler.options.option import OptionRow, RestrictedUse, check_use
+from mote.base.option import OptionRow, RestrictedUse, check_use
 from mote.compiler.settings import TABLE, make_settings
 
 ROOT = Path(__file__).parents[2]

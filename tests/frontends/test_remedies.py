@@ -105,6 +105,13 @@ def keras(function: str) -> Compile:
     return lambda: compile(network)
 
 
+def qkeras(kind: str) -> Compile:
+    """A network of one layer of QKeras."""
+    files = pytest.importorskip("tests.frontends.keras.test_qkeras3")
+    said = files.layer(kind, "q", "x", activation=files.bits(8, 1))
+    return lambda: compile(files.one(said, 4))
+
+
 def over_time(**settings: Any) -> Compile:
     """A window over the first axis, whose size is open."""
     nodes = [node("Transpose", ["x"], ["t"], perm=[1, 0]), node("Unsqueeze", ["t", "zero"], ["u"])]
@@ -189,6 +196,7 @@ CASES: Mapping[str, list[tuple[Compile, Compile]]] = {
             onnx(node("Relu", ["x"], ["y"])),
         )
     ],
+    "QUANTIZED_LAYERS": [(qkeras("QGRU"), qkeras("QActivation"))],
     "IMAGES": [(onnx(node("ImageDecoder", ["x"], ["y"]), number=2, version=20), onnx(node("Relu", ["x"], ["y"])))],
 }
 

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from mote.base.errors import MoteError, explaining, naming
 from mote.base.files import write_file
 from mote.base.notebook import card, folded, sizes, table
+from mote.base.option import RestrictedUse, check_use
 from mote.base.progress import Say, silent
 from mote.compiler.checks.advice import advice
 from mote.compiler.checks.budgets import over_budget
@@ -28,7 +29,6 @@ from mote.compiler.given import PackOptions
 from mote.compiler.line import c_name, given_model, plan_for, prepared
 from mote.compiler.lower.program import Program, program
 from mote.compiler.offload.contract import Offloaded
-from mote.compiler.options.option import RestrictedUse, check_use
 from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes import Saving
 from mote.compiler.plan.plan import Plan

@@ -10,6 +10,7 @@ from typing import Any
 
 import mote.hardware.targets as targets
 from mote.base.errors import MoteError
+from mote.base.option import OptionRow, RestrictedUse, Why, check, check_use, option, rows
 from mote.base.text import did_you_mean, printable
 from mote.compiler.emit.c.encryption import read_key
 from mote.compiler.emit.c.names import c_prefix
@@ -17,7 +18,6 @@ from mote.compiler.kernels import cost
 from mote.compiler.kernels.contract import Fixed
 from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.backends import MOTE, external
-from mote.compiler.options.option import OptionRow, RestrictedUse, Why, check, check_use, option, rows
 from mote.compiler.options.parsing import (
     BACKENDS,
     FILE,

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from mote.base.errors import MoteError
 from mote.base.notebook import card, sizes, table
+from mote.base.option import RestrictedUse, check_use
 from mote.compiler.checks.budgets import check_flashes, over_budget
 from mote.compiler.code_size import CodeSize, code_size, several_code_size
 from mote.compiler.compiled import Compiled
@@ -20,7 +21,6 @@ from mote.compiler.emit.c.options import ProjectOptions
 from mote.compiler.emit.c.project import Job, Project, generate_several
 from mote.compiler.given import CompileOptions
 from mote.compiler.line import USUAL_CODE, emitted, given_model, golden, reading
-from mote.compiler.options.option import RestrictedUse, check_use
 from mote.compiler.package.description import Package, model_package
 from mote.compiler.package.packagers import packaged, write_packages
 from mote.compiler.settings import TABLE, Settings, chosen_settings

@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.base.errors import MoteError
 from mote.base.files import read_file
-from mote.compiler.options.option import Notation, option, rows
+from mote.base.option import Notation, option, rows
 from mote.frontends import EDGES, FEATURES
 
 SET = "write it like sr=16000, h=0,0,0 or h=file.npy"

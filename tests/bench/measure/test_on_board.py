@@ -19,8 +19,8 @@ import pytest
 import mote
 from mote.base.errors import MoteError
 from mote.base.files import fill
+from mote.bench.measure import runner as firmware
 from mote.bench.measure.profiler import costs
-from mote.compiler import firmware
 from mote.compiler.compiled import Compiled
 from mote.deploy.agent.firmware import AgentOptions, runtime_settings
 from mote.deploy.boards.emulated import EmulatedLine

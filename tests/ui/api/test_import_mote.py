@@ -23,8 +23,6 @@ ROOT = Path(__file__).parents[3]
 DIGITS = ROOT / "models" / "digits.tflite"
 
 
-
-
 def loaded_by(statement: str) -> set[str]:
     """Names of the modules that a fresh interpreter has loaded after a statement."""
     ask = f"import sys\ntry:\n    {statement}\nfinally:\n    print('\\nloaded:', *sys.modules)"

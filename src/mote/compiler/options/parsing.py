@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mote.base.errors import MoteError
+from mote.base.option import Notation
 from mote.compiler.kernels.contract import Fixed
-from mote.compiler.options.option import Notation
 from mote.compiler.passes.training.spec import Spec, parsed
 from mote.compiler.plan.selection.pins import Pin
 from mote.frontends.data.dataset import dataset

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mote.base.option import OptionRow
 from mote.compiler.compiled import Compiled
-from mote.compiler.options.option import OptionRow
 from mote.compiler.settings import TABLE, changed_options
 from mote.frontends.data.dataset_type import Dataset
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mote.base.files import write_folder
-from mote.compiler.options.option import RestrictedUse
+from mote.base.option import RestrictedUse
 from mote.compiler.packer import Image, pack
 from mote.frontends.labels import read_labels
 from mote.ui.cli.common import bold, named, print_json, progress, show

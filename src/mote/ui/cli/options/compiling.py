@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Collection
 from typing import Any
 
+from mote.base.option import RestrictedUse
 from mote.compiler.line import model_steps
-from mote.compiler.options.option import RestrictedUse
 from mote.compiler.package.packagers import PACKAGERS
 from mote.compiler.settings import TABLE, Settings, make_settings
 from mote.deploy.boards.placing import board_target

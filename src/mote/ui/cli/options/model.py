@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from mote.compiler.options.option import OptionRow
+from mote.base.option import OptionRow
 from mote.frontends import SUFFIXES
 from mote.frontends.reading import BESIDE_MODELS, READING
 from mote.ui.cli.common import Options, named
