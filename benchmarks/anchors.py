@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "models"))
+sys.path[:0] = [str(HERE.parent / "models"), str(HERE.parent)]
 
 TFLM, TINYENGINE = "TFLM + CMSIS-NN", "TinyEngine"
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from unittest.mock import patch
 
 from tests.helpers import idioms as chains
+from tests.helpers.forgetting import forgetting
 from tests.helpers.network import Net
 
 from mote.bench.measure import run
@@ -51,8 +52,7 @@ def model(dtype: str, build: Callable[..., int]) -> bytes:
 def measured(data: bytes, core: str, fused: bool) -> tuple[int, int]:
     """Instructions of an inference, and bytes of the arena."""
     kept = tuple(entry for entry in pipeline.PASSES if fused or entry.name not in FUSING)
-    line.forget()
-    with patch.object(pipeline, "PASSES", kept):
+    with forgetting(), patch.object(pipeline, "PASSES", kept):
         compiled = line.compile(data, target=core)
     found = run.run(compiled)
     assert found.instructions is not None

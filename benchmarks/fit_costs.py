@@ -195,7 +195,7 @@ def _checked(case: tuple[str, str]) -> str:
     core, name = case
     compiled = compile(FOLDER / f"{name}.tflite" if name in BUNDLED else mlperf_tiny.build(name), target=core)
     taken = profile(compiled, layers=False).cycles
-    own = estimate(compiled.settings.costs, compiled.plan)
+    own = estimate(compiled.costs, compiled.plan)
     try:
         usual = f"{estimate(cost.load(cost.USUAL), compiled.plan) / taken - 1:+.1%}"
     except MoteError:  # the plan has kernels that a Cortex-M4 does not

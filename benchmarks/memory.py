@@ -24,10 +24,11 @@ from unittest.mock import patch
 from anchors import load  # first: it says where the models' scripts are
 
 # isort: split
+from tests.helpers.forgetting import forgetting
+
 import mcunet_v2
 from mote import compile, run
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import forget
 from mote.compiler.plan import planner
 from mote.compiler.plan.budgets import Planner
 from mote.compiler.plan.memory.layout import Draft
@@ -87,16 +88,15 @@ def row(
 ) -> str:
     common = {"target": arguments.target, "io": "int8", **options}
     with patch.object(strategies, "ROOM_ROUNDS", 0):
-        with patch.object(planner, "knee", layer_by_layer):
+        with forgetting(), patch.object(planner, "knee", layer_by_layer):
             layers = compile(model, target=arguments.target, io="int8")
-        forget()
-        with patch.object(Planner, "smallest", Planner.__dict__["lean"]):
+        with forgetting(), patch.object(Planner, "smallest", Planner.__dict__["lean"]):
             by_rows = compile(model, least_ram=True, **common)
-    forget()
-    start = time.process_time()
-    least = compile(model, least_ram=True, **common)
-    seconds = time.process_time() - start
-    pushed = None if name == "AD" else compile(model, input="rows", **common)
+    with forgetting():
+        start = time.process_time()
+        least = compile(model, least_ram=True, **common)
+        seconds = time.process_time() - start
+        pushed = None if name == "AD" else compile(model, input="rows", **common)
     cost = ""
     if arguments.measure and not heavy:
         before, after = (run(c, layers=False).instructions or 0 for c in (layers, by_rows))

@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.helpers.forgetting import forgetting
 from tests.helpers.network import Net
 
 import mcunet_v2
@@ -137,20 +138,20 @@ MODELS: dict[str, Callable[[], bytes]] = {
 
 def work(model: bytes, **options: Any) -> int:
     """How many calls of functions, of Python's own too, planning a model takes with empty caches."""
-    line.forget()
     settings = make_settings(TARGET, **options)
     graph, _ = optimize(frontends.load(model), io=settings.io, numerics=settings.numerics)
     counter = Profile()
-    counter.runcall(line.plan_for, graph, "model.tflite", settings, silent)
+    with forgetting():
+        counter.runcall(line.plan_for, graph, "model.tflite", settings, silent)
     return sum(entry.callcount for entry in counter.getstats())
 
 
 def seconds(model: bytes, **options: Any) -> float:
     """Seconds of the processor that compiling takes."""
-    line.forget()
-    begin = time.process_time()
-    line.compile(model, target=TARGET, **options)
-    return time.process_time() - begin
+    with forgetting():
+        begin = time.process_time()
+        line.compile(model, target=TARGET, **options)
+        return time.process_time() - begin
 
 
 def stages(model: bytes, *options: str, runs: int = RUNS) -> dict[str, float]:

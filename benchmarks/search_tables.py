@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import mote
-from mote.compiler.code_size import code_size
+from mote.compiler.fitting.code_size import code_size
 from mote.compiler.line import compile as compile_file
 from mote.compiler.settings import chosen_settings, parsed
 from mote.optimize.nas.classical.classical_family import ClassicalFamily

@@ -17,11 +17,12 @@ from unittest.mock import patch
 import anchors  # first: it says where the models' scripts are
 
 # isort: split
+from tests.helpers.forgetting import forgetting
+
 import transformer
 from memory import layer_by_layer
 from mote import compile, run
 from mote.compiler.compiled import Compiled
-from mote.compiler.line import forget
 from mote.compiler.passes import pipeline
 from mote.compiler.plan import planner
 
@@ -75,8 +76,8 @@ def row(name: str, model: bytes, tokens: int, matrix: int, arguments: argparse.N
 
 def _compiled(model: bytes, target: str, **options: object) -> Compiled:
     """Compiled anew: what is known of a model depends on the passes."""
-    forget()
-    return compile(model, target=target, **options)
+    with forgetting():
+        return compile(model, target=target, **options)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads of BLAS wait for on
 import pytest
 from hypothesis import Phase, settings
 
-from mote.compiler.line import forget
+from mote.compiler.stages import session
 from mote.hardware.toolchain import host
 from mote.optimize.search import cluster as search_cluster
 from mote.ui.cli import GARBAGE
 from tests.compiler.kernels import rooms_seen
 from tests.helpers import kernels_seen, operators_seen
 from tests.helpers.browser import NAMES, Browser, executable
+from tests.helpers.forgetting import forgetting
 from tests.suites import mark_slow_cases
 
 if folder := os.environ.get(operators_seen.RECORD):
@@ -39,6 +41,7 @@ if folder := os.environ.get(rooms_seen.RECORD):
 
 def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(GARBAGE)
+    session().disk = False
     config.stash[COLLECTED] = set()
 
 
@@ -135,12 +138,15 @@ def browser() -> Iterator[Browser]:
 class ForgettingPatch(pytest.MonkeyPatch):  # type: ignore[misc]
     """Forgets the models that were read and the kernels that were packed before the first change, whatever it is of."""
 
-    changed = False
+    def __init__(self) -> None:
+        super().__init__()
+        self.own = ExitStack()
+        self.changed = False
 
     def _changes(self) -> None:
         if not self.changed:
             self.changed = True
-            forget()
+            self.own.enter_context(forgetting())
 
     def setattr(self, *arguments: Any, **options: Any) -> None:
         self._changes()
@@ -167,5 +173,4 @@ def monkeypatch() -> Iterator[pytest.MonkeyPatch]:
     patched = ForgettingPatch()
     yield patched
     patched.undo()
-    if patched.changed:
-        forget()
+    patched.own.close()

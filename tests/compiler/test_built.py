@@ -10,8 +10,8 @@ import pytest
 
 from mote.bench.measure.run import run
 from mote.bench.measure.runner import Bench, bench
-from mote.compiler.code_size import checked_code, with_built
 from mote.compiler.compiled import Compiled
+from mote.compiler.fitting.code_size import checked_code, with_built
 from mote.compiler.line import compile
 from mote.hardware.toolchain import Mode, worst_stack
 from mote.ir.graph import Tensor

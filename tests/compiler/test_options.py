@@ -76,17 +76,10 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "kernels": ("0=conv2d", ["conv2d"], 3),
     "aligned": (1,),
     "place_code": ("rom", None),
-    "ram_code": ("1K", None),
-    "other_code": ("1K", None),
     "place_constants": ("rom", None),
-    "ram_constants": ("1K", None),
-    "all_in_ram": ("no", None),
-    "low": ("much", None),
     "flags": ("O9", None),
-    "pinned_model": (3, None),
     "pins": (3, "absent-pins.toml"),
     "causal": (1,),
-    "fixed": ("cortex-m4", 3),
     "shapes": ("x=1", ["x"], {"x": (0, 3)}, {"x": 3}, ["x=1,,3"], 3),
     "edges": ("nhwc", None),
     "features": ("float64", None),
@@ -104,7 +97,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
 
 def test_every_option_says_what_is_wrong_with_it() -> None:
     """Whatever is wrong is an error that names the option, and no complaint about the model."""
-    assert WRONG.keys() == {*Settings.__dataclass_fields__, "point", "pins"}
+    assert WRONG.keys() == {*Settings.__dataclass_fields__, "point"}
     for option, values in WRONG.items():
         for value in values:
             with pytest.raises(mote.MoteError) as error:

@@ -63,7 +63,7 @@ class MemoryPlan:
             "RAM": sizes(self.ram),
             "arena": sizes(self.arena),
             "least possible": sizes(self.memory.bound),
-            self.compiled.settings.costs.unit: self.compiled.cost,
+            self.compiled.costs.unit: self.compiled.cost,
             "steps": len(plan.steps),
         }
         rows = [
@@ -114,7 +114,7 @@ class MemoryPlan:
         """The regions that backends have been asked for: which they compute, what that costs against Mote's own
         kernels, and why. Empty without `backend`."""
         plan = self.compiled.plan
-        return external_regions(plan, line.offload_of(plan.graph, self.compiled.settings))
+        return external_regions(plan, line.offload_of(plan.graph, self.compiled.settings, self.compiled.reserve))
 
     def kernels(self, layer: str | int) -> list[KernelOption]:
         """Every kernel that the core has for a layer, given by its name or number: its cost, or why it does not fit."""
@@ -133,7 +133,7 @@ class MemoryPlan:
         """The plan as JSON types; docs/compile/planning.md explains the keys."""
         compiled, memory = self.compiled, self.memory
         plan = compiled.plan
-        costs = compiled.settings.costs
+        costs = compiled.costs
         return {
             "model": compiled.path,
             "target": compiled.settings.target.name,

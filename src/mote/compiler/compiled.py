@@ -11,9 +11,12 @@ from typing import Any
 from mote.base.errors import MoteError
 from mote.base.notebook import card, sizes, table
 from mote.compiler.emit.c.model import header
-from mote.compiler.emit.c.options import Built, ProjectOptions
+from mote.compiler.emit.c.options import CONSTANTS, Built, ProjectOptions
 from mote.compiler.emit.c.project import Job, Project, generate
+from mote.compiler.fitting.reserve import FIRST, Reserve, beside
 from mote.compiler.kernels.catalogue import label
+from mote.compiler.kernels.cost import Costs
+from mote.compiler.lower.program import Program
 from mote.compiler.package.description import Package, model_package
 from mote.compiler.package.packagers import chosen_packagers, packaged, write_packages
 from mote.compiler.passes import Saving
@@ -21,6 +24,7 @@ from mote.compiler.plan.memory.traffic import traffic
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.cores import alone
 from mote.compiler.plan.selection.estimate import estimate, training_cost
+from mote.compiler.prepared import PreparedGraph
 from mote.compiler.settings import Settings
 from mote.frontends import Source
 from mote.ir.graph import Graph
@@ -29,14 +33,14 @@ from mote.ir.ops.control.control_flow import unbounded
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled model: the source graph, the optimized one inside `plan`, and the C project."""
+    """A compiled model: the results of all stages from the graph to the C project."""
 
-    source: Graph
-    """The graph of the model as it was read."""
+    prepared: PreparedGraph
+    """The graph that was read, and what passes made of it."""
     plan: Plan
     """The plan: kernels, order and memory, with the optimized graph."""
-    savings: tuple[Saving, ...]
-    """The passes that changed the graph, and what each removed."""
+    program: Program
+    """The plan as instructions."""
     project: Project
     """The C project: files, names, constants."""
     settings: Settings
@@ -51,6 +55,12 @@ class Compiled:
     """Warnings about the model file."""
     cycles: int | None = None
     """Cycles of an inference on the emulated core, where they were measured against a time limit."""
+    reserve: Reserve = FIRST
+    """The room that the plan leaves for code, and more."""
+    ram_code: int = 0
+    """Bytes of RAM that code takes."""
+    replanned: tuple[str, ...] = ()
+    """The reasons why it was planned again."""
 
     def __repr__(self) -> str:
         plan, constants = self.plan, self.project.constants
@@ -60,7 +70,7 @@ class Compiled:
         )
 
     def _repr_html_(self) -> str:
-        plan, costs = self.plan, self.settings.costs
+        plan, costs = self.plan, self.costs
         facts = {
             "arena": sizes(plan.arena),
             "static": sizes(plan.static),
@@ -92,7 +102,7 @@ class Compiled:
             "macs": self.macs,
             "unbounded": self.unbounded,
             "estimate": {
-                "unit": settings.costs.unit,
+                "unit": self.costs.unit,
                 "cost": self.cost,
                 "budget": settings.cycle_limit,
                 "measured": self.cycles,
@@ -116,6 +126,37 @@ class Compiled:
                 for s in self.savings
             ],
         }
+
+    @property
+    def costs(self) -> Costs:
+        """The cost table of kernels on the target, for where constants and code are."""
+        return self.reserve.costs(self.settings)
+
+    @property
+    def ram_constants(self) -> int:
+        """Bytes of RAM that constants take."""
+        return self.project.flash.get(CONSTANTS.name, 0)
+
+    @property
+    def ram_beside(self) -> int:
+        """Bytes of code in the RAM that the plan shares with it."""
+        return beside(self.settings.target, self.ram_code)
+
+    @property
+    def ram_limit(self) -> int | None:
+        """The RAM limit of the plan, beside code and constants."""
+        limit = self.settings.ram_limit
+        return limit if limit is None else max(limit - self.ram_beside - self.ram_constants, 0)
+
+    @property
+    def source(self) -> Graph:
+        """The graph of the model as it was read."""
+        return self.prepared.source
+
+    @property
+    def savings(self) -> tuple[Saving, ...]:
+        """The passes that changed the graph, and what each removed."""
+        return self.prepared.savings
 
     @property
     def memories(self) -> dict[str, int]:
@@ -152,12 +193,12 @@ class Compiled:
     @cached_property
     def cost(self) -> int:
         """Estimated cost of an inference, in the unit of the target's costs; without a label where the model learns."""
-        return round(estimate(self.settings.costs, self.plan)) - self.training_cost
+        return round(estimate(self.costs, self.plan)) - self.training_cost
 
     @cached_property
     def training_cost(self) -> int:
         """Estimated cost of a step of training, beside that of its inference; 0 where the model does not learn."""
-        return round(training_cost(self.settings.costs, self.plan))
+        return round(training_cost(self.costs, self.plan))
 
     @cached_property
     def one_core_cost(self) -> int:
@@ -168,7 +209,7 @@ class Compiled:
         """The plan with all code in flash, without a self-test, for comparison with code in RAM."""
         options = replace(self.project.options, code_in_ram=False)
         project = packaged(generate(Job(self.plan, options)), self.settings.target)
-        return replace(self, project=project, settings=replace(self.settings, place_code="flash", ram_code=0))
+        return replace(self, project=project, settings=replace(self.settings, place_code="flash"), ram_code=0)
 
     def with_longest_step(self, instructions: int) -> Compiled:
         """Adds what the longest step took to the header."""

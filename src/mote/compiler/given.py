@@ -48,6 +48,7 @@ class CommonOptions(ReadKeywords, total=False):
     place_constants: str
     flags: str
     red_zones: bool
+    pins: str | Path | None
     preprocess: str
     postprocess: str
     io: str
@@ -62,7 +63,6 @@ class CommonOptions(ReadKeywords, total=False):
     encrypt: str
     trust_target: bool
     point: str | None
-    pins: str | Path
 
 
 class PackOptions(CommonOptions, total=False):

@@ -26,12 +26,14 @@ from mote.compiler.emit.image.reader import read
 from mote.compiler.emit.image.stock_kernels import stock
 from mote.compiler.emit.image.writer import Details, write
 from mote.compiler.given import PackOptions
-from mote.compiler.line import c_name, given_model, plan_for, prepared
+from mote.compiler.kernels.contract import Fixed
+from mote.compiler.line import c_name, given_model, plan_for, subject_of
 from mote.compiler.lower.program import Program, program
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes import Saving
 from mote.compiler.plan.plan import Plan
+from mote.compiler.prepared import prepared
 from mote.compiler.settings import TABLE, Settings, changed_options, chosen_settings, settings_and_examples
 from mote.frontends import Source
 from mote.hardware.npu.sources import check_files
@@ -40,7 +42,7 @@ from mote.ir.graph import Graph
 from mote.ir.graph.tolerance import computes_floats
 from mote.ir.ops.features.scores import Decision
 
-UNTOLD = {"backend", "preprocess", "barrier"}
+UNTOLD = {"backend", "preprocess", "barrier", "pins"}
 """Options that the steps of an image show."""
 MOST_VERSION = (1 << 32) - 1
 
@@ -144,27 +146,29 @@ def pack(
     product: int = 0,
     strip: bool = False,
     labels: Sequence[str] = (),
-    runtime: str | Path | Manifest | None = None,
+    runtime: str | Path | Manifest | Fixed | None = None,
     say: Say = silent,
     **options: Unpack[PackOptions],
 ) -> Image:
     """Packs a model, given as to `compile`, into an image. Options are those of `compile` except the ones about C.
     `model_version` never goes down in updates; updates check that `product` is equal; `strip` omits the names of layers
     and what only tools read; `labels` name the values of the first output; `runtime` is the folder or the manifest of
-    the runtime whose kernels are used instead of the stock one's."""
+    the runtime whose kernels are used instead of the stock one's, or a set of kernels."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
-    settings, known = _for_images(chosen_settings(settings, options), runtime)
+    settings = chosen_settings(settings, options)
+    fixed, known = _for_images(settings, runtime)
     _check_number("model_version", model_version)
     _check_number("product", product)
     model = given_model(model, settings, example_inputs)
     where = model.where
     with naming(where), explaining():
-        graph, warnings, optimized, savings = prepared(model, settings)
+        subject = subject_of(model)
+        ready = prepared(subject.graph, settings, fixed)
         names = labels or settings.labels
-        labelled = {0: _checked_labels(optimized, names)} if names else {}
-        planned = plan_for(optimized, where, settings, say)
+        labelled = {0: _checked_labels(ready.whole, names)} if names else {}
+        planned = plan_for(ready.whole, where, settings, say, fixed=fixed)
         _check_own(planned, known, settings.target)
-        name, _ = c_name(settings, graph)
+        name, _ = c_name(settings, subject.graph)
         settings = replace(settings, name=name)
         flat = flattened(with_image_calls(program(planned)))
         details = Details(
@@ -181,12 +185,13 @@ def pack(
         _check_budgets(image, flat, settings, where)
         if known is not None:
             known.check(format.HEADER.unpack(image))
-        warned = (*warnings, *advice(planned, settings.target))
-        return Image(image, planned, flat, settings, where, model, graph, savings, warned)
+        warned = (*subject.warnings, *advice(planned, settings.target))
+        return Image(image, planned, flat, settings, where, model, subject.graph, ready.savings, warned)
 
 
-def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tuple[Settings, Manifest | None]:
-    """Settings for an image, and its fixed set of kernels: the stock runtime's, unless they name another one."""
+def _for_images(settings: Settings, runtime: str | Path | Manifest | Fixed | None) -> tuple[Fixed, Manifest | None]:
+    """The fixed set of kernels of an image, and their manifest: the stock runtime's, unless another one is named.
+    Refuses settings that are not for images."""
     check_use(TABLE, settings, RestrictedUse.IMAGE)
     if settings.target.core.flash_apart:
         raise MoteError(
@@ -195,13 +200,13 @@ def _for_images(settings: Settings, runtime: str | Path | Manifest | None) -> tu
             where=f"target {settings.target.name}",
             remedy="make C of the model: `mote compile`",
         )
-    if settings.fixed is not None:
-        return settings, None
+    if isinstance(runtime, Fixed):
+        return runtime, None
     if isinstance(runtime, Manifest):
         known = runtime
     else:
         known = stock(settings.target) if runtime is None else read_manifest(runtime)
-    return replace(settings, fixed=known.fixed), known
+    return known.fixed, known
 
 
 def _check_own(plan: Plan, known: Manifest | None, target: Target) -> None:

@@ -114,7 +114,7 @@ def with_pins(options: Mapping[str, Any], path: str | Path, target: str, usual: 
                 remedy="omit it, or tune the model with it",
             )
         others[name] = value
-    return others | {"kernels": {**pins.kernels, **others.get("kernels", {})}, "pinned_model": pins.model}
+    return others | {"kernels": {**pins.kernels, **others.get("kernels", {})}, "pins": pins}
 
 
 def model_digest(source: Source) -> str:
@@ -122,9 +122,9 @@ def model_digest(source: Source) -> str:
     return hashlib.sha256(source.data).hexdigest()
 
 
-def check_model(source: Source, digest: str) -> None:
-    """Refuses a model that pins were not made for; an empty digest is of any model."""
-    if digest and digest != model_digest(source):
+def check_model(source: Source, pins: PinsFile | None) -> None:
+    """Refuses a model that pins were not made for."""
+    if pins is not None and pins.model != model_digest(source):
         raise MoteError(
             "the pins are those of another model: its file has changed, or it is another one",
             where=source.where,

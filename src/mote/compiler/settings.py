@@ -15,7 +15,6 @@ from mote.base.text import did_you_mean, printable
 from mote.compiler.emit.c.encryption import read_key
 from mote.compiler.emit.c.names import c_prefix
 from mote.compiler.kernels import cost
-from mote.compiler.kernels.contract import Fixed
 from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.backends import MOTE, external
 from mote.compiler.options.parsing import (
@@ -35,7 +34,7 @@ from mote.compiler.options.parsing import (
     ram_by_memory,
 )
 from mote.compiler.passes.training.spec import Spec
-from mote.compiler.pins_file import with_pins
+from mote.compiler.pins_file import PinsFile, with_pins
 from mote.compiler.plan.selection.request import Policy
 from mote.frontends.data.dataset_type import Dataset
 from mote.frontends.reading import ReadOptions
@@ -123,8 +122,6 @@ class TargetOptions:
     target: Target = field(metadata={OptionRow: OptionRow(group="target", written=TARGET, help=
         "a name from `mote targets` or a .toml file (default: host)")})  # fmt: skip
     _: KW_ONLY
-    fixed: Fixed | None = field(default=None, kw_only=True)
-    """The kernels of the runtime that the model is packed for. Internal."""
     encrypt: str = option("", "generated C", "KEYFILE", file=True, help=
         "encrypt constants in flash: AES-CTR with the key of 16 or 32 bytes in this file; a function of the firmware"
         " decrypts them into the arena",
@@ -136,14 +133,12 @@ class TargetOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Shorthands:
-    """Options that stand for others, or for files that say them: settings have what they mean."""
+    """Options that stand for others: settings have what they mean."""
 
     trust_target: bool = option(False, "target", help=
         "allow the target file any compiler option, even those that execute programs")  # fmt: skip
     point: str | None = option(None, "plan", "NAME", help=
         "plan by the name that `mote explore` prints: ram-BYTES, within-BYTES, default, least, fastest")  # fmt: skip
-    pins: str = option("", "plan", "FILE", file=True, written=FILE, help=
-        "kernels, places and compiler flags that `mote tune` has chosen")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,19 +247,9 @@ class PlanOptions(TargetOptions):
         "debug build that detects kernels writing outside of their buffers",
         image="the runtime checks an image before it runs it",
         two_cores="the cores would look at the zones of each other while these change")  # fmt: skip
-    ram_code: int = 0
-    """Bytes of RAM that code takes. Internal: determined by building it."""
-    other_code: int = 1 << 10
-    """Bytes of a flash budget for code beside that of kernels. Internal: grows where the code that was built exceeds
-    the budget."""
-    ram_constants: int = 0
-    """Bytes of RAM that constants take. Internal: determined by emitting them."""
-    all_in_ram: bool = True
-    """Whether all constants fit there. Internal: determined by planning so."""
-    pinned_model: str = ""
-    """The SHA-256 of the only model that the kernels are for. Internal: a file of pins says it."""
-    low: float = 1.0
-    """How many times the estimate a plan's cycles are. Internal: determined by running it, for a time limit."""
+    pins: PinsFile | None = option(None, "plan", "FILE", file=True, written=FILE, help=
+        "kernels, places and compiler flags that `mote tune` has chosen")  # fmt: skip
+    """The file that `kernels` and what was tuned with them are from, for one model."""
 
     @property
     def external(self) -> tuple[str, ...]:
@@ -284,15 +269,13 @@ class PlanOptions(TargetOptions):
 
     @property
     def costs(self) -> Costs:
-        """The cost table of kernels on the target."""
-        table = cost.load(self.target.costs, f"target {self.target.name}")
-        return table.built_for(self._policy).on(self._constant_reads, self._code_reads)
+        """The cost table of kernels on the target, with all constants where options place them."""
+        return self.costs_of(in_ram=self.place_constants == "ram")
 
-    @property
-    def _constant_reads(self) -> Reads:
-        """Costs of reading constants."""
-        placed = self.place_constants == "ram" and self.all_in_ram
-        return Reads() if placed else self.target.constant_reads
+    def costs_of(self, *, in_ram: bool) -> Costs:
+        """The cost table of kernels on the target, with constants in RAM or in flash."""
+        table = cost.load(self.target.costs, f"target {self.target.name}")
+        return table.built_for(self._policy).on(Reads() if in_ram else self.target.constant_reads, self._code_reads)
 
     @property
     def _code_reads(self) -> Reads:
@@ -324,14 +307,7 @@ class PlanOptions(TargetOptions):
     @property
     def ram_limit(self) -> int | None:
         """The RAM limit for everything that is planned."""
-        limit = _least(self.ram, self.target.ram)
-        return limit if limit is None else max(limit - self.ram_beside - self.ram_constants, 0)
-
-    @property
-    def ram_beside(self) -> int:
-        """Bytes of code in the RAM that the plan shares with it: 0 where code has a memory of its own."""
-        rams = self.target.code_rams
-        return self.ram_code if not rams or "data" in rams[0].holds else 0
+        return _least(self.ram, self.target.ram)
 
     @property
     def flash_limit(self) -> int | None:
@@ -447,7 +423,7 @@ def make_settings(target: str | Path | Target = "host", *, trust_target: bool = 
     if sizes:
         chosen, options = targets.limited(chosen, sizes), {**options, "ram": None}
     values = parsed(options)
-    pins = values.pop("pins", "")
+    pins = values.pop("pins", None)
     return Settings(chosen, **(with_pins(values, pins, chosen.name, _USUAL) if pins else values))
 
 

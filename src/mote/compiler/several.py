@@ -12,15 +12,16 @@ from mote.base.errors import MoteError
 from mote.base.notebook import card, sizes, table
 from mote.base.option import RestrictedUse, check_use
 from mote.compiler.checks.budgets import check_flashes, over_budget
-from mote.compiler.code_size import CodeSize, code_size, several_code_size
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.model.arenas import shared
 from mote.compiler.emit.c.model.together import frame_bytes
 from mote.compiler.emit.c.model.variables import result_bytes
 from mote.compiler.emit.c.options import ProjectOptions
 from mote.compiler.emit.c.project import Job, Project, generate_several
+from mote.compiler.fitting.code_size import CodeSize, code_size, several_code_size
+from mote.compiler.fitting.reserve import USUAL_CODE, Reserve
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import USUAL_CODE, emitted, given_model, golden, reading
+from mote.compiler.line import emitted, given_model, golden, reading
 from mote.compiler.package.description import Package, model_package
 from mote.compiler.package.packagers import packaged, write_packages
 from mote.compiler.settings import TABLE, Settings, chosen_settings
@@ -126,7 +127,7 @@ def compile_several(
 ) -> CompiledModels:
     """Compiles models into one project, in which they share kernels. Options as for `compile`; `running` says when the
     models run (`Running`), and so which memory they share."""
-    settings = replace(chosen_settings(settings, options), other_code=USUAL_CODE)
+    settings = chosen_settings(settings, options)
     if running not in tuple(Running):
         raise MoteError(f"'{running}' is not one of {', '.join(Running)}", where="option running")
     check_use(TABLE, settings, RestrictedUse.SEVERAL)
@@ -187,7 +188,7 @@ def _compiled(models: Sequence[Any], settings: Settings, running: Running) -> li
 
 def _emitted(model: Any, settings: Settings) -> Compiled:
     with reading(given_model(model, settings)) as subject:
-        return emitted(subject, settings)
+        return emitted(subject, settings, reserve=Reserve(flash_code=USUAL_CODE))
 
 
 def _edges(models: Sequence[Compiled]) -> int:

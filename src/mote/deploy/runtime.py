@@ -149,7 +149,7 @@ def _manifest(kernels: str | Sequence[str | Path | bytes], settings: Settings, s
     models = _models(kernels)
     if not models:
         raise MoteError("names no kernels", where="option kernels", remedy=f"give {', '.join(SETS)} or models")
-    images = [pack(model, replace(settings, fixed=ANY), say=say) for model in models]
+    images = [pack(model, settings, runtime=ANY, say=say) for model in models]
     used = [kernel for image in images for kernel in (*image.program.kernels, *_portable(image.plan))]
     records = merged(map(record, used))
     taps = [packed.entry.taps for packed in used]

@@ -300,4 +300,4 @@ def test_code_counts_as_in_compile(tmp_path: Path) -> None:
     slow.write_text(SLOW)
     placed = mote.compile(DIGITS, target=slow, place_code="ram", optimize="speed")
     with pytest.raises(MoteError, match="0 that are there"):
-        evaluate(DIGITS, SAMPLES, target=slow, place_code="ram", ram=placed.settings.ram_code // 2)
+        evaluate(DIGITS, SAMPLES, target=slow, place_code="ram", ram=placed.ram_code // 2)

@@ -82,7 +82,7 @@ def test_more_tensors_than_a_step_takes_are_refused_by_name() -> None:
     net = Net(9)
     parts = [net.input(1, 2, quant=(0.1, 0)) for _ in range(17)]
     with pytest.raises(MoteError, match="17 tensors") as found:
-        mote.pack(net.finish(net.concatenate(1, *parts)), fixed=Fixed(lambda kernel: ""))
+        mote.pack(net.finish(net.concatenate(1, *parts)), runtime=Fixed(lambda kernel: ""))
     assert found.value.remedy and "layer " in found.value.where
 
 

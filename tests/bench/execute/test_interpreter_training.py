@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def learned(interpreter: Interpreter, images: list[Array]) -> list[Array]:
 
 @pytest.mark.parametrize("options", [{}, {"input": "rows"}])
 def test_digits_learn_what_the_reference_does(options: dict[str, Any]) -> None:
-    made = pack(DIGITS, replace(make_settings("host", train="last:rate=0.05", **options), fixed=ANY))
+    made = pack(DIGITS, make_settings("host", train="last:rate=0.05", **options), runtime=ANY)
     interpreter, graph = Interpreter.of(made.data, made.records, "digits"), made.plan.graph
     interpreter.training.begin(0.05)
     states: dict[int, Array] = {}

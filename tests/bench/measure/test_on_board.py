@@ -294,7 +294,7 @@ def test_an_image_is_loaded_by_the_agent(model: str, tmp_path: Path) -> None:
     target = mote.targets.load("cortex-m4")
     library = mote.runtime([model], target=target, optimize="size", update=True)
     fill(tmp_path / "runtime", library.package.files)
-    image = mote.pack(model, replace(library.settings, fixed=library.manifest.fixed))
+    image = mote.pack(model, library.settings, runtime=library.manifest.fixed)
     image.write(tmp_path / "small.mote")
     elf = linked_runtime_agent(
         library.package.files,

@@ -10,9 +10,10 @@ import pytest
 from mote import compile
 from mote.base.errors import BudgetError
 from mote.bench.measure import time_limit
-from mote.bench.measure.time_limit import within_time
+from mote.bench.measure.time_limit import MeasuredTime
 from mote.compiler.compiled import Compiled
-from mote.compiler.settings import Settings
+from mote.compiler.line import compile_within
+from mote.compiler.settings import make_settings
 from mote.ui.cli import main
 from tests.helpers.support import emulated
 
@@ -36,11 +37,11 @@ def test_a_limit_holds_on_the_emulated_core(capsys: pytest.CaptureFixture[str], 
 
 @pytest.fixture
 def low(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Cores on which everything takes 1.2 times the estimate: the values of `low` that plans were made with."""
+    """Cores on which everything takes 1.2 times the estimate: the errors of the estimate that plans were made with."""
     tried: list[float] = []
 
     def measured(compiled: Compiled) -> Compiled:
-        tried.append(compiled.settings.low)
+        tried.append(compiled.reserve.estimate_error)
         return replace(compiled, cycles=round(1.2 * compiled.cost))
 
     monkeypatch.setattr(time_limit, "_can_run", lambda compiled: True)
@@ -48,13 +49,12 @@ def low(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return tried
 
 
-def again(settings: Settings) -> Compiled:
-    return compile(DIGITS, settings)
+def within(cycles: int | None) -> Compiled:
+    return compile_within(DIGITS, make_settings(CORE, cycles=cycles), [MeasuredTime()])
 
 
 def test_a_low_estimate_is_planned_again(low: list[float]) -> None:
-    first = compile(DIGITS, target=CORE, cycles=130_000)
-    kept = within_time(first, again)
+    kept = within(130_000)
     assert kept.cycles is not None and kept.cycles <= 130_000
     assert low[0] == 1.0 and len(low) > 1 and all(x > 1.19 for x in low[1:])
 
@@ -62,11 +62,10 @@ def test_a_low_estimate_is_planned_again(low: list[float]) -> None:
 def test_a_limit_that_no_plan_meets_is_refused(low: list[float]) -> None:
     fastest = compile(DIGITS, target=CORE, optimize="speed").cost
     with pytest.raises(BudgetError, match=r"takes [\d,]+ cycles on the emulated core, [\d,]+ \(.*%\) more than"):
-        within_time(compile(DIGITS, target=CORE, cycles=round(1.02 * fastest)), again)
+        within(round(1.02 * fastest))
 
 
 def test_without_tools_or_a_limit_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_limit, "_can_run", lambda compiled: False)
     for cycles in (None, 130_000):
-        compiled = compile(DIGITS, target=CORE, cycles=cycles)
-        assert within_time(compiled, again) is compiled
+        assert within(cycles).cycles is None

@@ -9,8 +9,8 @@ import pytest
 
 import mote
 from mote.base.errors import BudgetError, MoteError
-from mote.compiler.code_size import CodeSize, code_size
 from mote.compiler.compiled import Compiled
+from mote.compiler.fitting.code_size import CodeSize, code_size
 from mote.compiler.line import compile
 from mote.hardware import toolchain
 from mote.ui.cli import main
@@ -139,7 +139,7 @@ def test_a_plan_whose_code_is_larger_than_expected_is_made_anew(monkeypatch: pyt
     def larger(compiled: Compiled) -> CodeSize:
         return CodeSize(code_size(compiled).nbytes + 2000)
 
-    monkeypatch.setattr("mote.compiler.code_size.code_size", larger)
+    monkeypatch.setattr("mote.compiler.fitting.fit.code_size", larger)
     within = compile(DIGITS, target=CORE, optimize="speed", flash=just)
     assert within.project.constants + larger(within).nbytes <= just
-    assert within.settings.other_code > plain.settings.other_code
+    assert within.reserve.flash_code > plain.reserve.flash_code

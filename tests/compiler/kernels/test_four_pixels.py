@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mote import compile, verify
-from mote.compiler.code_size import code_size
+from mote.compiler.fitting.code_size import code_size
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights, OutputPlaces, PixelBytes, code

@@ -8,7 +8,6 @@ import numpy as np
 
 from mote.compiler.kernels.contract import View
 from mote.compiler.kernels.memo import SHARED, ResultStore
-from mote.compiler.line import forget
 from mote.optimize.nas.graphs.integers import integer_graph
 from mote.optimize.nas.spaces.layers import INPUT, ConvLayer, MeanLayer
 from mote.optimize.nas.spaces.network import Network
@@ -60,5 +59,5 @@ def test_what_was_compiled_can_be_forgotten() -> None:
     view = _view()
     known = SHARED.of(view)
     assert SHARED.of(view) is known
-    forget()
+    SHARED.clear()
     assert SHARED.of(view) is not known

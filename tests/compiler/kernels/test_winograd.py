@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from mote.compiler.code_size import code_size
+from mote.compiler.fitting.code_size import code_size
 from mote.compiler.kernels.armv7em.gemm.winograd import FORMS, UNROLLED
 from mote.compiler.kernels.armv7em.gemm.winograd_assembly import MOST_PAIRS
 from mote.compiler.kernels.contract import Packed, Structs

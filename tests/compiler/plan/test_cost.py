@@ -157,7 +157,7 @@ def test_bundled_models_on_every_core(bundled: str, name: str) -> None:
     taken = profile(compiled, layers=False).cycles
     large = MARGIN if bundled == "digits" and name in SLOW else WHOLE
     margin = large if taken > 2 * LARGE else LOOSE
-    assert estimate(compiled.settings.costs, compiled.plan) == pytest.approx(taken, rel=margin)
+    assert estimate(compiled.costs, compiled.plan) == pytest.approx(taken, rel=margin)
 
 
 @cache
@@ -176,7 +176,7 @@ def test_models_with_int16_activations(name: str, core: str) -> None:
     without."""
     compiled = compile(wide(name), target=fitted(core))
     taken = profile(compiled, layers=False).cycles
-    assert estimate(compiled.settings.costs, compiled.plan) == pytest.approx(taken, rel=0.25)
+    assert estimate(compiled.costs, compiled.plan) == pytest.approx(taken, rel=0.25)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from mote.bench.evaluation.verify import verify
 from mote.bench.measure.runner import bench
 from mote.bench.pictures.memory import traffic_lines
 from mote.compiler.checks.budgets import check_budgets
-from mote.compiler.code_size import code_size
+from mote.compiler.fitting.code_size import code_size
 from mote.compiler.line import compile
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.memory.several_memories import spread

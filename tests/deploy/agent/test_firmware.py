@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from zlib import crc32
 
@@ -220,7 +220,7 @@ def test_images_are_loaded_checked_and_run(signed: bool, tmp_path: Path) -> None
     needs("qemu-system-arm")
     model = DIGITS.read_bytes()
     library = runtime([model], target=target, optimize="size", update=True)
-    image = pack(model, replace(library.settings, fixed=library.manifest.fixed))
+    image = pack(model, library.settings, runtime=library.manifest.fixed)
     data, public = image.data, []
     if signed:
         ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")

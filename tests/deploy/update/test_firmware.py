@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
@@ -100,8 +100,10 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     digits = (MODELS / "digits.tflite").read_bytes()
     models = {"first": digits, "second": retrained(digits)}
     library = runtime([digits], target=target, optimize="size", update=True)
-    settings = replace(library.settings, fixed=library.manifest.fixed)
-    packed = {name: pack(model, settings, product=PRODUCT).data for name, model in models.items()}
+    packed = {
+        name: pack(model, library.settings, runtime=library.manifest.fixed, product=PRODUCT).data
+        for name, model in models.items()
+    }
     versions = {"first": ("first", 1), "second": ("second", 2), "third": ("first", 3)}
     made = {name: with_words(packed[model], {VERSION: version}) for name, (model, version) in versions.items()}
     elf = linked(folder, {**library.files, "public_key.h": keys.c_array(keys.public_of(key))}, library.sources)

@@ -17,7 +17,7 @@ from mote.bench.evaluation.verify import verify
 from mote.bench.execute.host_library import HostModel
 from mote.compiler.compiled import Compiled
 from mote.compiler.kernels import library
-from mote.compiler.line import compile, forget, front_end, model_steps
+from mote.compiler.line import compile, model_steps
 from mote.frontends.data.dataset import dataset
 from mote.frontends.features.attaching import attached
 from mote.frontends.features.pipeline import preprocessing
@@ -43,7 +43,6 @@ def plugin() -> Iterator[None]:
     DEFINITIONS.clear()
     library._added.clear()
     del STEPS["frame-level"]
-    forget()
 
 
 def windowed(rows: int = 6) -> bytes:
@@ -81,7 +80,7 @@ def pushed(compiled: Compiled, samples: Array, sizes: list[int]) -> list[Array]:
 def expected(compiled: Compiled, samples: Array) -> list[Array]:
     """The outputs of NumPy for each inference, from the one on that has all of its window."""
     graph = compiled.plan.graph
-    front = front_end(compiled.source, compiled.settings)
+    front = compiled.prepared.front
     assert front is not None
     states: dict[int, Array] = {}
     results = []
@@ -121,7 +120,7 @@ def test_any_number_of_samples(options: dict[str, object], sizes: list[int]) -> 
     """Inferences end where their last sample comes, however samples are handed over; fewer than an inference takes."""
     compiled = compile(windowed(), **{"target": "host", "preprocess": STEPS_OF_LEVELS, **options})
     samples = sound(1700)
-    front = front_end(compiled.source, compiled.settings)
+    front = compiled.prepared.front
     assert front is not None
     most = [min(size, front.samples) for size in sizes]
     made, wanted = pushed(compiled, samples, most), expected(compiled, samples)
@@ -208,7 +207,7 @@ def test_steps_in_the_metadata(tmp_path: Path) -> None:
 def test_features_of_data_are_those_before_the_model() -> None:
     """Data in Python and compiled preprocessing give the same input, bit for bit."""
     compiled = compile(windowed(), target="host", preprocess=STEPS_OF_LEVELS)
-    front = front_end(compiled.source, compiled.settings)
+    front = compiled.prepared.front
     assert front is not None
     samples = sound(384)
     data = dataset(samples[None, :, 0] / np.float32(32768), preprocess=STEPS_OF_LEVELS, several=False)

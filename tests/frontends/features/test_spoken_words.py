@@ -7,7 +7,6 @@ import pytest
 
 import mote
 from mote.bench.execute.host_library import HostModel
-from mote.compiler.line import front_end
 from mote.frontends.data.dataset import dataset
 from tests.helpers.support import PUBLIC_DATA, PUBLIC_MODELS
 
@@ -20,7 +19,7 @@ LABELS = f"{PUBLIC_DATA / 'keywords_mfcc.npz'}:labels"
 def test_words_from_samples() -> None:
     """As many words are right as with LiteRT on float features, and features are those of Python, bit for bit."""
     compiled = mote.compile(MODEL, target="host", preprocess="audio,peak,length=16000,mfcc")
-    front = front_end(compiled.source, compiled.settings)
+    front = compiled.prepared.front
     assert front is not None
     clips = dataset(CLIPS, labels=LABELS, preprocess="length=16000", labelled=True)
     (sounds,) = clips.inputs.values()

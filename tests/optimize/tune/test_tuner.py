@@ -14,8 +14,9 @@ import pytest
 from mote.base.errors import BudgetError, MoteError
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import Knob, Packed, Refusal, View
-from mote.compiler.line import compile, given_model, prepared
+from mote.compiler.line import compile, given_model, subject_of
 from mote.compiler.plan.selection.offers import offers, ordered
+from mote.compiler.prepared import prepared
 from mote.compiler.settings import make_settings
 from mote.optimize.search import running
 from mote.optimize.tune.database import CostDatabase
@@ -50,7 +51,7 @@ def cheapest(of: TuningTask, setup: Setup) -> list[int]:
     """The least cycles of each layer of a plan among all kernels that its layouts allow, with the defaults of their
     knobs."""
     plan = of.compile(setup).plan
-    graph = prepared(of.model, of.settings)[2]
+    graph = prepared(subject_of(of.model).graph, of.settings).whole
     space = Space(offers(ordered(graph)), plan.how, of.settings.costs, places=False)
     measurer = of.measurer
     assert isinstance(measurer, Counted)
@@ -187,7 +188,8 @@ def test_structure() -> None:
     settings = make_settings(M4, optimize="speed")
     source = given_model(DIGITS, settings)
     plan = compile(source, settings).plan
-    space = Space(offers(ordered(prepared(source, settings)[2])), plan.how, settings.costs, places=False)
+    graph = prepared(subject_of(source).graph, settings).whole
+    space = Space(offers(ordered(graph)), plan.how, settings.costs, places=False)
     move = space.moves(plan)[0]
     assert not any(steps[0].kernel.family == move.family for _, steps in plan.works)
     with running(of := TuningTask(source, settings, Counted((move.pin,)))) as runner:

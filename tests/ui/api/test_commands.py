@@ -22,7 +22,7 @@ from mote.optimize.nas.searcher import SearchOptions, SearchPlan
 from mote.optimize.tune.tune import TuneOptions, TuningPlan
 from mote.ui.cli import COMMANDS
 
-SHELL_ONLY = {"completion"}
+SHELL_ONLY = {"cache", "completion"}
 """Commands about the shell itself."""
 PRINTED = {"help", "json", "output", "picture", "force", "wide", "plugin", "depfile", "junit"}
 """Options about files and what is printed: methods of results (`write`, `svg`, `json`, `junit`) do that in Python."""

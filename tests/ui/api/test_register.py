@@ -15,7 +15,7 @@ from mote.bench.evaluation.verify import verify
 from mote.compiler.compiled import kernel_label
 from mote.compiler.kernels import catalogue, library
 from mote.compiler.kernels.contract import Price
-from mote.compiler.line import compile, forget
+from mote.compiler.line import compile
 from mote.frontends.features.steps import STEPS
 from mote.frontends.tflite.writer import Writer
 from mote.hardware import targets
@@ -41,7 +41,6 @@ def alone() -> Iterator[None]:
     catalogue.KERNELS[:] = kernels
     library._added.clear()
     targets._declared.clear()
-    forget()
 
 
 def energies(dtype: str = "int8") -> bytes:

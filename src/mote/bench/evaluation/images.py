@@ -44,8 +44,9 @@ from mote.compiler.firmware import MOST_PARTS, MOST_TRACED, Firmware, ModelExten
 from mote.compiler.given import CompileOptions
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Layout
-from mote.compiler.line import given_model, prepared
+from mote.compiler.line import given_model, subject_of
 from mote.compiler.package.runtime_project import WRAPPING
+from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends import SUFFIXES, Source, source_of
 from mote.frontends.data.dataset import dataset
@@ -358,10 +359,11 @@ def verify_image(
         return _against_host(loaded, chosen_cases(loaded.graph, inputs, known, seed), compiler, emulator, board)
     where = model.where
     options = {name: value for name, value in _options(loaded).items() if name in PREPARING}
-    settings = replace(make_settings(loaded.target, **options), fixed=ANY)
+    settings = make_settings(loaded.target, **options)
     model = given_model(model, settings)
     with naming(where):
-        parsed, _, graph, _ = prepared(model, settings)
+        ready = prepared(subject_of(model).graph, settings, ANY)
+        graph = ready.whole
     for mine, theirs in (
         *zip(loaded.image.inputs, graph.inputs, strict=True),
         *zip(loaded.image.outputs, graph.outputs, strict=True),
@@ -383,7 +385,7 @@ def verify_image(
         for i, x in enumerate(loaded.layers)
         if x.tensors and x.kernel
     ]
-    judged = Judged(loaded.path, loaded.firmware, settings, parsed, graph, model, works)
+    judged = Judged(loaded.path, loaded.firmware, settings, ready, graph, model, works)
     own = None if data is None else cases_of(graph, data, settings)
     tools = {"compiler": compiler, "emulator": emulator, "board": board}
     return compared(judged, inputs, own, seed=seed, **tools, sanitize=sanitize, say=say)

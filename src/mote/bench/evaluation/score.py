@@ -10,7 +10,6 @@ not worth a plan, run in NumPy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,9 +60,9 @@ def outputs(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
 
 def interpreted(graph: Graph, cases: Sequence[Mapping[int, Array]]) -> list[Array]:
     """Outputs of an integer graph in Mote's runtime, by kernels for this computer's vectors, with a thread per core."""
-    settings = replace(make_settings(NATIVE, optimize="speed"), fixed=ANY)
+    settings = make_settings(NATIVE, optimize="speed")
     with naming(graph.name):
-        plan = planned(graph, settings)
+        plan = planned(graph, settings, fixed=ANY)
     made = flattened(program(plan))
     image, kernels = write(made, Details(strip=True)), merged(map(record, made.kernels))
     threads = min(cores(), len(cases))

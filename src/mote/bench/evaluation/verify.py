@@ -27,15 +27,14 @@ from mote.bench.measure.runner import Bench, bench
 from mote.compiler.compiled import Compiled
 from mote.compiler.firmware import Firmware, firmware
 from mote.compiler.kernels.contract import NHWC, Layout
-from mote.compiler.line import back_end, front_end
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.folding import simplify_control
 from mote.compiler.passes.rewriting import tflm_numerics
 from mote.compiler.passes.training.spec import Learner
 from mote.compiler.plan.scheduling.rows import Arrival
+from mote.compiler.prepared import PreparedGraph
 from mote.compiler.settings import Settings
-from mote.compiler.training.with_training import with_training
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.deploy.boards.interruption import Interruption, interruption_lines
 from mote.frontends import Format, Source
@@ -176,7 +175,7 @@ def judged(compiled: Compiled) -> Judged:
     ]
     subject = firmware(compiled)
     apart = external.parts(plan)
-    return Judged(compiled.path, subject, compiled.settings, compiled.source, graph, compiled.file, works, apart)
+    return Judged(compiled.path, subject, compiled.settings, compiled.prepared, graph, compiled.file, works, apart)
 
 
 @dataclass(frozen=True)
@@ -209,13 +208,18 @@ class Judged:
     path: str
     firmware: Firmware
     settings: Settings
-    source: Graph
+    prepared: PreparedGraph
     graph: Graph
     """The planned graph."""
     model: Source
     works: Sequence[TracedLayer]
     apart: Sequence[external.ExternalPart] = ()
     """The parts of external generators that are not compared bit for bit."""
+
+    @property
+    def source(self) -> Graph:
+        """The graph of the model as it was read."""
+        return self.prepared.source
 
 
 def compared(
@@ -463,7 +467,7 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     if settings.causal:
         return reference.numpy(judged.graph), "numpy (causal stream)", _itself
     answer, name = _of_model(judged)
-    front = front_end(judged.source, settings)
+    front = judged.prepared.front
     taken = front.graph.outputs if front else judged.graph.inputs
 
     def of_model(case: Case) -> Mapping[int, Array] | None:
@@ -472,7 +476,7 @@ def oracle(judged: Judged) -> tuple[reference.Reference, str, Wanted]:
     whole: reference.Reference = of_model
     if front is not None:
         whole, name = reference.behind(front.graph, of_model), f"NumPy preprocessing, then {name}"
-    back = back_end(judged.source, settings)
+    back = judged.prepared.back
     if back is not None:
         whole, name = reference.before(back.graph, whole, judged.graph), f"{name}, then NumPy post-processing"
     return whole, name, _of_source
@@ -482,8 +486,7 @@ def _of_model(judged: Judged) -> tuple[reference.Reference, str]:
     """The reference of the model in its file, and its name."""
     settings = judged.settings
     if isinstance(settings.train, Learner):
-        learning = with_training(judged.source, settings.train, settings.train_data)
-        answer, name = reference.numpy(learning), "numpy (a learner is behind the model's layers)"
+        answer, name = reference.numpy(judged.prepared.learning), "numpy (a learner is behind the model's layers)"
     elif judged.model.format != Format.TFLITE:
         with naming(judged.path):
             answer, name = runtime(judged.model, judged.source)

@@ -99,14 +99,14 @@ class Interpreter:
             kernels = _kernels(data, runtime, where)
             self._load(data, kernels)
         else:
-            self._settings = replace(make_settings(**options), fixed=ANY)
+            self._settings = make_settings(**options)
             source = given_model(model, self._settings, example_inputs)
             if source.format is Format.TFLITE and not source.signature:
                 self._settings = replace(self._settings, signature=_first_signature(source.data))
             self._pack(source)
 
     def _pack(self, model: Source) -> None:
-        made = pack(model, self._settings)
+        made = pack(model, self._settings, runtime=ANY)
         self._where, self._model = made.path, made.model
         self._load(made.data, made.records)
         if self._model.format is Format.TFLITE:

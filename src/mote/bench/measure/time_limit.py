@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
 from mote.base.errors import BudgetError, MoteError
 from mote.bench.measure.profiler.costs import profile
 from mote.bench.measure.profiler.instructions import cycle_model
 from mote.compiler.compiled import Compiled
-from mote.compiler.settings import Settings
+from mote.compiler.fitting.fit import Again, Gauge
+from mote.compiler.fitting.reserve import Reserve
 from mote.hardware import toolchain
 from mote.hardware.toolchain.builder import board_of
 
@@ -20,30 +19,41 @@ CLOSE = 1.03
 """How many times the limit a plan may take on the emulated core, where none takes less."""
 
 
-def within_time(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
-    """Measures a model with a time limit on the emulated core, and plans it again where its estimate was too low; an
-    error where that does not meet the limit. Without tools for the core the model stays as it is."""
-    limit = compiled.settings.cycle_limit
-    if limit is None or not _can_run(compiled):
-        return compiled
-    best = measured = _measured(compiled)
-    for _ in range(ROUNDS - 1):
-        assert measured.cycles is not None and best.cycles is not None
-        if best.cycles <= limit:
-            return best
-        with suppress(BudgetError):
-            low = max(measured.cycles / measured.cost, measured.settings.low * measured.cycles / limit)
-            measured = _measured(again(replace(measured.settings, low=low)))
-            assert measured.cycles is not None
-            best = min(best, measured, key=_cycles)
-            continue
-        break
+class MeasuredTime(Gauge[Compiled]):
+    """The time limit of a model, measured on the emulated core: it is planned again where its estimate was too low, and
+    refused where that does not meet the limit. Without tools for the core the model stays as it is."""
+
+    def __init__(self) -> None:
+        self.best: Compiled | None = None
+        self.rounds = 0
+
+    def measured(self, made: Compiled) -> Compiled | Again:
+        limit = made.settings.cycle_limit
+        if limit is None or not _can_run(made):
+            return made
+        made = _measured(made)
+        self.rounds += 1
+        self.best = made if self.best is None else min(self.best, made, key=_cycles)
+        if _cycles(self.best) <= limit or self.rounds == ROUNDS:
+            return _checked(self.best, limit)
+        taken = _cycles(made)
+        error = max(taken / made.cost, made.reserve.estimate_error * taken / limit)
+        reserve = replace(made.reserve, estimate_error=error)
+        return Again(reserve, f"{taken:,} cycles were measured, {taken - limit:,} more than the limit")
+
+    def refused(self, error: BudgetError, reserve: Reserve) -> Compiled | Again | None:
+        limit = None if self.best is None else self.best.settings.cycle_limit
+        return None if self.best is None or limit is None else _checked(self.best, limit)
+
+
+def _checked(best: Compiled, limit: int) -> Compiled:
+    """Refuses a model that takes clearly more than its time limit."""
     if _cycles(best) > CLOSE * limit:
         over = _cycles(best) - limit
         raise BudgetError(
             f"takes {_cycles(best):,} cycles on the emulated core, {over:,} ({over / limit:.1%}) more than the"
             f" {limit:,} that it may take",
-            where=f"{compiled.path} on {compiled.settings.target.name}",
+            where=f"{best.path} on {best.settings.target.name}",
             remedy="use a faster part, a smaller model, or a larger --latency or --cycles budget",
         )
     return best

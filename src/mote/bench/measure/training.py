@@ -13,7 +13,6 @@ from mote.compiler.emit.c.programs.golden import FULL
 from mote.compiler.line import compile_graph
 from mote.compiler.passes.training.labelled import labelled, told
 from mote.compiler.passes.training.spec import Learner
-from mote.compiler.training.with_training import with_training
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.hardware.toolchain import Mode
 from mote.ir.graph.types import StateRole
@@ -30,7 +29,7 @@ def training_step(
     settings, spec = compiled.settings, compiled.settings.train
     if compiled.plan.pushed or spec is None:
         return None
-    graph = with_training(compiled.source, spec, settings.train_data)
+    graph = compiled.prepared.learning
     right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
     given = told(graph, np.zeros_like(right.initial))
     room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + ROOM

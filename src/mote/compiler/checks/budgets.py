@@ -36,10 +36,10 @@ def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "co
     """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 while unknown; `what` is the label
     of the code. The part's RAM must hold the stack as well; a budget covers planned memory only."""
     s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
-    planned |= {"code in RAM": s.ram_beside, "constants in RAM": s.ram_constants}
-    if s.ram_code and not s.ram_beside:
+    planned |= {"code in RAM": compiled.ram_beside, "constants in RAM": compiled.ram_constants}
+    if compiled.ram_code and not compiled.ram_beside:
         memory = s.target.code_rams[0]
-        over_budget(memory.name, {"code": s.ram_code}, memory.size, s, compiled.path)
+        over_budget(memory.name, {"code": compiled.ram_code}, memory.size, s, compiled.path)
     check_flashes(compiled.project, s, code, compiled.path)
     if s.target.core.flash_apart and compiled.project.constants > NEAR_FLASH:
         raise BudgetError(

@@ -12,8 +12,8 @@ from typing import Any
 
 from mote.base.errors import MoteError
 from mote.base.option import Notation
-from mote.compiler.kernels.contract import Fixed
 from mote.compiler.passes.training.spec import Spec, parsed
+from mote.compiler.pins_file import PinsFile
 from mote.compiler.plan.selection.pins import Pin
 from mote.frontends.data.dataset import dataset
 from mote.frontends.data.dataset_type import Dataset
@@ -136,8 +136,8 @@ def _target(option: str, target: Any) -> str | Path | Target:
     return target
 
 
-def _file(option: str, path: Any) -> str | Path:
-    if not isinstance(path, str | Path):
+def _file(option: str, path: Any) -> str | Path | None:
+    if path is not None and not isinstance(path, str | Path):
         raise wrong_value(option, path, "a file")
     return path
 
@@ -191,7 +191,7 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "int | None": (lambda v: v is None or _whole(v), "an integer"),
     "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),
     "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
-    "Fixed | None": (lambda v: v is None or isinstance(v, Fixed), "a set of kernels"),
+    "PinsFile | None": (lambda v: v is None or isinstance(v, PinsFile), "a file of pins"),
     "Mapping[str, tuple[int, ...]]": (lambda v: isinstance(v, Mapping), "a mapping {input: shape}"),
     "tuple[str, ...]": (lambda v: isinstance(v, tuple) and all(isinstance(n, str) for n in v), "a tuple of names"),
     "Mapping[str, Any]": (lambda v: isinstance(v, Mapping), "a mapping {input: value}"),
@@ -209,4 +209,4 @@ SAMPLES = Notation("Any", _samples)
 LABELS = Notation("str | Path | Sequence[str]", _labels)
 KERNELS = Notation("Mapping[str, str] | Sequence[str]", _kernels)
 TARGET = Notation("str | Path | Target", _target)
-FILE = Notation("str | Path", _file)
+FILE = Notation("str | Path | None", _file)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from mote.compiler.passes.training.recompute import recomputed
 from mote.compiler.passes.training.samples import Samples
 from mote.compiler.passes.training.spec import ChosenLayers, Learner, Spec
 from mote.compiler.passes.training.trained import default_loss, trained
+from mote.compiler.stages import CompilerStage, session
 from mote.frontends.data.dataset_type import Dataset
 from mote.ir.graph import Graph
 from mote.ir.graph.io_order import model_shape, to_code
@@ -22,29 +22,18 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.elementwise.quantize import quantized
 
 
-@dataclass(frozen=True)
-class _Contents:
-    """Samples as a key of what is made from them: equal where what they hold is."""
-
-    digest: str
-    data: Dataset = field(compare=False)
-
-
 def with_training(graph: Graph, spec: Spec, data: Dataset | None) -> Graph:
     """The model with what it learns, measured on samples where there are some."""
-    return _with_training(graph, spec, None if data is None else _Contents(data.digest(), data))
+    return session().result(LEARNING, graph, spec, data)
 
 
-@lru_cache(maxsize=4)
-def _with_training(graph: Graph, spec: Spec, contents: _Contents | None) -> Graph:
+def _with_training(graph: Graph, spec: Spec, data: Dataset | None) -> Graph:
     if isinstance(spec, ChosenLayers) and spec.recompute:
-        return recomputed(_with_training(graph, replace(spec, recompute=None), contents), spec.recompute)
-    return trained(graph, spec, samples(graph, spec, contents.data) if contents else None)
+        return recomputed(with_training(graph, replace(spec, recompute=None), data), spec.recompute)
+    return trained(graph, spec, samples(graph, spec, data) if data else None)
 
 
-def forget() -> None:
-    """Clears the cache of models that learn."""
-    _with_training.cache_clear()
+LEARNING = CompilerStage("learning", _with_training)
 
 
 def samples(graph: Graph, spec: Spec, data: Dataset) -> Samples:

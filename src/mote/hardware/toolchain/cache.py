@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from mote.base.cache import OBJECTS, root
 from mote.base.files import replace_file
 
-FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mote" / "objects"
+FOLDER = root() / OBJECTS
 LIMIT = 4000
 """Files; an object of a model is a few dozen kilobytes."""
 KEPT = 3000
@@ -69,7 +70,7 @@ def fetch(key: str, output: Path, compile: Callable[[], object]) -> None:
 def _keep(output: Path, kept: Path) -> None:
     """A disk that is full or read-only costs time, not the build."""
     with suppress(OSError):
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(kept, output.read_bytes())
         _forget()
 

@@ -342,7 +342,7 @@ def planned(task: ExplorationTask, name: str) -> Planned | None:
         code=digest(flags, compiled.project.code),
         arena=plan.arena,
         static=plan.static,
-        estimate=round(estimate(compiled.settings.costs, plan)),
+        estimate=round(estimate(compiled.costs, plan)),
         macs=compiled.macs,
         constants=compiled.project.constants,
         steps=len(plan.steps),

@@ -257,5 +257,5 @@ def shared(settings: Settings) -> Setup:
 def placeable(settings: Settings) -> bool:
     """Whether layers may choose if their constants are copied to RAM: flash is waited for, and nothing else brings
     constants to RAM."""
-    elsewhere = settings.encrypt or settings.cores > 1 or settings.fixed is not None or settings.target.core.flash_apart
+    elsewhere = settings.encrypt or settings.cores > 1 or settings.target.core.flash_apart
     return bool(settings.costs.memory.waits) and not elsewhere

@@ -94,7 +94,7 @@ def tried(task: TuningTask, setup: Setup) -> dict[str, Any]:
 
 def ram_of(compiled: Compiled) -> int:
     """Bytes of RAM of a model: arena, other variables, code and constants in RAM."""
-    return compiled.plan.ram + compiled.settings.ram_beside + compiled.settings.ram_constants
+    return compiled.plan.ram + compiled.ram_beside + compiled.ram_constants
 
 
 def restored(data: dict[str, Any]) -> TuningTrial:

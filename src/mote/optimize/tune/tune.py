@@ -12,11 +12,12 @@ from mote.base.errors import MoteError, explaining
 from mote.base.progress import Say, silent
 from mote.bench.evaluation.verify import verify
 from mote.compiler.given import CompileOptions
-from mote.compiler.line import compile, given_model, prepared
+from mote.compiler.line import compile, given_model, subject_of
 from mote.compiler.offload.backends import offload
 from mote.compiler.offload.contract import Judgement
 from mote.compiler.options.records import recorded
 from mote.compiler.pins_file import SETTINGS, PinsFile, model_digest
+from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings, settings_and_examples
 from mote.deploy.boards.placing import board_settings
 from mote.deploy.boards.pool import board_pool
@@ -128,11 +129,11 @@ class _Tuning:
 
     @cached_property
     def task(self) -> TuningTask:
-        return TuningTask(self.source, replace(self.settings, pinned_model=""), self.counter)
+        return TuningTask(self.source, replace(self.settings, pins=None), self.counter)
 
     @cached_property
     def graph(self) -> Graph:
-        return prepared(self.source, self.settings)[2]
+        return prepared(subject_of(self.source).graph, self.settings).whole
 
     @cached_property
     def effort(self) -> TuningEffort:
@@ -204,7 +205,6 @@ def _check(settings: Settings) -> None:
     """Refuses settings that leave nothing to choose, or that cannot be measured."""
     for option, wrong, why in (
         ("cores", settings.cores > 1, "two cores are not emulated"),
-        ("fixed", settings.fixed is not None, "the kernels of a firmware are fixed"),
         ("recompute", settings.recompute > 0, "layers that run twice are not tuned"),
     ):
         if wrong:

@@ -17,12 +17,13 @@ from time import monotonic
 from mote.base.errors import BudgetError, MoteError
 from mote.base.progress import Say, duration, silent
 from mote.compiler.kernels.contract import Knob
-from mote.compiler.line import prepared
+from mote.compiler.line import subject_of
 from mote.compiler.offload.backends import offload
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.external import with_external
 from mote.compiler.plan.selection.offers import offers, ordered
 from mote.compiler.plan.selection.pins import RAM, one_layer
+from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings
 from mote.optimize.search import Runner, digest
 from mote.optimize.tune.database import CostDatabase
@@ -219,8 +220,8 @@ class Tuner:
     def _ground(self) -> Ground:
         """The best setup with its plan."""
         compiled = self.task.compile(self.best.setup)
-        graph = prepared(self.task.model, compiled.settings)[2]
-        costs, places = compiled.settings.costs, placeable(compiled.settings)
+        graph = prepared(subject_of(self.task.model).graph, compiled.settings).whole
+        costs, places = compiled.costs, placeable(compiled.settings)
         known = with_external(offers(ordered(graph)), offload(compiled.settings.backend, compiled.settings.target))
         space = Space(known, compiled.plan.how, costs, places)
         return Ground(self.best, compiled.plan, space, surrounded(compiled.settings, self.tools))
@@ -328,7 +329,7 @@ class Tuner:
     @cached_property
     def _fixed(self) -> set[str]:
         """The layers that the user has pinned."""
-        graph = prepared(self.task.model, self.task.settings)[2]
+        graph = prepared(subject_of(self.task.model).graph, self.task.settings).whole
         layers = {n: (op.name, graph.short_name(op)) for n, op in zip(graph.numbers, graph.ops, strict=True)}
         return {one_layer(layers, layer, "option kernel") for layer in self.task.settings.kernels}
 

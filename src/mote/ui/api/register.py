@@ -13,7 +13,7 @@ from typing import Any
 from mote.base.errors import MoteError
 from mote.compiler.kernels import catalogue, library
 from mote.compiler.kernels.contract import Kernel
-from mote.compiler.line import forget
+from mote.compiler.kernels.memo import SHARED
 from mote.compiler.offload import backends
 from mote.compiler.offload.contract import Generator
 from mote.frontends.features.pipeline import Takes, takes
@@ -49,7 +49,7 @@ def register(
     """
     function = _own_header(header)
     DEFINITIONS[code] = Definition(code, function, shape, reference, parameters, scratch, elementwise, refuses, by_rows)
-    forget()
+    SHARED.clear()
 
 
 def register_step(name: str, function: Callable[..., Signal]) -> None:
@@ -64,7 +64,7 @@ def register_step(name: str, function: Callable[..., Signal]) -> None:
             remedy="annotate its first parameter: mote.frontends.features.signal.Signal",
         )
     STEPS[name] = function
-    forget()
+    SHARED.clear()
 
 
 def register_kernel(kernel: Kernel, *, header: str | Path) -> None:
@@ -73,7 +73,7 @@ def register_kernel(kernel: Kernel, *, header: str | Path) -> None:
     `--kernel LAYER=NAME` asks for it. A second kernel of the same name takes the place of the first."""
     _own_header(header)
     catalogue.register(kernel)
-    forget()
+    SHARED.clear()
 
 
 def register_generator(generator: Generator) -> None:
@@ -81,7 +81,7 @@ def register_generator(generator: Generator) -> None:
     model that it computes (see docs/develop/external-generators.md for the contract). A second one of the same name
     takes the place of the first."""
     backends.register(generator)
-    forget()
+    SHARED.clear()
 
 
 def load_plugins(paths: list[str]) -> None:

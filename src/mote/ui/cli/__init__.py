@@ -58,6 +58,7 @@ COMMANDS = {
     "check-generator": "check an external generator, for its author",
     "cmake": "print the folder of CMake's find_package(Mote)",
     "doctor": "what is missing for what, and how to install it",
+    "cache": "plans and compiled objects that are kept",
     "completion": "print a script that completes commands in a shell",
 }
 """Every command with its line of `mote --help`, which imports none of them."""

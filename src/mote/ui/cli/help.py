@@ -9,7 +9,7 @@ from mote.ui.cli.terminal import folded, width
 from mote.version import __version__
 
 COMMAND_GROUPS = {
-    "start": ("inspect", "ops", "targets", "backends", "doctor", "completion"),
+    "start": ("inspect", "ops", "targets", "backends", "doctor", "cache", "completion"),
     "compile": ("compile", "plan", "explore", "convert"),
     "improve": ("search", "tune", "quantize", "prune", "shrink", "fit-threshold"),
     "measure": ("run", "profile", "fit-energy", "calibrate-target", "verify", "evaluate", "report"),
@@ -54,7 +54,8 @@ OPTION_GROUPS = {
     "tools": ("compiler", "emulator", "board", "tool"),
     "output": (
         *("output", "force", "package", "metadata", "depfile", "c_array", "picture", "confusion_picture"),
-        *("noise_picture", "purposes", "functions", "verify", "keywords", "format", "shell", "json", "wide", "help"),
+        *("noise_picture", "purposes", "clear", "functions", "verify", "keywords"),
+        *("format", "shell", "json", "wide", "help"),
     ),
 }
 """The groups of a command's options, by what argparse calls them; options of a compilation say theirs in the table."""
@@ -187,6 +188,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("my_package:MyGenerator -t cortex-m4", "a class, with costs against measured cycles"),
     ),
     "doctor": (("", "tools that are here, and how to get the others"),),
+    "cache": (("", "the folder, and what it holds"), ("--clear", "delete all of it")),
     "completion": (
         ("bash > build/mote.bash", "for bash, which reads it with `source`"),
         ("fish > ~/.config/fish/completions/mote.fish", "for fish"),

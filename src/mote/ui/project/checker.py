@@ -18,8 +18,8 @@ from mote.bench.measure.profiler import Profile
 from mote.bench.measure.run import RunResult
 from mote.bench.metrics.score import HIGHER, LOWER
 from mote.compiler import line
-from mote.compiler.code_size import checked_code
 from mote.compiler.compiled import Compiled
+from mote.compiler.fitting.code_size import checked_code
 from mote.ui.project.builder import PreparedModel, by_model, opened, packed, prepared_model, saying
 from mote.ui.project.limits import MEASURES, PROFILE, RUN, SCORES
 from mote.ui.project.making import compiled_within, first_needs

@@ -11,8 +11,9 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.settings import TABLE, changed_options
 from mote.frontends.data.dataset_type import Dataset
 
-PLANNED = {"target", "ram", "flash", "latency", "cycles", "least_ram", "least_flash", "constants"}
-"""Settings that a point of the front stands for, the target, and values of constant inputs, which may be arrays."""
+PLANNED = {"target", "ram", "flash", "latency", "cycles", "least_ram", "least_flash", "constants", "pins"}
+"""Settings that a point of the front stands for, the target, values of constant inputs, which may be arrays, and the
+file whose kernels are stated one by one."""
 
 
 def compile_command(compiled: Compiled) -> list[str]:

@@ -14,8 +14,9 @@ import mote
 from mote.base.errors import MoteError
 from mote.bench.evaluation.verify import verify
 from mote.compiler.compiled import Compiled
+from mote.compiler.fitting.reserve import STACK
 from mote.compiler.kernels.contract import Packed
-from mote.compiler.line import STACK, compile
+from mote.compiler.line import compile
 from mote.compiler.packer import pack
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.selection.estimate import estimate
@@ -160,9 +161,9 @@ def test_constants_placed_in_ram(core: str) -> None:
     placed = compile(DIGITS, target=slow(core), optimize="speed", place_constants="ram")
     assert not loaded(placed)
     taken = mote.run(placed, layers=False).ram
-    assert taken.static is not None and taken.static >= placed.settings.ram_constants > 5000
+    assert taken.static is not None and taken.static >= placed.ram_constants > 5000
     counted = mote.profile(placed, layers=False)
-    assert counted.waits.constants < 0.02 * SLOW.stream(placed.settings.ram_constants) + 1000
+    assert counted.waits.constants < 0.02 * SLOW.stream(placed.ram_constants) + 1000
     assert ".data.mote_constants" in placed.project.files["digits.h"]
 
 
@@ -170,19 +171,19 @@ def test_constants_in_ram_are_taken_from_the_budget() -> None:
     """As many as fit beside the plan are in RAM, those first that are read most; the estimate knows if all are."""
     target, how = slow("cortex-m4"), {"optimize": "speed", "place_constants": "ram"}
     generous = compile(DIGITS, target=target, **how)
-    everything = generous.plan.ram + generous.settings.ram_constants
-    assert generous.settings.ram_constants == generous.project.flash["RAM for constants"]
+    everything = generous.plan.ram + generous.ram_constants
+    assert generous.ram_constants == generous.project.flash["RAM for constants"]
     placed = []
     for budget in (everything, everything - 8, everything - 3000, generous.plan.ram + 8):
         made = compile(DIGITS, target=target, ram=budget, **how)
-        assert made.plan.ram + made.settings.ram_constants <= budget
-        assert made.settings.costs.memory.waits == (budget < everything)
+        assert made.plan.ram + made.ram_constants <= budget
+        assert made.costs.memory.waits == (budget < everything)
         text = made.project.files["digits_constants.h"]
-        assert text.count("MOTE_SECTION") == 0 or made.settings.ram_constants > 0
-        placed.append(made.settings.ram_constants)
+        assert text.count("MOTE_SECTION") == 0 or made.ram_constants > 0
+        placed.append(made.ram_constants)
     assert placed == sorted(placed, reverse=True) and placed[2] > 0
     few = compile(DIGITS, target=replace(target, memories=part(everything + 2000)), **how)
-    assert 0 < few.settings.ram_constants <= everything + 2000 - STACK - few.plan.ram
+    assert 0 < few.ram_constants <= everything + 2000 - STACK - few.plan.ram
 
 
 def part(ram: int) -> tuple[Memory, ...]:

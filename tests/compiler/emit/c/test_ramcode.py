@@ -97,13 +97,13 @@ def test_it_is_executed_from_ram(slow: str) -> None:
     one, other = mote.run(plain, layers=False), mote.run(placed, layers=False)
     for name, values in one.values.items():
         np.testing.assert_array_equal(values, other.values[name])
-    assert other.ram.code == placed.settings.ram_code > 2048 and one.ram.code == 0
+    assert other.ram.code == placed.ram_code > 2048 and one.ram.code == 0
     assert other.ram.total - one.ram.total == other.ram.code and other.flash.total >= one.flash.total
     profiled = mote.profile(placed, layers=False)
     with temporary_folder() as folder:
         elf = bench(placed, folder).elf(Mode.MEASURE)
         code, sizes = read_code(elf), toolchain.sizes(elf, placed.settings.target)
-    assert sizes is not None and sizes.ram_code == placed.settings.ram_code < sizes.code
+    assert sizes is not None and sizes.ram_code == placed.ram_code < sizes.code
     ram = board_of(placed.settings.target).ram[0]
     there = sum(f.instructions for f in profiled.functions if code.functions[f.name] >= ram)
     assert there > 0.9 * profiled.instructions
@@ -125,10 +125,10 @@ def test_one_file_and_the_manual(slow: str, tmp_path: Path, capsys: pytest.Captu
 def test_code_takes_ram_from_a_budget(slow: str) -> None:
     """What the code takes is not there for the arena; where too little is left, the refusal says what took it."""
     generous = mote.compile(DIGITS, target=slow, place_code="ram", optimize="speed")
-    code = generous.settings.ram_code
+    code = generous.ram_code
     budget = code + generous.plan.arena - 200
     tight = mote.compile(DIGITS, target=slow, place_code="ram", optimize="speed", ram=budget)
-    assert tight.plan.ram + tight.settings.ram_code <= budget and tight.plan.arena < generous.plan.arena
+    assert tight.plan.ram + tight.ram_code <= budget and tight.plan.arena < generous.plan.arena
     with pytest.raises(BudgetError) as error:
         mote.compile(DIGITS, target=slow, place_code="ram", ram=code // 2)
     assert "RAM" in str(error.value)
@@ -138,7 +138,7 @@ def test_memory_for_code_alone(tmp_path: Path) -> None:
     """Code in ITCM takes nothing of the RAM for data, and must fit."""
     emulated("cortex-m7")
     found = mote.compile(DIGITS, target="stm32f746", place_code="ram")
-    assert found.settings.ram_beside == 0 < found.settings.ram_code and found.settings.ram_limit == 320 << 10
+    assert found.ram_beside == 0 < found.ram_code and found.ram_limit == 320 << 10
     itcm = PART + '[[memory]]\nname = "itcm"\nkind = "ram"\nsize = "1K"\nholds = ["code"]\n'
     itcm = itcm.replace('kind = "ram"\nsize = "64K"', 'kind = "ram"\nsize = "64K"\nholds = ["data"]')
     with pytest.raises(BudgetError, match="bytes of itcm"):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from mote.base.progress import silent
 from mote.compiler.emit.image.flatten import flattened
 from mote.compiler.emit.image.kernels import ANY
 from mote.compiler.emit.image.writer import Details, write
-from mote.compiler.line import optimized, plan_for
+from mote.compiler.line import plan_for
 from mote.compiler.lower.program import Program, program
 from mote.compiler.packer import Image, pack
+from mote.compiler.prepared import prepared
 from mote.compiler.settings import make_settings
 from mote.hardware import targets
 from mote.hardware.targets import Memory, Target
@@ -143,6 +143,6 @@ MODES = {
 
 def packed(graph: Graph, **options: object) -> tuple[Program, bytes]:
     """A graph without a file as an image for this computer that may have any kernels, with its program."""
-    settings = replace(make_settings("host", **options), fixed=ANY)
-    flat = flattened(program(plan_for(optimized(graph, settings)[0], graph.name, settings, silent)))
+    settings = make_settings("host", **options)
+    flat = flattened(program(plan_for(prepared(graph, settings, ANY).whole, graph.name, settings, fixed=ANY)))
     return flat, write(flat, Details())

@@ -23,6 +23,7 @@ from mote.compiler.emit.image.stock_kernels import TUNED, everything, minimal, s
 from mote.compiler.kernels.contract import Call
 from mote.compiler.line import compile
 from mote.compiler.packer import pack
+from mote.compiler.settings import make_settings
 from mote.deploy.runtime import runtime
 from mote.hardware import targets, toolchain
 from mote.hardware.toolchain import Mode
@@ -158,11 +159,11 @@ def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) 
         pack(KEYWORDS, target="cortex-m4", runtime=folder)
     small = minimal(targets.load("xtensa-lx7"))
     assert 10 < len(small.kernels) < 40 and all(not k.instances or k.headers == ("join",) for k in small.kernels)
-    settings = replace(pack(KEYWORDS, target="xtensa-lx7").settings, fixed=small.fixed, name="")
-    assert {k.name for k in pack(KEYWORDS, settings).records} <= {k.name for k in small.kernels}
+    settings = make_settings("xtensa-lx7")
+    assert {k.name for k in pack(KEYWORDS, settings, runtime=small.fixed).records} <= {k.name for k in small.kernels}
     tight = replace(small, limits=replace(small.limits, taps=2))
     with pytest.raises(MoteError, match="windows of at most 2 rows"):
-        pack(KEYWORDS, replace(settings, fixed=tight.fixed))
+        pack(KEYWORDS, settings, runtime=tight.fixed)
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def test_layers_with_learned_operands(layers: Sequence[Layer]) -> None:
 
 
 def packed_digits(train: str) -> Trainer:
-    image = pack(DIGITS, replace(make_settings("host", train=train), fixed=ANY))
+    image = pack(DIGITS, make_settings("host", train=train), runtime=ANY)
     return Trainer.loaded(image.plan.graph, image.program, image.data, image.records)
 
 
@@ -149,7 +149,7 @@ def test_quantized_models_learn(train: str) -> None:
 
 
 def test_rows_are_learned_as_they_come() -> None:
-    image = pack(DIGITS, replace(make_settings("host", train="last", input="rows"), fixed=ANY))
+    image = pack(DIGITS, make_settings("host", train="last", input="rows"), runtime=ANY)
     graph, rng = image.plan.graph, np.random.default_rng(1)
     trainer = Trainer.loaded(graph, image.program, image.data, image.records)
     for number in range(3):

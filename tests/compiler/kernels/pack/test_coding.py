@@ -17,7 +17,7 @@ from mote.bench.measure import run
 from mote.compiler.compiled import Compiled
 from mote.compiler.kernels.contract import Packed
 from mote.compiler.kernels.pack.weights.coding import BEHIND, Code, encode
-from mote.compiler.line import compile, forget
+from mote.compiler.line import compile
 from mote.compiler.plan.selection import code_size_model as flash
 from mote.compiler.plan.selection import select
 from mote.compiler.plan.selection.select import Selection
@@ -25,6 +25,7 @@ from mote.frontends.tflite.writer import Writer
 from mote.ir.graph.region import Numbers
 from tests.compiler.kernels.c_harness import Program
 from tests.compiler.kernels.test_variants import layers, planar
+from tests.helpers.forgetting import forgetting
 from tests.helpers.support import HOST_DSP, check, emulated, exact_on, examples, needs_litert, soaked
 from tests.ir.ops.windows import test_conv
 
@@ -206,12 +207,10 @@ def network(weights: str) -> bytes:
 
 def compiled_plain(model: bytes, target: str) -> Compiled:
     """As if decoders took more code than there is."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, forgetting():
         patch.setattr(flash, "DECODER", 1 << 30)
         patch.setattr(flash, "_known", WeakKeyDictionary())
-        compiled = compile(model, target=target, optimize="size")
-        forget()
-        return compiled
+        return compile(model, target=target, optimize="size")
 
 
 @pytest.mark.slow

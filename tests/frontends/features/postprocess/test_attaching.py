@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,7 +99,7 @@ STEPS = "moving-average=3,detect(1,0.5,refractory=2)"
 
 
 def test_images_record_their_steps() -> None:
-    image = pack(DIGITS, replace(make_settings("host", postprocess=STEPS), fixed=ANY))
+    image = pack(DIGITS, make_settings("host", postprocess=STEPS), runtime=ANY)
     assert [op.kind for op in image.plan.graph.ops[-2:]] == ["MovingAverage", "Detect"]
     assert read(image.data).about["options"]["postprocess"] == STEPS
 

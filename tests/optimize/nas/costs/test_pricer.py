@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mote.compiler.code_size import code_size
+from mote.compiler.fitting.code_size import code_size
 from mote.compiler.line import compile_graph
 from mote.compiler.settings import Settings, make_settings
 from mote.optimize.nas.costs.network_costs import CostLimits, DoesNotFit, NetworkCosts

@@ -19,7 +19,7 @@ from mote.compiler.line import compile_graph
 from mote.compiler.passes.training.labelled import labelled, loss_of, told, untold
 from mote.compiler.passes.training.spec import Spec
 from mote.compiler.settings import Settings
-from mote.compiler.training.with_training import samples, with_training
+from mote.compiler.training.with_training import samples
 from mote.frontends.data.dataset_type import Dataset
 from mote.hardware.targets import NATIVE, Target
 from mote.ir.graph import Graph
@@ -81,7 +81,7 @@ class TrainingProgram:
         """The training of a compiled model that learns: for the vectors of this computer unless there is a target."""
         settings = model.settings
         assert settings.train is not None
-        graph = with_training(model.source, settings.train, settings.train_data)
+        graph = model.prepared.learning
         own = next((s for s in graph.states if s.role is StateRole.NONE), None)
         if own is not None:
             raise MoteError(

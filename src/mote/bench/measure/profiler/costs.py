@@ -80,7 +80,7 @@ def profile(
     if compiled.settings.place_code == "ram" and result.instructions is not None:
         other = profile(compiled.in_flash(), inputs, compiler=compiler, emulator=emulator, layers=False)
         saved = other.cycles - result.cycles
-    return replace(result, ram_code=compiled.settings.ram_code, saved=saved)
+    return replace(result, ram_code=compiled.ram_code, saved=saved)
 
 
 @dataclass(frozen=True)

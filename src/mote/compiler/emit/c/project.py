@@ -108,6 +108,11 @@ class Job:
     options: ProjectOptions
     golden: Sequence[GoldenRun] = ()
 
+    @cached_property
+    def program(self) -> Program:
+        """The plan as instructions."""
+        return program(self.plan)
+
 
 def generate(job: Job) -> Project:
     """The C project of a model."""
@@ -226,8 +231,8 @@ def constant_bytes(job: Job) -> int:
 
 
 def _part(job: Job, *, wide: bool = False) -> _Part:
-    constants, made = ConstantPool(job.options.name, mark=job.options.flash_mark), program(job.plan)
-    return _Part(job, made, constants, source.unit(job.plan, made, job.options, constants, wide=wide))
+    constants = ConstantPool(job.options.name, mark=job.options.flash_mark)
+    return _Part(job, job.program, constants, source.unit(job.plan, job.program, job.options, constants, wide=wide))
 
 
 def _check_arena(job: Job) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mote.bench.measure.run import run as run_model
 from mote.bench.measure.runner import missing_tools
-from mote.compiler.code_size import code_size
+from mote.compiler.fitting.code_size import code_size
 from mote.compiler.line import compile_graph, planned
 from mote.compiler.settings import Settings
 from mote.hardware.targets import Target

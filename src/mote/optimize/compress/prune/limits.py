@@ -10,8 +10,8 @@ from math import inf
 from typing import Any
 
 from mote.base.errors import BudgetError, MoteError
-from mote.compiler.code_size import code_size
 from mote.compiler.compiled import Compiled
+from mote.compiler.fitting.code_size import code_size
 from mote.hardware.targets import parse_size
 
 UNITS = {"macs": "multiplications", "flash": "bytes of flash", "cycles": "cycles by the estimate"}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mote.compiler.code_size import code_size
 from mote.compiler.compiled import Compiled
+from mote.compiler.fitting.code_size import code_size
 from mote.compiler.line import compile
 from mote.compiler.settings import Settings, parsed
 from mote.hardware.targets import Target

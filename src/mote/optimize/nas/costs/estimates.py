@@ -8,8 +8,9 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
+from mote.compiler.fitting.reserve import OWN_CODE, USUAL_CODE
 from mote.compiler.kernels.contract import Packed, aligned
-from mote.compiler.line import USUAL_CODE, lowering, optimized
+from mote.compiler.line import lowering
 from mote.compiler.passes.shrinking import trim_kernels
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.scheduling.rows import roots
@@ -17,6 +18,7 @@ from mote.compiler.plan.selection.code_size_model import code
 from mote.compiler.plan.selection.offers import ordered
 from mote.compiler.plan.selection.select import SHARING, Latencies, Selection
 from mote.compiler.plan.selection.way import Way
+from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
@@ -72,7 +74,7 @@ def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
 
 def _others(settings: Settings) -> int:
     """Bytes that plans reserve for code other than kernels."""
-    return settings.other_code if settings.flash is not None else USUAL_CODE
+    return OWN_CODE if settings.flash is not None else USUAL_CODE
 
 
 def _costs(selection: Selection, most: float) -> tuple[int, int, int]:
@@ -133,7 +135,7 @@ def _ready(graph: Graph, settings: Settings) -> Graph:
     """A graph without passes over it, which find nothing to do in graphs of networks, unless there is more to add."""
     if settings.stream is None and not settings.preprocess and not settings.postprocess:
         return trim_kernels.run(graph)[0] if settings.shrink else graph
-    return optimized(graph, replace(settings, shrink=False))[0]
+    return prepared(graph, replace(settings, shrink=False)).whole
 
 
 def _peak(graph: Graph, selection: Selection, kernels: Mapping[Numbers, Packed]) -> int:

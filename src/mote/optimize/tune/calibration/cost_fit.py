@@ -36,6 +36,7 @@ from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.plan.selection.select import Selection
 from mote.compiler.plan.selection.way import ROOMY
+from mote.compiler.prepared import unchanged
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends import Format, Source
 from mote.hardware.targets import Target
@@ -110,9 +111,10 @@ class CostCore:
         plan = plan_of(graph, kernels, whole, self.how)
         target = self.settings.target
         options = ProjectOptions("layers", target=target.name, flash_apart=target.core.flash_apart)
-        project = generate(Job(plan, options))
+        job = Job(plan, options)
         source = Source("layers", Format.TFLITE, b"")
-        return self.taken(Compiled(graph, plan, (), project, self.settings, "layers", source))
+        of = unchanged(graph), plan, job.program, generate(job)
+        return self.taken(Compiled(*of, self.settings, "layers", source))
 
     def taken(self, compiled: Compiled) -> list[StepCost]:
         """The costs of each step of a plan, without waits for memory: on the emulated core."""

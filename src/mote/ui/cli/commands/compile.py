@@ -10,11 +10,11 @@ from typing import Any
 
 from mote.bench.pictures.memory import traffic_lines
 from mote.compiler import line
-from mote.compiler.code_size import CodeSize
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.model.weights import learned
 from mote.compiler.emit.c.options import CONSTANTS, STEP_INPUTS, STEP_MARGIN
 from mote.compiler.emit.c.programs.example import EXAMPLE
+from mote.compiler.fitting.code_size import CodeSize
 from mote.compiler.package.adapters import COMPILED_NAMES
 from mote.compiler.package.adapters.compiled_model import check_adapter
 from mote.compiler.package.adapters.sources import SOURCE_NAMES, source_files
@@ -225,7 +225,7 @@ def describe(compiled: Compiled, folder: str, code: CodeSize) -> dict[str, objec
 
 def encryption(compiled: Compiled) -> dict[str, int]:
     """The cost of encrypted constants: bytes in an inference, in one call, of RAM, and of constants that are plain."""
-    without = line.planned(compiled.source, replace(compiled.settings, encrypt=""))
+    without = line.planned(compiled.source, replace(compiled.settings, encrypt=""), reserve=compiled.reserve)
     plans = compiled.plan.all
     sizes = [step.kernel.sealed.nbytes for plan in plans for step in plan.steps if step.kernel.sealed]
     return {
@@ -239,9 +239,8 @@ def encryption(compiled: Compiled) -> dict[str, int]:
 def training(compiled: Compiled) -> dict[str, object]:
     """The weights that learn, their bytes, and the costs beside those of the model without training."""
     settings, states = compiled.settings, learned(compiled.plan)
-    without = line.planned(compiled.source, replace(settings, train=None, train_data=None))
-    assert settings.train is not None
-    graph = with_training(compiled.source, settings.train, settings.train_data)
+    without = line.planned(compiled.source, replace(settings, train=None, train_data=None), reserve=compiled.reserve)
+    graph = compiled.prepared.learning
     layers = [op for op in graph.ops if isinstance(op, LEARNING)]
     read = [(op, s.initial.size, op.inputs.index(s.before)) for s in states for op in layers if s.before in op.inputs]
     return {
@@ -263,8 +262,8 @@ def recomputation(compiled: Compiled) -> dict[str, int] | None:
     settings, spec = compiled.settings, chosen_layers(compiled.settings.train)
     if spec is None or not spec.recompute:
         return None
-    both = replace(spec, recompute=None), spec
-    whole, graph = (with_training(compiled.source, one, settings.train_data) for one in both)
+    graph = compiled.prepared.learning
+    whole = with_training(compiled.source, replace(spec, recompute=None), settings.train_data)
     again = recomputable(whole)[: spec.recompute]
     macs = step_macs(graph) - step_macs(whole)
     return {"activations": len(again), "bytes": sum(t.nbytes for t in again), "macs": macs}
@@ -277,7 +276,7 @@ def training_line(compiled: Compiled) -> str:
     what = f"{cost['weights']:,} weights and {cost['biases']:,} biases in {layers} learn ({cost['what']})"
     if isinstance(compiled.settings.train, Learner):
         what = f"a learner behind the model's layers ({cost['what']})"
-    unit, times = compiled.settings.costs.unit, cost["step"] / max(cost["inference_without"], 1)
+    unit, times = compiled.costs.unit, cost["step"] / max(cost["inference_without"], 1)
     again = cost["recomputed"]
     more = f", {again['macs']:,} MACs of it to compute {again['bytes']:,} bytes of activations again" if again else ""
     return (
@@ -291,7 +290,7 @@ def two_cores_line(compiled: Compiled) -> str:
     """How much of the model two cores share, and what that gains."""
     kernels = [steps[0].kernel for _, steps in compiled.plan.works]
     shared = sum(isinstance(kernel, Halved) for kernel in kernels)
-    one, unit = compiled.one_core_cost, compiled.settings.costs.unit
+    one, unit = compiled.one_core_cost, compiled.costs.unit
     faster = one / max(compiled.cost, 1)
     return (
         f"{shared} of {len(kernels)} layers are split, about {faster:.2f} times as fast as {one:,} {unit} on one core"
@@ -311,11 +310,13 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.settings.preprocess:
         count = compiled.project.options.samples
         show(f"  preprocessing: {f'{count:,} raw samples' if count else 'lines of a camera'} for each inference")
+    for why in compiled.replanned:
+        show(f"  planned again: {why}")
     show(f"  {len(plan.steps)} steps, {compiled.macs:,} MACs")
     for name in compiled.unbounded:
         show(f"  loop '{name}': as many turns as its condition says, of which MACs and estimate count one")
     in_ram = f", code {code.ram:,} bytes" if code.ram else ""
-    placed = compiled.settings.ram_constants
+    placed = compiled.ram_constants
     in_ram += f", constants {placed:,} bytes" if placed else ""
     show(f"  RAM: arena {plan.arena:,} bytes{_split(compiled.memories)} (live at once: {plan.peak:,}){in_ram}")
     for text in traffic_lines(plan):
@@ -333,7 +334,7 @@ def print_model(compiled: Compiled, code: CodeSize) -> None:
     if compiled.project.options.longest_step is not None:
         longest = compiled.project.options.longest_step
         show(f"  step: {longest:,} instructions, the longest of {STEP_INPUTS} inferences and {STEP_MARGIN}%: no bound")
-    show(f"  estimate: {compiled.cost:,} modelled {compiled.settings.costs.unit}; `mote explore` lists other plans")
+    show(f"  estimate: {compiled.cost:,} modelled {compiled.costs.unit}; `mote explore` lists other plans")
     if compiled.settings.cores > 1:
         show(f"  two cores: {two_cores_line(compiled)}; `mote plan` says why")
     if compiled.settings.cycle_limit is not None:

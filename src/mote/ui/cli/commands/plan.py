@@ -85,7 +85,7 @@ def print_text(compiled: Compiled, memory: MemoryMap, regions: Sequence[External
     show(f"  live:  {memory.peak:,} bytes at most, at {_step(memory.peak_step, steps)}")
     show(_bound_line(plan, memory.bound))
     show(f"  steps: {steps:,} of {_modes(compiled)}")
-    costs = compiled.settings.costs
+    costs = compiled.costs
     waits = ", waits for constants in flash included" if costs.memory.waits else ""
     show(f"  cost:  about {estimate(costs, plan):,.0f} modelled {costs.unit}, by the table of {costs.core}{waits}")
     for text in traffic_lines(plan):

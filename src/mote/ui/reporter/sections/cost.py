@@ -19,7 +19,7 @@ def cost(subject: Subject) -> dict[str, Any]:
     measured = _profiled(profile) if profile else {"layers": _estimated(subject), "cycles": subject.compiled.cost}
     return measured | {
         "measured": profile is not None,
-        "unit": subject.compiled.settings.costs.unit,
+        "unit": subject.compiled.costs.unit,
         "instructions": ran.instructions if ran else None,
         "counted": ran.unit if ran else "",
         "reason": subject.reason,
@@ -63,7 +63,7 @@ def _numbers(layer: LayerProfile) -> list[int | None]:
 def _estimated(subject: Subject) -> list[list[Any]]:
     """The planner's estimate of each layer."""
     plan = subject.compiled.plan
-    costs = layer_costs(subject.compiled.settings.costs, plan)
+    costs = layer_costs(subject.compiled.costs, plan)
     return [
         [plan.number(steps[0]), op.name, round(cycles), *[None] * 6]
         for (op, steps), cycles in zip(plan.works, costs, strict=True)

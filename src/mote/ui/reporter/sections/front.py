@@ -25,7 +25,7 @@ def front(subject: Subject) -> dict[str, Any] | None:
             "ram": compiled.plan.ram,
             "cost": compiled.cost,
             "flash": compiled.project.constants,
-            "ram_limit": compiled.settings.ram_limit,
+            "ram_limit": compiled.ram_limit,
             "flash_limit": compiled.settings.flash_limit,
             "cycle_limit": compiled.settings.cycle_limit,
         },

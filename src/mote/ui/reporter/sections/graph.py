@@ -38,7 +38,7 @@ def graph(subject: Subject) -> dict[str, Any]:
         "parts": _json(blocks(drawn.nodes)),
         "layers": {layer.number: _layer(plan, layer, op, steps) for layer, op, steps in layers},
         "tensors": {str(t): _tensor(plan.graph, t) for t in sorted(_shown(plan.graph, layers))},
-        "unit": subject.compiled.settings.costs.unit,
+        "unit": subject.compiled.costs.unit,
     }
 
 

@@ -61,7 +61,7 @@ def _measured(subject: Subject) -> list[list[Any]]:
 def _estimated(subject: Subject) -> list[list[Any]]:
     """Points by the planner's estimate, each constant read once; what bounds a layer is not known then."""
     compiled, plan = subject.compiled, subject.compiled.plan
-    costs = layer_costs(compiled.settings.costs, plan)
+    costs = layer_costs(compiled.costs, plan)
     return [
         [plan.number(steps[0]), op.macs(plan.graph), steps[0].kernel.constants, nbytes, round(cycles), None, ""]
         for (op, steps), nbytes, cycles in zip(plan.works, activations(plan), costs, strict=True)

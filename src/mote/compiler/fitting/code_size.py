@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from mote.base.errors import BudgetError, MoteError
+from mote.base.errors import MoteError
 from mote.base.files import temporary_folder
 from mote.compiler.checks.budgets import check_budgets
 from mote.compiler.compiled import Compiled
@@ -15,7 +15,6 @@ from mote.compiler.emit.c.options import Built
 from mote.compiler.emit.c.project import Project
 from mote.compiler.emit.c.ramcode import hot_files
 from mote.compiler.firmware import Firmware, firmware, linked, several_firmware, stack_of
-from mote.compiler.settings import Settings
 from mote.hardware import toolchain
 from mote.hardware.toolchain import Compiler
 from mote.hardware.toolchain.builder import board_of
@@ -25,10 +24,6 @@ CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 LARGEST = 2
 """How many times as much the functions of external generators take at most, with another compiler and other flags."""
 ON_HOST = "the host's code is not a microcontroller's"
-REPLANNED = 6
-"""Most replanning rounds for code that exceeds a budget, as another plan has other code."""
-RESERVED = 512
-"""Bytes of flash at least that are kept for more code than was expected, as another plan may be the same else."""
 
 
 @dataclass(frozen=True)
@@ -114,31 +109,3 @@ def checked_code(compiled: Compiled) -> CodeSize:
     code = code_size(compiled)
     check_budgets(compiled, code.nbytes, what=code.what)
     return code
-
-
-def within_flash(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
-    """Replans a model until constants and the code that was built fit the flash budget together: what exceeds it, and
-    at least RESERVED, is kept for the next plan."""
-    for rounds in range(REPLANNED, -1, -1):
-        settings, code = compiled.settings, code_size(compiled)
-        over = compiled.project.constants + code.nbytes - (settings.flash_limit or 0)
-        if over <= 0 or not rounds:
-            break
-        compiled = again(replace(settings, other_code=settings.other_code + max(over, RESERVED)))
-    check_budgets(compiled, code.nbytes, what=code.what)
-    return compiled
-
-
-def beside_code(compiled: Compiled, again: Callable[[Settings], Compiled]) -> Compiled:
-    """Replans a model whose code is in RAM until plan and code fit the budget together. Plans in less RAM may have more
-    code: the most that was seen is reserved for the next one."""
-    most = 0
-    for _ in range(REPLANNED):
-        settings = replace(compiled.settings, ram_code=code_size(compiled).ram)
-        replanned, most = replace(compiled, settings=settings), max(most, settings.ram_code)
-        with suppress(BudgetError):
-            check_budgets(replanned, code=0)
-            return replanned
-        compiled = again(replace(settings, ram_code=most))
-    check_budgets(replanned, code=0)
-    return replanned

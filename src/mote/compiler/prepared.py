@@ -1,0 +1,153 @@
+"""From a graph as it was read to the graph that is planned: what learns, passes, a stream, pre- and post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from mote.base.errors import MoteError
+from mote.base.text import printable
+from mote.compiler.kernels.contract import Fixed
+from mote.compiler.passes import Saving, optimize
+from mote.compiler.passes.rewriting import split_layers
+from mote.compiler.passes.streaming import stream as streaming
+from mote.compiler.passes.training.spec import Spec
+from mote.compiler.settings import PassOptions
+from mote.compiler.stages import CompilerStage, session
+from mote.compiler.training.with_training import with_training
+from mote.frontends.data.dataset_type import Dataset
+from mote.frontends.features.attaching import FrontEnd, attached
+from mote.frontends.features.postprocess.attaching import BackEnd, followed
+from mote.frontends.labels import classes
+from mote.ir.graph import Graph
+from mote.ir.graph.io_order import code_axis
+
+CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
+"""Warning for a causal stream of a padded model."""
+Labels = tuple[tuple[str, ...], ...]
+"""Names of the classes of each output."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedGraph:
+    """A graph on its way to the planner: the result of every step."""
+
+    source: Graph
+    """The graph of the model as it was read."""
+    learning: Graph
+    """The graph with what learns on the device; `source` where nothing does."""
+    model: Graph
+    """The optimized graph, without preprocessing and post-processing."""
+    front: FrontEnd | None
+    """The preprocessing that is compiled before the model."""
+    back: BackEnd | None
+    """The post-processing that is compiled behind the model."""
+    whole: Graph
+    """The graph that is planned."""
+    savings: tuple[Saving, ...]
+    """The passes that changed the graph, and what each removed."""
+    names: tuple[str, ...] = ()
+    """The class names that options give."""
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The class names of each output of the C."""
+        return output_labels(self.learning, self.names)[: len(self.whole.outputs)]
+
+
+def unchanged(graph: Graph) -> PreparedGraph:
+    """A graph that is planned as it is."""
+    return PreparedGraph(graph, graph, graph, None, None, graph, ())
+
+
+def prepared(graph: Graph, options: PassOptions, fixed: Fixed | None = None) -> PreparedGraph:
+    """The graph for the planner, by the options of passes; `fixed`: for the kernels of a runtime. Equal options give
+    the same result, so that targets and plans of a model share its packed weights."""
+    return session().result(PREPARED, graph, fixed is None, settings=options)
+
+
+def _prepared(
+    graph: Graph,
+    own_code: bool,
+    *,
+    io: str,
+    numerics: str,
+    shrink: bool,
+    stream: int | None,
+    hop: int,
+    causal: bool,
+    train: Spec | None,
+    train_data: Dataset | None,
+    preprocess: str,
+    postprocess: str,
+    labels: tuple[str, ...],
+    encrypt: str,
+) -> PreparedGraph:
+    learning = with_training(graph, train, train_data) if train is not None else graph
+    model, changes = optimize(learning, io=io, numerics=numerics, shrinking=shrink, own_code=own_code)
+    savings = tuple(changes)
+    if stream is not None:
+        model, saving = _streamed(model, stream, hop, causal)
+        savings = (*savings, saving)
+    front = attached(model, preprocess) if preprocess else None
+    whole = model if front is None else front.whole
+    back = None
+    if postprocess:
+        names = output_labels(learning, labels)[0] if graph.outputs else ()
+        timing = (None, None) if front is None else (front.period, model.inputs[0])
+        back = followed(whole, postprocess, names, *timing)
+        whole = back.whole
+    whole = split_layers.run(whole) if encrypt else whole
+    return PreparedGraph(graph, learning, model, front, back, whole, savings, labels)
+
+
+PREPARED = CompilerStage(
+    "prepared",
+    _prepared,
+    (
+        *("io", "numerics", "shrink", "stream", "hop", "causal", "train", "train_data"),
+        *("preprocess", "postprocess", "labels", "encrypt"),
+    ),
+    files=("encrypt",),
+)
+
+
+def _streamed(graph: Graph, given_axis: int, hop: int, causal: bool) -> tuple[Graph, Saving]:
+    axis = _stream_axis(graph, given_axis)
+    streamed = streaming.run(graph, axis, hop, causal=causal)
+    before, after = (sum(op.macs(g) for op in g.ops) for g in (graph, streamed))
+    kept = sum(state.initial.nbytes for state in streamed.states)
+    detail = f"{after:,} MACs each time instead of {before:,}, {kept:,} bytes kept in {len(streamed.states)} windows"
+    return streamed, Saving("stream", 0, detail, CAUSAL if causal and _is_padded(graph, axis, hop) else "")
+
+
+def _stream_axis(graph: Graph, axis: int) -> int:
+    """The axis of the graph's input along which the window slides; settings name the model's axis."""
+    return code_axis(graph.tensors[graph.inputs[0]], axis) if graph.inputs else axis
+
+
+def _is_padded(graph: Graph, axis: int, hop: int) -> bool:
+    """Whether the model pads along the stream, so that only a causal stream is possible."""
+    try:
+        streaming.run(graph, axis, hop)
+    except MoteError:
+        return True
+    return False
+
+
+def output_labels(graph: Graph, given: tuple[str, ...]) -> Labels:
+    """The labels of each output: those of the model, or the given ones for outputs with as many classes. Where no
+    output tells its number of classes, the first one has the given ones."""
+    tensors = [graph.tensors[t] for t in graph.outputs]
+    counts = [classes(t) for t in tensors]
+    if not given:
+        return tuple(t.labels for t in tensors)
+    if any(counts) and len(given) not in counts:
+        name, count = next((t.name, count) for t, count in zip(tensors, counts, strict=True) if count)
+        raise MoteError(
+            f"there are {len(given)} labels, and output '{printable(name)}' has {count} classes",
+            where="option labels",
+            remedy="give a label for each class, in the order of the output",
+        )
+    fits = [count == len(given) if any(counts) else not i for i, count in enumerate(counts)]
+    return tuple(given if fit else t.labels for fit, t in zip(fits, tensors, strict=True))
