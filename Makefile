@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --constraint $(LOCK)
 # Without bytecode on the disk each process compiles Mote's Python anew: 1.7 CPU seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-frontends test-turn frontends fuzz prove misra measure tried docs lint types tools lock clean
+.PHONY: demo test test-all test-frontends test-rest test-turn frontends fuzz prove misra measure tried docs lint types tools lock clean
 
 demo: $(VENV)/demo
 	@$(BIN)/mote inspect models/keywords.tflite
@@ -26,6 +26,7 @@ demo: $(VENV)/demo
 
 # The quick suite: the rooms that are always tested and those of the change, without what is slow. tests/README.md.
 SUITES := $(BIN)/python -m tests.suites
+UNTIL ?= inf
 test: $(VENV)/test tools
 	$(SUITES) quick
 
@@ -40,9 +41,12 @@ test-all: $(VENV)/test tools
 test-frontends: frontends tools
 	$(SUITES) frontends $(OPTIONS)
 
-# A part of what `make test` leaves out, another one with every commit; nothing begins after UNTIL, in seconds since
+# The rooms that `make test` left out, without what is slow.
+test-rest: $(VENV)/test tools
+	$(SUITES) rest --until $(UNTIL)
+
+# A part of what `make test` leaves out, slow or not, another one with every commit; nothing begins after UNTIL, in seconds since
 # 1970.
-UNTIL ?= inf
 test-turn: $(VENV)/test tools
 	$(SUITES) turn --until $(UNTIL)
 

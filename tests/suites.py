@@ -2,6 +2,7 @@
 
 python -m tests.suites quick: the rooms that are always tested and those of the change, without what is slow.
 python -m tests.suites all [FOLDER ...]: every case; a run that was stopped goes on where it was.
+python -m tests.suites rest: the rooms that the quick suite left out, without what is slow.
 python -m tests.suites turn: one of TURNS parts of what the quick suite left out, another one with every commit.
 """
 
@@ -54,6 +55,8 @@ PROOFS = (("layers", "rows"), ("recurrent", "rows"), ("moves", "caller arena"))
 RESULTS = ROOT / "build" / "tests"
 """The journals: one of each suite."""
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "--durations", "15", "-p", "tests.journal")
+QUICK = "not slow and not frontends"
+"""The cases that are not slow, and want no extra packages."""
 NO_TESTS = 5
 """What pytest returns where all cases were left out."""
 PATIENCE = 20 * 60
@@ -169,10 +172,10 @@ def pytest_step(suite: str, name: str, files: Iterable[Path], markers: str, *opt
     return Step(name, (sys.executable, *PYTEST, "-m", markers, "--journal", record, *options, *paths))
 
 
-def wing_steps(suite: str, places: Iterable[Path], *options: str) -> list[Step]:
+def wing_steps(suite: str, places: Iterable[Path], *options: str, markers: str = "not frontends") -> list[Step]:
     """The runs of pytest that test all of these folders."""
     return [
-        pytest_step(suite, f"{name_of(wing[0])} to {name_of(wing[-1])}", wing, "not frontends", *options)
+        pytest_step(suite, f"{name_of(wing[0])} to {name_of(wing[-1])}", wing, markers, *options)
         for wing in wings(places)
     ]
 
@@ -258,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = argparse.ArgumentParser(
         prog="python -m tests.suites", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    p.add_argument("suite", choices=["quick", "all", "frontends", "turn"])
+    p.add_argument("suite", choices=["quick", "rest", "all", "frontends", "turn"])
     p.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="of `all`: these folders or files only")
     p.add_argument("--again", action="store_true", help="of `all` and `frontends`: also what has passed before")
     p.add_argument("--number", type=int, help="of `turn`: which part, instead of the number of commits")
@@ -266,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = p.parse_intermixed_args(arguments)
     RESULTS.mkdir(parents=True, exist_ok=True)
     record = record_of(options.suite)
-    if options.again or options.suite in ("quick", "turn"):
+    if options.again or options.suite in ("quick", "rest", "turn"):
         record.unlink(missing_ok=True)
     passed = ("--passed", str(record))
     match options.suite:
@@ -276,7 +279,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"suites: {len(chosen)} rooms and files of tests, by {len(changed)} changed files")
             for room in left:
                 print(f"suites: {room.relative_to(ROOT)} is too much for the quick suite: python -m pytest {room}")
-            steps = [pytest_step("quick", "the quick suite", chosen, "not slow and not frontends")]
+            steps = [pytest_step("quick", "the quick suite", chosen, QUICK)]
+        case "rest":
+            left_out = ("--until", str(options.until), "--passed", str(record_of("quick")))
+            steps = wing_steps("rest", [ROOT / "tests"], *left_out, markers=QUICK)
         case "turn":
             number = turn() if options.number is None else options.number
             print(f"suites: part {number % TURNS} of {TURNS}, by the number {number}")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from mote.compiler.kernels.memo import SHARED
 from mote.compiler.plan.selection.code_size_model import traded
-from mote.compiler.plan.selection.select import offers
+from mote.compiler.plan.selection.offers import offers
 from mote.compiler.stages import CompilerSession, using
 
 

@@ -78,7 +78,7 @@ POINTERS = "needs pointers of at least 32 bits"
 
 
 @pytest.mark.quick_cases(1)
-@pytest.mark.parametrize("folder", ["emit/image/runtime", "deploy/update", "deploy/wire", "deploy/agent"])
+@pytest.mark.parametrize("folder", ["compiler/emit/image/runtime", "deploy/update", "deploy/wire", "deploy/agent"])
 def test_the_runtime_of_images(folder: str) -> None:
     sources = sorted((TOP / folder).glob("*.c"))
     assert sources
