@@ -34,7 +34,7 @@ from mote.compiler.kernels.contract import Call, Instance
 from mote.compiler.kernels.structs import fields
 
 ROOT = Path(__file__).parents[1]
-FILE = ROOT / "src" / "mote" / "emit" / "image" / "stock.json"
+FILE = ROOT / "src" / "mote" / "compiler" / "emit" / "image" / "stock.json"
 TESTS = (
     "tests/ir/ops",
     "tests/compiler/passes/test_stream.py",

@@ -20,7 +20,7 @@ from mote.ui.api.operators import markdown, operators
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "models" / "operators.md"
-FILE = ROOT / "src" / "mote" / "api" / "operators.json"
+FILE = ROOT / "src" / "mote" / "ui" / "api" / "operators.json"
 TESTS = (
     "tests/ir/ops",
     "tests/compiler/passes/test_stream.py",

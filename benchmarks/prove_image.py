@@ -25,7 +25,7 @@ from mote.compiler.emit.image.format import Feature
 from mote.compiler.kernels import library
 
 RUNTIME = Path(format.__file__).parent / "runtime"
-BY_HAND = Path(__file__).parents[1] / "tests" / "emit" / "image"
+BY_HAND = Path(__file__).parents[1] / "tests" / "compiler" / "emit" / "image"
 IMAGES = {
     "every form": every_form,
     "wide tables": lambda: every_form(Feature.WIDE),

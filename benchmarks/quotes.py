@@ -17,6 +17,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from mote.ui.cli import main as mote
 
@@ -63,9 +64,9 @@ def quotes() -> Iterator[Quote]:
 def printed(command: str) -> str:
     """What a command prints when it is run in the project's root."""
     said = io.StringIO()
-    os.environ["COLUMNS"] = COLUMNS
     (ROOT / "build").mkdir(exist_ok=True)  # where commands put what they write
-    with contextlib.chdir(ROOT), contextlib.redirect_stdout(said):
+    width = patch.dict(os.environ, {"COLUMNS": COLUMNS})
+    with width, contextlib.chdir(ROOT), contextlib.redirect_stdout(said):
         status = mote(shlex.split(command))
     if status != 0:
         raise SystemExit(f"mote {command} ended with {status}")

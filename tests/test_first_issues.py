@@ -44,7 +44,7 @@ def test_there_are_some() -> None:
 def test_files_that_they_begin_with_are_there() -> None:
     text = PAGE.read_text(encoding="utf-8")
     parts = re.findall(r"`(\w+\.toml)` \|", text)
-    folders = re.findall(r"`((?:ops|kernels|frontends)/[\w./]+)`", text)
+    folders = re.findall(r"`((?:ir|compiler|frontends)/[\w./]+)`", text)
     assert len(parts) == len(issues("Boards")) and len(folders) > 3
     assert not [name for name in parts if not (ROOT / "src/mote/hardware/targets/parts" / name).is_file()]
     assert not [name for name in folders if not (ROOT / "src/mote" / name).exists()]

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 from collections.abc import Iterator
+from unittest.mock import patch
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -30,8 +31,11 @@ def options_of(command: str) -> argparse.ArgumentParser:
 
 def page(command: str) -> str:
     """The page of a command: what it does, its usage, and a heading for each option, by which it is found."""
-    os.environ["COLUMNS"] = WIDTH
-    options = options_of(command)
+    with patch.dict(os.environ, {"COLUMNS": WIDTH}):
+        return written(command, options_of(command))
+
+
+def written(command: str, options: argparse.ArgumentParser) -> str:
     said = escaped((options.description or COMMANDS[command]).strip())
     lines = [f"{LATER}# mote {command}", "", said, ""]
     lines += ["```", options.format_usage().removeprefix("usage: ").rstrip(), "```", ""]

@@ -224,7 +224,7 @@ def test_files_of_a_generator(tmp_path: Path, registered: None) -> None:
 def test_sources_of_cmsis_nn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that is no longer there is not called."""
     root = tmp_path / "library"
-    shutil.copytree(ROOT / "tests" / "offload" / "cmsis_nn" / "library", root)
+    shutil.copytree(ROOT / "tests" / "compiler" / "offload" / "cmsis_nn" / "library", root)
     monkeypatch.setenv(PATH, str(root))
     graph = mote.compile(network()).plan.graph
     files = {path: path.read_text() for path in root.rglob("*.c")}

@@ -20,6 +20,7 @@ from torch._higher_order_ops.map import map as map_rows
 import mote
 from mote.base.errors import MoteError
 from mote.base.files import temporary_folder
+from mote.compiler.kernels import library
 from mote.compiler.line import compile
 from mote.frontends import remedies
 from mote.ir.ops.control.custom import DEFINITIONS
@@ -131,6 +132,7 @@ def defined() -> object:
         return mote.load(custom())
     finally:
         DEFINITIONS.clear()
+        library._added.clear()
 
 
 def custom() -> bytes:

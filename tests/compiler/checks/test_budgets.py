@@ -49,7 +49,7 @@ def test_the_estimate_is_on_the_safe_side(model: str, core: str, monkeypatch: py
 
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("target", [CORE, "host"])
-@pytest.mark.parametrize("command", ["compile", "plan", "explore", "verify"])
+@pytest.mark.parametrize("command", ["compile", "plan", "explore"])
 @pytest.mark.usefixtures("no_compiler")
 def test_flash_without_a_compiler(
     command: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

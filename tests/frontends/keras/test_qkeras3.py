@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("h5py")
 import mote
 from mote.base.errors import MoteError
 from mote.frontends import load

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
 from mote import frontends
 from mote.base.errors import MoteError
 from mote.bench.evaluation.verify import verify

@@ -108,28 +108,24 @@ class CodeInRam(Gauge[Compiled]):
 
 
 class CodeInFlash(Gauge[Compiled]):
-    """Code and constants within a flash budget. As long as more reserved code changes nothing, twice as much is added;
-    where the planner cannot save more, the budget is refused."""
+    """Code and constants within a flash budget. As long as more reserved code changes nothing, twice as much is added.
+    Where such a plan exceeds its own budget already, a plan for no flash at all decides: it has the least."""
 
     before: Plan | None = None
     step = RESERVED
 
     def measured(self, made: Compiled) -> Compiled | Again:
-        code, limit = code_size(made), made.settings.flash_limit or 0
-        over = made.project.constants + code.nbytes - limit
-        if over <= 0 or self._is_least(made.plan):
+        code, left = code_size(made), made.plan.goal.flash
+        over = made.project.constants + code.nbytes - (made.settings.flash_limit or 0)
+        if over <= 0 or not left:
             check_budgets(made, code=code.nbytes, what=code.what)
             return made
-        self.step = 2 * self.step if self._is_unchanged(made.plan) else RESERVED
+        unchanged = self._is_unchanged(made.plan)
+        self.step = 2 * self.step if unchanged else RESERVED
+        more = left if unchanged and flash(step.kernel for step in made.plan.steps) > left else max(over, self.step)
         self.before = made.plan
-        reserve = replace(made.reserve, flash_code=made.reserve.flash_code + max(over, self.step))
+        reserve = replace(made.reserve, flash_code=made.reserve.flash_code + more)
         return Again(reserve, f"constants and code exceed the flash budget by {over:,} bytes")
-
-    def _is_least(self, plan: Plan) -> bool:
-        """Whether a smaller budget leaves the plan as it is: it exceeds its budget, and so did the plan before."""
-        limit = plan.goal.flash
-        exceeded = limit is not None and flash(step.kernel for step in plan.steps) > limit
-        return limit == 0 or (exceeded and self._is_unchanged(plan))
 
     def _is_unchanged(self, plan: Plan) -> bool:
         """Whether the plan before was the same, for another budget."""

@@ -59,7 +59,8 @@ def test_all_kernels_of_the_stock_runtime_compile(tmp_path: Path) -> None:
 
 
 def test_some_kernels_of_the_stock_runtime_compile(tmp_path: Path) -> None:
-    assert len(everything()) > 600 and {k.call for k in everything()} == set(Call)
+    """Images are for one core, which needs no runs of channels."""
+    assert len(everything()) > 600 and {k.call for k in everything()} == {*Call} - {Call.CHANNELS}
     compiled_entries(everything()[::12], tmp_path)
 
 
@@ -158,7 +159,9 @@ def test_a_model_is_planned_with_the_kernels_of_the_firmware_only(folder: Path) 
     with pytest.raises(MoteError, match=r"the runtime in .* has no kernel .*, nor another one that computes"):
         pack(KEYWORDS, target="cortex-m4", runtime=folder)
     small = minimal(targets.load("xtensa-lx7"))
-    assert 10 < len(small.kernels) < 40 and all(not k.instances or k.headers == ("join",) for k in small.kernels)
+    assert 10 < len(small.kernels) < 40 and all(
+        not k.instances or {*k.headers} & {"join", "learned_bias"} for k in small.kernels
+    )
     settings = make_settings("xtensa-lx7")
     assert {k.name for k in pack(KEYWORDS, settings, runtime=small.fixed).records} <= {k.name for k in small.kernels}
     tight = replace(small, limits=replace(small.limits, taps=2))
@@ -201,7 +204,7 @@ def test_commands_take_images(folder: Path, tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert main(["run", path, "--runtime", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["target"] == "host" and len(found["layers"]) == 6 and found["flash"]["constants"] > 6000
+    assert found["target"] == "host" and len(found["layers"]) == 8 and found["flash"]["constants"] > 6000
     assert main(["verify", path, "--runtime", str(folder), "--inputs", "2"]) == 0
     assert "against the same image on this computer" in capsys.readouterr().out
     assert main(["run", path]) == 1
