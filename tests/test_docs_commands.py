@@ -32,6 +32,7 @@ NOT_RUN = {
     "ota": "needs a device",
     "flash": "needs a tool, and a part",
     "--scheduler": "needs a cluster",
+    "lookup-tables": "needs the package of examples/generator: tests/compiler/offload/test_check_generator.py has it",
     "--elf": "needs a firmware of the reader's",
     "vww_96_int8.tflite": "needs the published model, which is not bundled",
     "model_vela.tflite": "needs a model that Vela has compiled",

@@ -107,7 +107,7 @@ def in_numpy(graph: Graph, given: Scene) -> NDArray[np.int64]:
 def costs(compiled: mote.Compiled, graph: Graph, given: Scene) -> str:
     """RAM beside that of the model as it was, and instructions of learning a clip."""
     own = mote.run(MODEL, target=TARGET, layers=False)
-    same = compile_graph(graph, replace(compiled.settings, train=""))
+    same = compile_graph(graph, replace(compiled.settings, train=None))
     result = mote.run(same, cases(graph, given.learned[:2], [-1, 0]), layers=False)
     heard, learned = (inference.instructions or 0 for inference in result.inferences)
     kept = sum(state.initial.nbytes for state in compiled.plan.graph.states)

@@ -129,7 +129,7 @@ def costs(compiled: mote.Compiled, fixed: mote.Compiled) -> str:
     own, other = (mote.run(each, layers=False) for each in (compiled, fixed))
     graph = labelled(trained(compiled.source, parsed(LEARNER)))
     x, label = graph.inputs
-    step = compile_graph(graph, replace(compiled.settings, train="", preprocess=""))
+    step = compile_graph(graph, replace(compiled.settings, train=None, preprocess=""))
     sample = np.zeros(graph.tensors[x].shape, np.int8)
     runs = mote.run(step, [{x: sample, label: np.array([k], np.int32)} for k in (-1, 0)], layers=False).inferences
     without, learned = (inference.instructions or 0 for inference in runs)

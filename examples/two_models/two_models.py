@@ -24,10 +24,11 @@ sys.path.append(str(Path(__file__).parents[1] / "wake_word"))
 
 import keywords
 import wake_word
-from emulated import BANDS, RATE, WORDS, Sound, reference_stream, run_firmware, tones
+from emulated import BANDS, RATE, Sound, reference_stream, run_firmware, tones
 from wake_word import WakeWord
 
 import mote
+from made_up_words import WORDS
 
 BATTERY = 220
 """Milliampere-hours of a CR2032."""
