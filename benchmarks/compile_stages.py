@@ -18,8 +18,8 @@ from typing import Any
 from mote.ui import cli
 
 STAGES = {
-    "read": ("mote.compiler.line", "_read"),
-    "optimize": ("mote.compiler.line", "optimized"),
+    "read": ("mote.compiler.line", "subject_of"),
+    "optimize": ("mote.compiler.line", "prepared"),
     "plan": ("mote.compiler.line", "plan_for"),
     "self-test": ("mote.compiler.line", "golden"),
     "emit": ("mote.compiler.line", "generate"),
