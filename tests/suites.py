@@ -247,7 +247,8 @@ def run(step: Step, seconds: float) -> int:
 
 
 def show(record: Path) -> None:
-    """Name what has failed and how many cases of which files were left, by the last lines of a journal."""
+    """Name what has failed and how many cases of which files were left, by the last lines of a journal, and count the
+    outcomes of all runs of pytest: the last of them may have had no case."""
     outcomes = journal.read(record)
     for case, outcome in outcomes.items():
         if outcome == "failed":
@@ -255,6 +256,8 @@ def show(record: Path) -> None:
     left = Counter(case.partition("::")[0] for case, outcome in outcomes.items() if outcome == "left")
     for file, count in left.items():
         print(f"left, since the time is over: {count} cases of {file}")
+    count = Counter(outcomes.values())
+    print(", ".join(f"{count[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped")))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -324,5 +324,6 @@ def test_what_was_left_or_has_failed_is_listed(results: Path, capsys: pytest.Cap
     assert "1 cases have passed before" in out
     assert "left, since the time is over: 2 cases of tests/x.py" in out
     assert "failed: tests/x.py::test_d" in out
+    assert out.endswith("1 passed, 1 failed, 0 skipped\n")
     assert suites.main(["all", "--again", "--until", "5"]) == 0
     assert "have passed before" not in capsys.readouterr().out
