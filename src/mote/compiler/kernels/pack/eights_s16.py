@@ -1,4 +1,4 @@
-"""Fully connected layers of int16 vectors eight outputs at a time, then two: `mote_fully_connected_eights_s16.h`."""
+"""int16 fully connected layers with eight outputs at a time, then two: `mote_fully_connected_eights_s16.h`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 
 OUTPUTS = 8
 SUMS = 3
-"""The position of the type of sums among the arguments of a layer's macro; behind the types come its struct, its zero,
-how it adds, where its sums begin and what becomes of them."""
+"""Index of the accumulator type in `LayerForm.arguments`, the arguments of the macros in `mote_layer.h`: types, struct,
+zero point, addition, initial accumulator, requantization."""
 
 
 def _form(view: View) -> LayerForm | Refusal:
@@ -24,8 +24,8 @@ def _form(view: View) -> LayerForm | Refusal:
 
 
 def eights(view: View, kind: str, inputs: int, words: Callable[[Ints], Ints]) -> Packed | Refusal:
-    """The kernel whose form of weights has a name and so many inputs together; `words` are those of a group of outputs,
-    even in number."""
+    """Packs the kernel whose weight format is called `kind` and takes `inputs` inputs at a time; `words` packs the
+    weights of a group of outputs (eight or two)."""
     made, weights = view.once(_form), view.constant(1).astype(np.int64)
     if isinstance(made, Refusal):
         return made

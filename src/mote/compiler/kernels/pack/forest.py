@@ -1,4 +1,5 @@
-"""Forests as kernels have them: features as codes, and trees as lists of small numbers (see `mote_forest.h`)."""
+"""Decision forests as tables for kernels: features as quantized codes, and trees as lists of small integers (see
+`mote_forest.h`)."""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.classical.forest import Trees
 
 Key = tuple[int, bool]
-"""A feature, and whether it counts as nothing where it is no number."""
+"""A feature, and whether NaN counts as lower than all thresholds (instead of higher)."""
 
 
 @dataclass(frozen=True)
 class Width:
-    """The numbers that codes and trees are made of."""
+    """Bit widths of the integers in a forest's tables."""
 
     bits: int
-    """Of a code, and of an element of a tree."""
+    """Width of a feature code and of a tree element."""
     wide: int
-    """Of the numbers of features and thresholds, and of the sizes of trees."""
+    """Width of feature indices, of counts of thresholds, and of tree sizes."""
 
     @property
     def most(self) -> int:
@@ -43,25 +44,26 @@ class Width:
 
 BYTES, HALVES, WORDS = Width(8, 16), Width(16, 16), Width(32, 32)
 JUMP = 1
-"""A number that is no slot of a distance of two elements, but a jump."""
+"""One number after the slots is reserved: it marks a jump."""
 WORTH = 8
-"""Elements that a subtree must have to be jumped to, and not written once more."""
+"""Minimum size of a shared subtree, in elements, that is jumped to instead of being duplicated."""
 LARGEST = 1 << 24
-"""Elements of a table, at most."""
+"""Maximum number of elements in a table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """A feature with some of its thresholds, which ascend."""
+    """A feature together with an ascending list of thresholds, to be replaced by one integer code."""
 
     key: Key
     thresholds: Ints
     most: int
     spread: bool
-    """A list of thresholds is kept; else the code is the distance from the first one."""
+    """Whether the code is the rank among the listed thresholds; otherwise it is the distance from the first
+    threshold."""
 
     def code(self, threshold: int) -> int:
-        """The largest code of what is at most a threshold."""
+        """The largest code of values that are <= `threshold`."""
         return int(np.searchsorted(self.thresholds, threshold)) if self.spread else threshold - int(self.thresholds[0])
 
     @property
@@ -69,13 +71,14 @@ class Slot:
         return self.thresholds if self.spread else self.thresholds[:1]
 
     def codes(self, keys: Ints) -> Ints:
-        """The codes of numbers, as C computes them."""
+        """The codes of feature values (as `keys_of`), as the C code computes them."""
         ranks = np.searchsorted(self.thresholds, keys) if self.spread else keys - self.thresholds[0]
         return np.asarray(np.clip(ranks, 0, self.most), np.int64)
 
 
 def keys_of(values: Array) -> Ints:
-    """Integers that compare as the values do: the bits of floats, so that zeros are neighbours."""
+    """Maps values to integers of the same order: the bit patterns of floats, mapped so that they sort; -0.0 sorts
+    directly before 0.0."""
     if values.dtype != np.float32:
         return values.astype(np.int64)
     bits = values.view(np.int32).astype(np.int64)
@@ -84,18 +87,18 @@ def keys_of(values: Array) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots of a forest, and of each node which one it asks, and up to which code it answers yes."""
+    """All slots of a forest, and for each node the slot that it tests and the largest code that passes."""
 
     slots: tuple[Slot, ...]
     slot: Ints
     code: Ints
     count: int
-    """How many slots there are; where there is none of the above they are the features themselves."""
+    """Number of slots; the number of features if features are compared without codes."""
     bytes: int = 1
-    """Elements of a threshold."""
+    """Elements that a threshold takes in a tree."""
 
     def ordered(self, order: Sequence[int]) -> Slots:
-        """The features with their slots in another order."""
+        """The slots permuted to another order."""
         place = np.argsort(np.array(order, np.int64))
         return replace(self, slots=tuple(self.slots[i] for i in order), slot=place[self.slot])
 
@@ -105,13 +108,13 @@ class Slots:
 
     @property
     def described(self) -> Ints:
-        """Two numbers for each slot, as in C."""
+        """Slot table as in C: for each slot 2 * feature + the NaN flag, and the number of listed thresholds."""
         pairs = [(2 * s.key[0] + s.key[1], len(s.thresholds) if s.spread else 0) for s in self.slots]
         return np.array(pairs, np.int64).reshape(-1)
 
 
 def slots_of(trees: Trees, width: Width, dtype: DType) -> Slots:
-    """All thresholds of a feature, as many to a slot as a code can tell apart."""
+    """Slots with feature codes: each feature's thresholds, split where one code has too few values for all."""
     keys = keys_of(trees.threshold)
     slot, code = np.zeros(trees.nodes, np.int64), np.zeros(trees.nodes, np.int64)
     slots: list[Slot] = []
@@ -128,13 +131,13 @@ def slots_of(trees: Trees, width: Width, dtype: DType) -> Slots:
 
 
 def plain_slots(trees: Trees, dtype: DType) -> Slots:
-    """Features as they are, with thresholds of as many bytes as they need."""
+    """Slots for kernels that compare features themselves, with thresholds of as many bytes as needed."""
     keys = keys_of(trees.threshold)
     return Slots((), trees.feature, keys, trees.features, plain_type(keys, dtype)[1])
 
 
 def plain_type(keys: Ints, dtype: DType) -> tuple[str, int]:
-    """The smallest type that holds all thresholds, and its bytes."""
+    """The smallest element type that holds all thresholds: its name in C macros, and its size in bytes."""
     low, high = int(keys.min(initial=0)), int(keys.max(initial=0))
     for name in (DType.UINT8, DType.INT8, DType.INT16):
         if dtype != DType.FLOAT32 and name.limits[0] <= low and high <= name.limits[1]:
@@ -150,7 +153,7 @@ def _spread(thresholds: Ints, width: Width, dtype: DType) -> bool:
 
 
 def _parts(thresholds: Ints, width: Width, dtype: DType) -> list[Ints]:
-    """Thresholds of a feature, divided into slots."""
+    """Splits a feature's thresholds into as many slots as code values require."""
     if not _spread(thresholds, width, dtype):
         return [thresholds]
     count = -(-len(thresholds) // width.most)
@@ -159,7 +162,7 @@ def _parts(thresholds: Ints, width: Width, dtype: DType) -> list[Ints]:
 
 @dataclass(frozen=True, eq=False)
 class ForestTable:
-    """A forest as lists of elements, with everything that tells how to read them."""
+    """A forest encoded as lists of elements, one per tree, with the parameters to decode them."""
 
     width: Width
     slots: Slots
@@ -169,10 +172,10 @@ class ForestTable:
     elements: Array
     sizes: Ints
     leaves: Ints
-    """The leaf of the trees that each leaf of the table stands for."""
+    """For each leaf of the table, a leaf of the original trees with the same value."""
 
     def walk(self, codes: Ints) -> Ints:
-        """The leaves of the trees that the codes of slots come to, as C finds them."""
+        """The leaf of every tree for given slot codes; a model of the C code."""
         root, reached = 0, []
         for size in self.sizes.tolist():
             at = root
@@ -189,7 +192,7 @@ class ForestTable:
 
 
 def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> ForestTable | Refusal:
-    """The table of a forest; `leaves` maps the leaves of the trees to those that tables have."""
+    """Encodes a forest. `leaves` maps each leaf of the trees to a leaf of the table; equal leaves are shared."""
     if max(int(slots.thresholds.size), 2 * trees.features + 1) >= 1 << width.wide:
         return Refusal(f"it has more features or thresholds than {width.wide} bits can count")
     count = int(leaves.max(initial=-1)) + 1
@@ -203,8 +206,8 @@ def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> ForestTa
 
 @dataclass
 class _Drawing:
-    """A table that is written from its end on, so that everything that is skipped to is there already. Elements are
-    kept as what they mean until the slots have their numbers."""
+    """Encoder that writes the table from its end to its start, so that the targets of all forward skips are known.
+    Elements are kept symbolic until slots are numbered."""
 
     trees: Trees
     slots: Slots
@@ -213,11 +216,11 @@ class _Drawing:
     leaf_size: int
     elements: list[tuple[str, int]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    """Of each tree."""
+    """Number of elements of each tree."""
     long: set[int] = field(default_factory=set)
-    """Slots of nodes with distances of two elements."""
+    """Slots tested by nodes whose skip distance takes two elements."""
     placed: dict[int, int] = field(default_factory=dict)
-    """How many elements from the end on each node is."""
+    """Position of each encoded node, counted from the end of the table."""
     fits: bool = True
 
     def drawn(self) -> _Drawing:
@@ -230,7 +233,7 @@ class _Drawing:
 
     @cached_property
     def _bounds(self) -> NDArray[np.float64]:
-        """Elements that subtrees take at most, where nothing of them is there yet."""
+        """Upper bound for the elements of each node's subtree, if nothing is shared."""
         bounds = np.zeros(self.trees.nodes)
         for i in reversed(range(self.trees.nodes)):
             sides = (self.trees.yes[i], self.trees.no[i])
@@ -260,8 +263,8 @@ class _Drawing:
                 self._node(reference, len(self.elements) - no)
 
     def _there(self, node: int) -> int | None:
-        """Where what a node leads to on the side of no is already, if it can be skipped to from where the node will
-        be."""
+        """Position of a node's "no" subtree if it is already in the table and close enough to skip to; otherwise
+        None."""
         no, yes = int(self.trees.no[node]), int(self.trees.yes[node])
         there = self.placed.get(no)
         if no < 0 or there is None:
@@ -270,7 +273,8 @@ class _Drawing:
         return there if between < self._farthest else None
 
     def _jumped(self, reference: int) -> bool:
-        """Whether what a node leads to on the side of yes is there already, so that a jump leads there."""
+        """Writes a jump to the "yes" subtree if it is already in the table, close enough and large enough; returns
+        whether it did."""
         if reference < 0 or reference not in self.placed or self._bounds[reference] < WORTH:
             return False
         distance = len(self.elements) - self.placed[reference]
@@ -282,13 +286,13 @@ class _Drawing:
 
     @property
     def numbers(self) -> range:
-        """Slots of distances of two elements are the first ones, which all have a number for that; features have their
-        order."""
+        """The numbers reserved for slots with two-element skip distances. With feature codes these slots come first;
+        otherwise features keep their order."""
         return range(len(self.long) if self.slots.slots else max(self.long, default=-1) + 1)
 
     @property
     def _farthest(self) -> int:
-        """A distance that is too long."""
+        """Exclusive upper limit of a skip distance."""
         return 1 << min(2 * self.width.bits, 31)
 
     def _node(self, node: int, skip: int) -> None:

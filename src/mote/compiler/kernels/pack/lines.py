@@ -1,4 +1,5 @@
-"""A kernel for lines, made of the kernels of its operators: `mote_lines.h`."""
+"""Fuses a chain of operators along the last axis into one kernel that calls their kernels line by line:
+`mote_lines.h`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from mote.ir.ops.reductions.fused_last_axis import Lines
 
 
 def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] = ()) -> Packed | Refusal:
-    """The lines of `view`, each step of them with the first of these kernels that fits and that no other one beats."""
+    """Packs the fused kernel; every step uses the first of `kernels` that fits and that no other one makes
+    redundant."""
     inner = view.the(Lines).one()
     made = _Made(inner, CTYPES[view.input.dtype])
     for op in inner.ops:
@@ -47,7 +49,7 @@ def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] =
 
 
 def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
-    """The kernel of one step."""
+    """The kernel chosen for one step, which must not need scratch memory; None if there is none."""
     computing = [kernel for kernel in kernels if kernel.call is None and kernel.computed(view)]
     bound = [packed for kernel in computing if not isinstance(packed := kernel.bind(view), Refusal)]
     beaten = {name for packed in bound for name in packed.beats}
@@ -56,7 +58,7 @@ def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
 
 @dataclass
 class _Made:
-    """Parameters, fields and calls of the operators that are bound so far."""
+    """Builder of the fused kernel: parameters, struct fields and calls of the steps so far."""
 
     graph: Graph
     ctype: str
@@ -64,14 +66,14 @@ class _Made:
     fields: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
-    """Of parameters in an image: for each call, and for the constants that are given to it."""
+    """C conditions that validate a model image: one for each call, and one for each constant operand."""
     instances: list[Instance] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
-    """Where tensors lie in the working memory, in elements."""
+    """Offset of each live intermediate tensor in the scratch memory, in elements."""
     top: int = 0
 
     def add(self, op: Op, packed: Packed) -> None:
-        """The call of an operator's kernel."""
+        """Appends the call of an operator's kernel."""
         step = len(self.calls)
         self.params[f"s{step}"] = packed.params
         self.fields.append(f"mote_{packed.name}_t s{step}")
@@ -86,11 +88,11 @@ class _Made:
 
     @property
     def facts(self) -> tuple[str | int, ...]:
-        """The arguments of `MOTE_LINES_FITS`: the elements between steps, and what there is to check."""
+        """Arguments of `MOTE_LINES_FITS`: elements of scratch memory, and the conditions to check."""
         return max(self.top, 1), " && ".join(self.checks)
 
     def _check(self, op: Op, packed: Packed, step: int) -> str:
-        """Whether the parameters of a step fit its operands, of which there are two at most, and its output."""
+        """C condition that a step's parameters fit the sizes of its operands (at most two) and its output."""
         bytes_of = [op.input(self.graph, position).nbytes for position in packed.entry.operands]
         given = (*bytes_of, *(0,) * (2 - len(bytes_of)), op.output(self.graph).nbytes)
         asked = {Call.FLAT: packed.entry.units, Call.ROWS: row_count(op.output(self.graph).shape)}.get(
@@ -110,7 +112,8 @@ class _Made:
         return "in" if t.id in self.graph.inputs else f"work + {self.places[t.id]}"
 
     def _output(self, op: Op, packed: Packed) -> str:
-        """Over an operand that nobody reads any more where the kernel allows it, else where there is room."""
+        """Allocates the output: in place of an operand that is not read again if the kernel allows it, otherwise in
+        free scratch memory. Returns its C expression."""
         y = op.output(self.graph)
         if y.id in self.graph.outputs:
             return "out"
@@ -125,7 +128,7 @@ class _Made:
         return f"work + {place}"
 
     def _room(self, size: int, kept: dict[int, int]) -> int:
-        """The first place where a tensor meets no other one."""
+        """The lowest free offset for a tensor of `size` elements."""
         ends = sorted(aligned(place + self.graph.tensors[t].size) for t, place in kept.items())
         taken = [(place, place + self.graph.tensors[t].size) for t, place in kept.items()]
         return next(at for at in (0, *ends) if all(at + size <= lo or at >= hi for lo, hi in taken))
