@@ -683,7 +683,9 @@ class Kernel:
         if self.work is not None:
             price = replace(price, work=self.work(view))
         isa = self.isa or (TUNED if self.tuned else self.isa)
-        return replace(packed, family=family, price=price, headers=tuple(headers), isa=isa, knobs=tuple(changed.items()))
+        return replace(
+            packed, family=family, price=price, headers=tuple(headers), isa=isa, knobs=tuple(changed.items())
+        )
 
 
 @dataclass(frozen=True)
