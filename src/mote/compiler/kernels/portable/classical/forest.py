@@ -1,4 +1,5 @@
-"""Decision trees: as tables that a loop walks, `mote_forest.h`, or as code of their own, `mote_forest_code.h`."""
+"""Decision forests, as tables that a loop interprets (`mote_forest.h`) or as generated branches
+(`mote_forest_code.h`)."""
 
 from __future__ import annotations
 
@@ -48,37 +49,38 @@ TYPES = {
 }
 ALL = Signature(frozenset(FEATURE_TYPES), frozenset(SUM_TYPES))
 CODE, SEARCH, FEATURE = 14, 9, 18
-"""About the cycles of making a code, of a step of the search for it, and of a feature that needs none."""
+"""Estimated cycles to set up a feature code, of each step of its binary search, and of a feature whose code needs no
+search."""
 LOOP, TREE = 12, 14
-"""About the cycles of a node, and of a tree, where trees are tables."""
+"""Estimated cycles per node and per tree, for forests as tables."""
 BRANCH, RESULT = 4.5, 5
-"""About the cycles of a node, and of a tree, where trees are code."""
+"""Estimated cycles per node and per tree, for forests as generated code."""
 KEY = 3
-"""More of a node, where a feature is a float32 number."""
+"""Extra cycles per node for float32 features."""
 MAYBE_NONE = "features that may be no numbers are made codes first"
 DEEPEST = 100
-"""Levels that code may have: compilers need not take more than 127 blocks in each other."""
+"""Maximum depth of trees in generated code: C compilers need not support more than 127 nested blocks."""
 MOST_NODES = 20_000
-"""Nodes that compilers are asked to make code of."""
+"""Maximum number of nodes in generated code."""
 NODE_BYTES, LEAF_BYTES = 10, 4
-"""About what a node and a leaf take as code."""
+"""Estimated code bytes per node and per leaf of generated code."""
 LANES = 4
-"""Words that votes are counted in, at most."""
+"""Maximum number of 32-bit words that packed vote counters may take."""
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaves of a forest as a kernel reads them."""
+    """The leaf values of a forest in one of the formats of `mote_forest.h`."""
 
     form: str
-    """One of those of `mote_forest.h`."""
+    """Format: vote, sum, column, some or row."""
     number: Ints
-    """Of each leaf of the trees: which of these it is."""
+    """For each leaf of the trees: index of its value in this format."""
     params: Params
     columns: Ints
-    """Of each tree, where each has a column of its own."""
+    """For each tree: the output that it adds to; empty unless each tree has a single output."""
     added: float = 0.0
-    """How many values a leaf has, about, where it has some."""
+    """Average number of values that a leaf adds, for formats with several."""
 
     @property
     def count(self) -> int:
@@ -109,7 +111,7 @@ def _leaves(view: View) -> Leaves:
 
 
 def _some(rows: Array, number: Ints, trees: Trees) -> Leaves | None:
-    """Leaves without the values that are zero, where they can be counted."""
+    """Sparse format without zero leaf values; None if their number exceeds 16-bit indices."""
     leaf, column = np.nonzero(rows)
     values, which = np.unique(rows[leaf, column], return_inverse=True)
     if max(len(leaf), len(values)) >= 1 << 16 or not len(leaf):
@@ -131,13 +133,13 @@ def _column_type(trees: Trees) -> DType:
 
 
 def _types(view: View) -> tuple[str, str]:
-    """The types of the numbers of outputs, and of their sums, in C."""
+    """C types of output indices and of sums."""
     trees = view.the(Forest).trees
     return f"{_column_type(trees)}_t", TYPES[view.output.dtype][1]
 
 
 def _plain(view: View) -> Packed | Refusal:
-    """Features are compared as they are."""
+    """Packs the table kernel that compares features directly."""
     trees, leaves, x = view.the(Forest).trees, view.once(_leaves), view.input.dtype
     if x == DType.FLOAT32 and not trees.numbers:
         return Refusal(MAYBE_NONE)
@@ -155,7 +157,7 @@ def _plain(view: View) -> Packed | Refusal:
 
 
 def _ranked(view: View) -> Packed | Refusal:
-    """Features become codes first; elements are the smallest that can hold the forest."""
+    """Packs the table kernel that first replaces features by codes; elements are as narrow as the forest allows."""
     trees, leaves, x, y = view.the(Forest).trees, view.once(_leaves), view.input.dtype, view.output.dtype
     table: ForestTable | Refusal = Refusal("it has no trees")
     for width in (BYTES, HALVES, WORDS):
@@ -180,7 +182,7 @@ def _ranked(view: View) -> Packed | Refusal:
 
 
 def _walked(view: View, table: ForestTable, made: Instance, params: Params, first: float, level: float) -> Packed:
-    """A table that is walked, with what its features take first, and each level."""
+    """Packs a table kernel. `first`: estimated cycles to compute codes; `level`: estimated cycles per node."""
     op, leaves, width = view.the(Forest), view.once(_leaves), table.width
     trees = op.trees
     params = {
@@ -207,23 +209,23 @@ def _walked(view: View, table: ForestTable, made: Instance, params: Params, firs
 
 
 def _compared(features: DType) -> tuple[str, str]:
-    """How features compare in C, and whether they are no numbers."""
+    """C functions or macros that map a feature to a comparable integer and that test for NaN."""
     suffix = "f32" if features == DType.FLOAT32 else "s32"
     return f"mote_forest_key_{suffix}", f"MOTE_FOREST_NONE_{suffix.upper()}"
 
 
 def _kept(features: DType) -> DType:
-    """The type in which thresholds are kept."""
+    """The type in which thresholds are stored."""
     return DType.INT32 if features == DType.FLOAT32 else features
 
 
 def _array(values: Array, dtype: np.dtype[np.generic]) -> Array:
-    """An array of constants, which is never empty."""
+    """A constant array; a single zero if it would be empty."""
     return values.astype(dtype) if values.size else np.zeros(1, dtype)
 
 
 def _levels(trees: Trees) -> float:
-    """Nodes that are asked on the way through all trees, if every answer is as likely as the other."""
+    """Expected number of nodes visited in all trees, if both branches of a node are equally likely."""
     expected = np.zeros(trees.nodes)
     for i in reversed(range(trees.nodes)):
         expected[i] = 1 + sum(expected[r] for r in (trees.yes[i], trees.no[i]) if r >= 0) / 2
@@ -231,22 +233,22 @@ def _levels(trees: Trees) -> float:
 
 
 def _coding(slots: Slots) -> float:
-    """The cost of computing the codes of all slots."""
+    """Estimated cycles to compute the codes of all slots."""
     return sum(CODE + SEARCH * np.log2(len(s.thresholds) + 1) if s.spread else FEATURE for s in slots.slots)
 
 
 def _adding(leaves: Leaves) -> float:
-    """The cost of adding a leaf to the sums."""
+    """Estimated cycles to add a leaf's values to the sums."""
     return 8.0 * leaves.added
 
 
 Asked = Callable[[int], str]
-"""The condition of a node in C."""
+"""Returns the C condition of a node."""
 
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """The trees of a forest in C, and what that takes in a compiler's output, about."""
+    """A forest as generated C code, with its numbers of nodes and leaves, from which code size is estimated."""
 
     text: str
     nodes: int
@@ -258,7 +260,7 @@ class Written:
 
 
 def _written(view: View, asked: Asked) -> Written | Refusal:
-    """All trees, one after another, with the sums kept in variables where they are few."""
+    """Generates the code of all trees; the leaf format decides whether sums are kept in local variables."""
     trees, leaves = view.the(Forest).trees, view.once(_leaves)
     if max(map(trees.depth, range(len(trees.roots))), default=0) > DEEPEST:
         return Refusal(f"it has trees of more than {DEEPEST} levels")
@@ -274,8 +276,8 @@ def _written(view: View, asked: Asked) -> Written | Refusal:
 
 
 def _branches(trees: Trees, root: int, tree: int, asked: Asked, leaf: Callable[[int], str]) -> list[str]:
-    """A tree as nested branches; what several nodes lead to is written once, and gone to from elsewhere: leaves behind
-    all branches."""
+    """Generates a tree as nested branches. Subtrees that several nodes lead to are written once and reached by goto, as
+    are all leaves, which follow the branches."""
     readers = Counter(r for node in trees.walk(root) if node >= 0 for r in (int(trees.yes[node]), int(trees.no[node])))
     lines: list[str] = []
     leaves: dict[str, str] = {}
@@ -302,7 +304,7 @@ def _branches(trees: Trees, root: int, tree: int, asked: Asked, leaf: Callable[[
 
 
 class Style:
-    """How sums are kept: `leaf` is what the code does at a leaf of the trees."""
+    """Code generator for one leaf format; `leaf` returns the statement for a leaf of the trees."""
 
     def __init__(self, trees: Trees, leaves: Leaves) -> None:
         self.trees, self.leaves = trees, leaves
@@ -322,7 +324,7 @@ class Style:
 
 
 class Votes(Style):
-    """Votes of a few classes are counted side by side in words, those of many where the sums are."""
+    """Votes for classes: counted in packed local variables if there are few classes, otherwise in the output."""
 
     def __init__(self, trees: Trees, leaves: Leaves) -> None:
         super().__init__(trees, leaves)
@@ -354,7 +356,7 @@ class Votes(Style):
 
 
 class Sums(Style):
-    """A leaf is a number: one variable for one output, else the sums where they are."""
+    """One value per leaf: summed in a local variable if there is a single output, otherwise in the output."""
 
     @property
     def ctype(self) -> str:
@@ -375,7 +377,7 @@ class Sums(Style):
 
 
 class Several(Style):
-    """A leaf is the number of values for some outputs, or for each."""
+    """Several values per leaf: the generated code finds the leaf's index, and a macro adds the values."""
 
     def begin(self) -> list[str]:
         return [*super().begin(), "uint32_t leaf;"]
@@ -391,7 +393,7 @@ STYLES: Mapping[str, type[Style]] = {"vote": Votes, "sum": Sums, "column": Sums,
 
 
 def _literal(value: np.generic) -> str:
-    """A number in C, which reads back as the same."""
+    """A C literal that reads back as exactly this number."""
     if isinstance(value, np.floating):
         digits = f"{np.float32(value):.9g}"
         return f"{digits}f" if "." in digits or "e" in digits else f"{digits}.0f"
@@ -403,12 +405,12 @@ def _integer(value: int) -> str:
 
 
 def _needed(leaves: Leaves) -> Params:
-    """The parameters of the leaves for trees in C: numbers are in the code itself."""
+    """Leaf parameters for generated code; empty for formats whose values are literals in the code."""
     return leaves.params if STYLES[leaves.form] is Several else {"added": 0, "kinds": 0}
 
 
 def _plainly(view: View) -> Packed | Refusal:
-    """Features are compared as they are."""
+    """Packs generated code that compares features directly."""
     op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
     trees = op.trees
     keys = trees.threshold
@@ -443,7 +445,7 @@ def _plainly(view: View) -> Packed | Refusal:
 
 
 def _coded(view: View) -> Packed | Refusal:
-    """Features become codes first, which are small."""
+    """Packs generated code that first replaces features by 8-bit codes."""
     op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
     trees = op.trees
     slots = slots_of(trees, BYTES, x)

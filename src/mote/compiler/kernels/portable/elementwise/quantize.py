@@ -1,4 +1,5 @@
-"""QUANTIZE and DEQUANTIZE between float32 and int8: `mote_quantize.h`; others, and CAST: `mote_convert.h`."""
+"""QUANTIZE and DEQUANTIZE between float32 and int8 (`mote_quantize.h`), between other types (`mote_convert.h`), and
+CAST (`mote_convert.h`)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ NAMES = {
     DType.INT64: ("s64", "int64_t"),
     DType.FLOAT32: ("f32", "float"),
 }
-"""Suffixes of types in the names of functions, and the C types."""
+"""Suffix in function names and C type of each element type."""
 LIMITS = {
     DType.INT8: ("INT8_MIN", "INT8_MAX", "128.0f"),
     DType.UINT8: ("0", "UINT8_MAX", "256.0f"),
@@ -46,7 +47,7 @@ LIMITS = {
     DType.UINT64: ("0", "UINT64_MAX", "18446744073709551616.0f"),
     DType.INT64: ("INT64_MIN", "INT64_MAX", "9223372036854775808.0f"),
 }
-"""The least and the largest integer, and the first float that is too large, in C."""
+"""For each integer type in C: minimum, maximum, and the smallest float above the maximum."""
 OTHERS = frozenset({DType.UINT8, DType.INT16, DType.UINT16})
 REAL = frozenset({DType.FLOAT32})
 EVEN = Refusal("halves are rounded to even")
@@ -66,7 +67,7 @@ def _dequantize(view: View) -> Packed:
 
 
 def _made(view: View, verb: str, macro: str, params: Params, *arguments: str | int, in_place: bool = False) -> Packed:
-    """The function that a macro makes for the types."""
+    """Packs an element-wise function `<verb>_<input type>_<output type>` that a macro defines."""
     name = f"{verb}_{NAMES[view.input.dtype][0]}_{NAMES[view.output.dtype][0]}"
     instance = Instance(macro, (name, *arguments))
     over = (0,) if in_place else ()

@@ -1,4 +1,4 @@
-"""Spectral features of sound: `mote_spectral_features.h`."""
+"""Spectral features of audio: `mote_spectral_features.h`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mote.ir.ops.features.spectral import (
 )
 
 BIN = 4
-"""Bytes of a complex number, or of its power."""
+"""Bytes of a complex FFT value, or of its power."""
 
 
 def fft_params(fft: RealFft) -> Params:
-    """`mote_real_fft_t`."""
+    """The fields of `mote_real_fft_t`."""
     params: Params = {
         "length": fft.length,
         "points": fft.points,
@@ -39,7 +39,7 @@ def fft_params(fft: RealFft) -> Params:
 
 
 def _used(params: Params) -> Params:
-    """Without empty arrays: pointers to them are NULL."""
+    """Parameters without empty arrays, whose pointers are then NULL."""
     return {name: value for name, value in params.items() if not isinstance(value, np.ndarray) or value.size}
 
 
@@ -71,7 +71,7 @@ def _entry(view: View, name: str) -> Entry:
 
 
 def _room(op: SpectralFeatures) -> int:
-    """Numbers of working memory that the spectrum takes."""
+    """Scratch memory of the spectrum, in values of BIN bytes."""
     whole = op.filters == 0 and op.transform.folded
     return op.transform.points + int(whole)
 
@@ -101,7 +101,7 @@ def _logs(view: View) -> Packed:
 
 
 def _in_place(bands: MelBank | None) -> bool:
-    """Whether the logarithm of each band lies where no bin is that is still to be read."""
+    """Whether the logarithms of mel bands can overwrite the spectrum: none replaces a bin that is read later."""
     return bands is not None and bool(np.all(np.arange(bands.filters, dtype=np.int64) < bands.first + bands.starts[2:]))
 
 

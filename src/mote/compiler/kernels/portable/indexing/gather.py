@@ -1,4 +1,4 @@
-"""Parts of tensors at places that are computed at run time: `mote_lookup.h`."""
+"""Gather, lookup and slices with run-time indices: `mote_lookup.h`."""
 
 from __future__ import annotations
 

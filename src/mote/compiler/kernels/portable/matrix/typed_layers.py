@@ -1,6 +1,6 @@
-"""Layers as instances of the macros of `mote_layer_*.h`: float32, hybrid (float32 with int8 weights), float32 with
-weights of half precision, int16, int8 in groups of channels, rounded to even, with an affine requantization, or with
-weights that are given at run time."""
+"""Layers as instances of the macros in `mote_layer_*.h`: float32, hybrid (float32 with int8 weights), float32 with
+float16 weights, int16, grouped convolutions, rounded to even, affine requantization, and weights that are
+activations."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ INT16 = signature(DType.INT16, DType.INT16)
 INTEGERS = frozenset({DType.INT8, DType.INT16})
 AFFINE = Signature(INTEGERS, INTEGERS, INTEGERS)
 INTEGER_COSTS = "conv2d_s16"
-"""The family in the tables of costs of layers whose integers are multiplied one by one."""
+"""Cost family of integer layers that multiply one product at a time."""
 
 
 def _layer(
     view: View, made: LayerForm, layer: str, params: Params, entry: Entry, *, quads: bool = False, costs: str = ""
 ) -> Packed:
-    """The instance of `MOTE_LAYER_<layer>` that adds up products one output channel, or four, at a time; `quads`: of
-    weights in fours."""
+    """Packs an instance of `MOTE_LAYER_<LAYER>`, which computes one output channel at a time or four. `quads`: for
+    weights reordered in groups of four inputs."""
     how, dots = ("quads_", made.quads) if quads else ("one_", "MOTE_DOTS_ONE") if lean(view) else ("", "MOTE_DOTS")
     name = f"layer_{layer}_{how}{made.suffix}"
     instances = (Instance(f"MOTE_LAYER_{layer.upper()}", (name, *made.arguments, dots)),)
@@ -62,7 +62,7 @@ def _layer(
 
 
 def _conv2d(view: View, *, halves: bool = False) -> Packed | Refusal:
-    """Of all channels, or of groups of them."""
+    """Packs a convolution, grouped or not."""
     op, weights, channels = view.op, view.constant(1), view.input.shape[3]
     assert isinstance(op, Conv2D | GroupedConv2D | AffineConv2D)
     made = form(view, halves=halves)
@@ -119,12 +119,13 @@ def _fully_connected(view: View, *, halves: bool = False) -> Packed | Refusal:
 
 
 def _even(pack: Callable[[View], Packed | Refusal]) -> Callable[[View], Packed | Refusal]:
-    """For results that are rounded to even."""
+    """Wraps a packer so that it only accepts layers that round to even."""
     return lambda view: pack(view) if rounds_to_even(view) else NOT_TO_EVEN
 
 
 def _inexact(view: View) -> Packed | Refusal:
-    """Other kernels are for layers with multipliers that round once."""
+    """Packs a fully connected layer without exact integer requantization constants; other kernels compute those that
+    have some."""
     op = view.the(FullyConnected)
     exact = rounds_to_even(view) and op.sums(view.graph, view.graph.ranges[op.inputs[0]]).exact.all()
     return Refusal("multipliers of 31 bits give the reference's results") if exact else _fully_connected(view)

@@ -1,4 +1,4 @@
-"""SUM, REDUCE_MAX and their kin: `mote_reduce.h`, for axes next to one another, for any axes, and with running sums.
+"""SUM, REDUCE_MAX and other reductions (`mote_reduce.h`): over adjacent axes, over any axes, and with running sums.
 
 MEAN of int8 and float32, and SUM of int8, have kernels of their own; REDUCE_MAX of int8 has `mote_most_s8.h`.
 """
@@ -56,7 +56,7 @@ ELEMENTS = {
     DType.UINT8: ("u8", "uint8_t", "UINT8"),
     DType.BOOL: ("u8", "uint8_t", "UINT8"),
 }
-"""How the names of kernels end, the C type, and what the macros for its limits begin with."""
+"""Suffix of kernel names, C type, and prefix of the C macros for its limits."""
 FLOAT_MAX = "3.402823466e+38f"
 NAMES: dict[type[Reduction], str] = {
     Sum: "sum",
@@ -67,12 +67,13 @@ NAMES: dict[type[Reduction], str] = {
     ReduceAny: "max",
     ReduceAll: "min",
 }
-"""The names of kernels: of bools the largest one says whether any is true, and their sum and product as much."""
+"""Kernel names. For bools the maximum means any and the minimum all; their sum and product are treated likewise."""
 
 
 @dataclass(frozen=True)
 class _Way:
-    """How elements are gathered, as arguments of the macros."""
+    """A reduction as arguments of the macros in `mote_reduce.h`: accumulator type, initial value, step and final
+    conversion."""
 
     name: str
     sum: str
@@ -80,13 +81,13 @@ class _Way:
     step: str
     finish: str
     params: str = "plain"
-    """The part of the struct's name that says how results are finished."""
+    """Part of the struct's name that says how results are finished."""
     more: tuple[tuple[str, int | Params], ...] = ()
-    """Its fields."""
+    """Extra fields of the struct."""
     sum_bytes: int = 0
 
     def packed(self, view: View, form: str, over: Params, call: Call, units: int = 0, sums: int = 0) -> Packed:
-        """`form`: nothing, or what the names of the macro and the struct end with."""
+        """Packs the reduction; `form` is the suffix of macro and struct names."""
         suffix, element, _ = ELEMENTS[view.input.dtype]
         name = f"reduce_{self.name}{form}_{suffix}"
         struct = f"mote_reduce_{self.params}{form}_t"
@@ -102,7 +103,7 @@ class _Way:
 
 
 def _way(view: View) -> _Way:
-    """How the operator gathers elements of its type."""
+    """The macro arguments for an operator and its element type."""
     op, dtype = view.the(Reduction), view.input.dtype
     suffix, element, limits = ELEMENTS[dtype]
     name, size, plain = NAMES[type(op)], dtype.itemsize, f"MOTE_REDUCED_{suffix.upper()}"
@@ -149,8 +150,8 @@ def _scaled_product(view: View) -> bool:
 
 
 def _adjacent(view: View) -> tuple[int, int] | None:
-    """How many elements that lie evenly one result is of, and how many results lie side by side; None where axes do not
-    lie next to one another."""
+    """Number of elements per result and number of adjacent results, where the reduced axes are adjacent; None where
+    they are not."""
     kept, reduced, inner = view.the(Reduction).loops(view.graph)
     if len(reduced) > 1:
         return None
@@ -180,7 +181,7 @@ def _loops(view: View) -> Packed | Refusal:
 
 
 def _structs(loops: list[tuple[int, int]]) -> Structs:
-    """`mote_loop_t[3]`, idle loops first."""
+    """Loops as `mote_loop_t[3]`, unused ones first."""
     return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
 
 
@@ -195,7 +196,8 @@ def _product(view: View, over: Params) -> Packed:
 
 
 def _add(view: View) -> Packed | Refusal:
-    """Where all rows become one: its results are those of all rows, or each row has some of them to itself."""
+    """Packs the reduction with running sums, for outputs of one row: each input row contributes to all results, or to
+    some of its own."""
     op, shape = view.the(Reduction), view.input.shape
     outer = outer_axes(shape)
     if row_count(shape) == 1 or row_count(view.output.shape) != 1:
@@ -226,7 +228,7 @@ def _most(view: View) -> Packed | Refusal:
 
 
 def _most_add(view: View) -> Packed | Refusal:
-    """Where all rows become one, and have all of its results."""
+    """Packs int8 REDUCE_MAX with running maxima, for inputs whose rows are all reduced to one."""
     shape, axes = view.input.shape, view.the(Reduction).axes
     if any(n > 1 and i not in axes for i, n in enumerate(shape[: outer_axes(shape)])):
         return Refusal("not all rows are reduced")
@@ -238,8 +240,7 @@ def _most_add(view: View) -> Packed | Refusal:
 
 
 def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """How many elements are reduced to one result of a row, how many results lie side by side, and in how many
-    lines."""
+    """For one input row: elements per result, adjacent results, and number of such groups."""
     axes = [(n, i in op.axes) for i, n in enumerate(shape) if i >= outer_axes(shape)]
     (pixels, pixels_reduced), (channels, channels_reduced) = [(1, False)] * (2 - len(axes)) + axes
     if channels_reduced:
@@ -248,7 +249,7 @@ def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _kernels(op: type[Reduction], types: tuple[DType, ...]) -> tuple[Kernel, ...]:
-    """Of one operator, for these types."""
+    """Catalogue entries of one operator for these types."""
     kernels: list[Kernel] = []
     forms: tuple[tuple[str, Callable[[View], Packed | Refusal], Call | None], ...] = (
         ("reduce", _flat, None),

@@ -1,4 +1,5 @@
-"""float32 layers whose weights or biases learn: `mote_learned_layer.h` around the layers of `mote_layer_*.h`."""
+"""float32 layers with weights or biases learned on the device: `mote_learned_layer.h` around the layers of
+`mote_layer_*.h`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ CONSTANT = Refusal("it is for weights or biases that learn")
 
 
 def _layer(view: View, layer: str, params: Params, entry: Entry) -> Packed | Refusal:
-    """The layer that adds up products of four output channels at once, or of one where flash counts more."""
+    """Packs a layer with learned weights, which computes four output channels at once, or one where flash matters more
+    than time."""
     op = view.op
     assert isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected)
     if not learned(view.graph, op):

@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D in plain C: `mote_depthwise_s8.h`, with running sums `mote_depthwise_add_s8.h`."""
+"""int8 DEPTHWISE_CONV_2D in portable C: `mote_depthwise_s8.h`, and with running sums `mote_depthwise_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def layer_params(view: View) -> Params:
-    """`mote_depthwise_s8_t`."""
+    """The fields of `mote_depthwise_s8_t`."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     channels = y.shape[3]
     scales = channel_scales(x, op.input(view.graph, 1), y, channels)
@@ -39,7 +39,7 @@ def layer_params(view: View) -> Params:
 
 
 def by_four(weights: Array) -> Array:
-    """[kernel rows, kernel columns, channels] as [blocks of 4 channels][tap][4]."""
+    """Reorders weights [rows, columns, channels] to [blocks of 4 channels][tap][4], zero-padded."""
     taps = weights.reshape(-1, weights.shape[2])
     blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
     return np.ascontiguousarray(blocks).reshape(-1)
