@@ -89,7 +89,7 @@ def candidates(
     return list(kernels.values())
 
 
-def asked(
+def attempts(
     view: View, features: frozenset[str], fixed: Fixed | None = None, priced: frozenset[str] | None = None
 ) -> Iterator[tuple[Kernel, Packed | Refusal]]:
     """All kernels of a core for an operator, each with its `Packed` or the reason why it does not fit."""
@@ -111,7 +111,7 @@ def variants(
                 yield packed
 
 
-def turned(
+def with_knobs(
     view: View,
     features: frozenset[str],
     knobs: Knobs,
@@ -197,7 +197,7 @@ def fused(features: frozenset[str]) -> list[Kernel]:
     return [kernel for kernel in KERNELS if len(kernel.computes) > 1 and kernel.on(features)]
 
 
-def called(view: View, call: Call, fixed: Fixed | None = None, priced: frozenset[str] | None = None) -> Packed | None:
+def by_call(view: View, call: Call, fixed: Fixed | None = None, priced: frozenset[str] | None = None) -> Packed | None:
     """The first kernel that fits with the calling convention `call` (ADDS: running sums, RING: ring buffer); None if
     none fits."""
     for kernel in _computing(tuple(KERNELS), tuple(map(type, view.ops))):

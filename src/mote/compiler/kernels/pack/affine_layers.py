@@ -53,8 +53,8 @@ PLAIN: dict[type[Op], tuple[type[AffineLayer], type[Op]]] = {
 }
 """For each operator class of kernels: the affine layer class, and the plain class that stands in for it while kernels
 are bound."""
-NARROWER = Refusal("results are limited to less than int8")
-GROUPS = Refusal("it is for all channels together")
+NARROWER = Refusal("its output range is narrower than int8")
+GROUPS = Refusal("it is for ungrouped convolutions")
 
 
 def affine(kernel: Kernel) -> Kernel:

@@ -103,7 +103,7 @@ def edges_of(view: View) -> list[EdgeBlock] | Refusal:
     ]
     middle = row[1:-2] or row[:1]
     if any(edge != middle[0] for edge in middle):
-        return Refusal("windows hang over the image in many ways")
+        return Refusal("blocks in the middle of a row differ in padding")
     return [row[0], middle[0], row[-2] if len(row) > 2 else row[0], row[-1]]
 
 

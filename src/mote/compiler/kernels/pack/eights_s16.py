@@ -26,28 +26,28 @@ def _form(view: View) -> LayerForm | Refusal:
 def eights(view: View, kind: str, inputs: int, words: Callable[[Ints], Ints]) -> Packed | Refusal:
     """Packs the kernel whose weight format is called `kind` and takes `inputs` inputs at a time; `words` packs the
     weights of a group of outputs (eight or two)."""
-    made, weights = view.once(_form), view.constant(1).astype(np.int64)
-    if isinstance(made, Refusal):
-        return made
-    if made.arguments[SUMS] != "int32_t":
+    variant, weights = view.once(_form), view.constant(1).astype(np.int64)
+    if isinstance(variant, Refusal):
+        return variant
+    if variant.arguments[SUMS] != "int32_t":
         return NARROW
     channels, depth = weights.shape
     even = pad_to(pad_to(weights, 0, 2), 1, inputs)
     many = channels // OUTPUTS * OUTPUTS
     starts = [(at, OUTPUTS) for at in range(0, many, OUTPUTS)] + [(at, 2) for at in range(many, len(even), 2)]
     stream = np.concatenate([words(even[at : at + count]) for at, count in starts])
-    name = f"fully_connected8_{kind}_{made.suffix}"
-    _, _, _, _, _, struct, _, _, start, finish = made.arguments
+    name = f"fully_connected8_{kind}_{variant.suffix}"
+    _, _, _, _, _, struct, _, _, start, finish = variant.arguments
     params: Params = {
         "depth": depth,
         "channels": channels,
         "weights": wrap32(stream).astype(np.int32),
-        "finish": made.finish,
+        "finish": variant.finish,
     }
     return Packed(
         name,
         params,
         Entry(Call.FLAT, units_of(view.input.shape, depth)),
         instances=(Instance("MOTE_FULLY_CONNECTED_EIGHTS_S16", (name, struct, start, finish, kind)),),
-        headers=made.headers,
+        headers=variant.headers,
     )

@@ -45,7 +45,7 @@ class Width:
 BYTES, HALVES, WORDS = Width(8, 16), Width(16, 16), Width(32, 32)
 JUMP = 1
 """One number after the slots is reserved: it marks a jump."""
-WORTH = 8
+LEAST_SHARED = 8
 """Minimum size of a shared subtree, in elements, that is jumped to instead of being duplicated."""
 LARGEST = 1 << 24
 """Maximum number of elements in a table."""
@@ -180,11 +180,11 @@ class ForestTable:
         for size in self.sizes.tolist():
             at = root
             while (slot := int(self.elements[at])) < self.far:
-                long = slot >= self.near
-                skip = int(self.elements[at + 2]) | (int(self.elements[at + 3]) << self.width.bits if long else 0)
-                asked = slot - self.near - JUMP if long else slot
-                yes = asked >= 0 and codes[asked] <= self.elements[at + 1]
-                at += 3 + long + (0 if yes else skip)
+                is_far = slot >= self.near
+                skip = int(self.elements[at + 2]) | (int(self.elements[at + 3]) << self.width.bits if is_far else 0)
+                tested = slot - self.near - JUMP if is_far else slot
+                yes = tested >= 0 and codes[tested] <= self.elements[at + 1]
+                at += 3 + is_far + (0 if yes else skip)
             leaf = slot - self.far
             reached.append(leaf << self.more | int(self.elements[at + 1]) if self.more else leaf)
             root += size
@@ -197,15 +197,15 @@ def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> ForestTa
         return Refusal(f"it has more features or thresholds than {width.wide} bits can count")
     count = int(leaves.max(initial=-1)) + 1
     for more in dict.fromkeys((0, width.bits if width is not WORDS else 0)):
-        drawn = _Drawing(trees, slots, leaves, width, 2 if more else 1).drawn()
+        encoder = _TableEncoder(trees, slots, leaves, width, 2 if more else 1).encoded()
         marks = -(-count // (1 << more))
-        if slots.count + JUMP + len(drawn.numbers) + marks <= width.most + 1 and drawn.fits:
-            return drawn.table(more)
+        if slots.count + JUMP + len(encoder.numbers) + marks <= width.most + 1 and encoder.fits:
+            return encoder.table(more)
     return Refusal(f"its slots and leaves are more than {width.bits} bits can count")
 
 
 @dataclass
-class _Drawing:
+class _TableEncoder:
     """Encoder that writes the table from its end to its start, so that the targets of all forward skips are known.
     Elements are kept symbolic until slots are numbered."""
 
@@ -217,13 +217,13 @@ class _Drawing:
     elements: list[tuple[str, int]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     """Number of elements of each tree."""
-    long: set[int] = field(default_factory=set)
+    far_slots: set[int] = field(default_factory=set)
     """Slots tested by nodes whose skip distance takes two elements."""
-    placed: dict[int, int] = field(default_factory=dict)
+    positions: dict[int, int] = field(default_factory=dict)
     """Position of each encoded node, counted from the end of the table."""
     fits: bool = True
 
-    def drawn(self) -> _Drawing:
+    def encoded(self) -> _TableEncoder:
         for root in reversed(self.trees.roots.tolist()):
             before = len(self.elements)
             self._tree(root)
@@ -251,34 +251,34 @@ class _Drawing:
                 leaf = int(self.leaves[~reference])
                 self.elements += [("rest", leaf), ("leaf", leaf)][2 - self.leaf_size :]
             elif what == "enter":
-                there = self._there(reference)
+                there = self._shared_no(reference)
                 after = ("yes", reference, there if there is not None else -1)
                 ahead += [after] if there is not None else [after, ("enter", int(self.trees.no[reference]), 0)]
             elif what == "yes":
                 begin = len(self.elements) if no < 0 else no
                 ahead.append(("node", reference, begin))
-                if not self._jumped(int(self.trees.yes[reference])):
+                if not self._jump_to_yes(int(self.trees.yes[reference])):
                     ahead.append(("enter", int(self.trees.yes[reference]), 0))
             else:
                 self._node(reference, len(self.elements) - no)
 
-    def _there(self, node: int) -> int | None:
+    def _shared_no(self, node: int) -> int | None:
         """Position of a node's "no" subtree if it is already in the table and close enough to skip to; otherwise
         None."""
         no, yes = int(self.trees.no[node]), int(self.trees.yes[node])
-        there = self.placed.get(no)
+        there = self.positions.get(no)
         if no < 0 or there is None:
             return None
         between = len(self.elements) + (self._bounds[yes] if yes >= 0 else self.leaf_size) - there
-        return there if between < self._farthest else None
+        return there if between < self._skip_limit else None
 
-    def _jumped(self, reference: int) -> bool:
+    def _jump_to_yes(self, reference: int) -> bool:
         """Writes a jump to the "yes" subtree if it is already in the table, close enough and large enough; returns
         whether it did."""
-        if reference < 0 or reference not in self.placed or self._bounds[reference] < WORTH:
+        if reference < 0 or reference not in self.positions or self._bounds[reference] < LEAST_SHARED:
             return False
-        distance = len(self.elements) - self.placed[reference]
-        if self.width is WORDS or distance >= self._farthest:
+        distance = len(self.elements) - self.positions[reference]
+        if self.width is WORDS or distance >= self._skip_limit:
             return False
         low, high = distance & self.width.most, distance >> self.width.bits
         self.elements += [("number", high), ("number", low), *[("number", 0)] * self.slots.bytes, ("jump", 0)]
@@ -288,10 +288,10 @@ class _Drawing:
     def numbers(self) -> range:
         """The numbers reserved for slots with two-element skip distances. With feature codes these slots come first;
         otherwise features keep their order."""
-        return range(len(self.long) if self.slots.slots else max(self.long, default=-1) + 1)
+        return range(len(self.far_slots) if self.slots.slots else max(self.far_slots, default=-1) + 1)
 
     @property
-    def _farthest(self) -> int:
+    def _skip_limit(self) -> int:
         """Exclusive upper limit of a skip distance."""
         return 1 << min(2 * self.width.bits, 31)
 
@@ -302,14 +302,14 @@ class _Drawing:
         if skip <= self.width.most:
             self.elements += [("number", skip), *threshold, ("near", slot)]
         else:
-            self.fits &= self.width is not WORDS and skip < self._farthest
+            self.fits &= self.width is not WORDS and skip < self._skip_limit
             low, high = skip & self.width.most, skip >> self.width.bits
             self.elements += [("number", high), ("number", low), *threshold, ("far", slot)]
-            self.long.add(slot)
-        self.placed[node] = len(self.elements)
+            self.far_slots.add(slot)
+        self.positions[node] = len(self.elements)
 
     def table(self, more: int) -> ForestTable:
-        order = sorted(range(self.slots.count), key=lambda i: i not in self.long) if self.slots.slots else []
+        order = sorted(range(self.slots.count), key=lambda i: i not in self.far_slots) if self.slots.slots else []
         near = self.slots.count
         far = near + JUMP + len(self.numbers)
         place = {slot: i for i, slot in enumerate(order or range(near))}

@@ -36,7 +36,7 @@ WORD, CHANNEL = 1.5, 16.0
 """Estimated cycles to copy a word of the bias array, and to add one learned bias."""
 MOST_WORDS = 1 << 16
 """Maximum size in words of an array with irregularly placed biases, whose positions are stored as uint16."""
-BUILT_IN = Refusal("its biases are not apart from its code and weights")
+BUILT_IN = Refusal("its biases are part of its code or weights")
 
 
 def learning(kernel: Kernel) -> Kernel:
@@ -61,7 +61,7 @@ def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed | Refusal
     array = _array(inner.params, biases.path) if biases.starts is None else biases.starts
     words, own = _words(array), aligned(inner.needs.scratch or 0)
     if biases.owners is not None and max(words, view.output.channels) > MOST_WORDS:
-        return Refusal(f"its biases lie among {words} words, and places of at most {MOST_WORDS} are known")
+        return Refusal(f"its biases lie irregularly among {words} words, which may be {MOST_WORDS} at most")
     scale, places = biases.scale, _places(biases.owners)
     given: Params = {
         "channels": view.output.channels,

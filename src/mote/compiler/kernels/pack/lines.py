@@ -29,21 +29,21 @@ def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] =
     """Packs the fused kernel; every step uses the first of `kernels` that fits and that no other one makes
     redundant."""
     inner = view.the(Lines).one()
-    made = _Made(inner, CTYPES[view.input.dtype])
+    builder = _LinesBuilder(inner, CTYPES[view.input.dtype])
     for op in inner.ops:
         packed = _packed(View(inner, (op,)), kernels)
         if packed is None:
             return Refusal(f"{op.kind} has no kernel for one line")
-        made.add(op, packed)
+        builder.add(op, packed)
     size = view.input.shape[-1]
-    arguments = (made.ctype, size, "; ".join(made.fields), "; ".join(made.calls))
+    arguments = (builder.ctype, size, "; ".join(builder.fields), "; ".join(builder.calls))
     name = f"lines_{crc32(repr(arguments).encode()):08x}"
     return Packed(
         name,
-        made.params,
+        builder.params,
         Entry(Call.FLAT, view.output.size // size),
-        Needs(scratch=aligned(max(made.top, 1) * view.input.dtype.itemsize), in_place=(0,)),
-        instances=(*made.instances, Instance("MOTE_LINES", (name, *arguments), facts=made.facts)),
+        Needs(scratch=aligned(max(builder.top, 1) * view.input.dtype.itemsize), in_place=(0,)),
+        instances=(*builder.instances, Instance("MOTE_LINES", (name, *arguments), facts=builder.facts)),
         beats=beats,
     )
 
@@ -57,7 +57,7 @@ def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
 
 
 @dataclass
-class _Made:
+class _LinesBuilder:
     """Builder of the fused kernel: parameters, struct fields and calls of the steps so far."""
 
     graph: Graph
@@ -68,7 +68,7 @@ class _Made:
     checks: list[str] = field(default_factory=list)
     """C conditions that validate a model image: one for each call, and one for each constant operand."""
     instances: list[Instance] = field(default_factory=list)
-    places: dict[int, int] = field(default_factory=dict)
+    offsets: dict[int, int] = field(default_factory=dict)
     """Offset of each live intermediate tensor in the scratch memory, in elements."""
     top: int = 0
 
@@ -109,7 +109,7 @@ class _Made:
             self.fields.append(f"const {self.ctype} *{name}")
             self.checks.append(f"mote_holds(room, p->{name}, {t.nbytes}, {t.dtype.itemsize})")
             return f"p->{name}"
-        return "in" if t.id in self.graph.inputs else f"work + {self.places[t.id]}"
+        return "in" if t.id in self.graph.inputs else f"work + {self.offsets[t.id]}"
 
     def _output(self, op: Op, packed: Packed) -> str:
         """Allocates the output: in place of an operand that is not read again if the kernel allows it, otherwise in
@@ -118,12 +118,12 @@ class _Made:
         if y.id in self.graph.outputs:
             return "out"
         later = self.graph.ops[self.graph.ops.index(op) + 1 :]
-        live = {t for t in self.places if any(t in other.inputs for other in later)}
+        live = {t for t in self.offsets if any(t in other.inputs for other in later)}
         over = (self.graph.tensors[op.inputs[position]] for position in packed.needs.in_place)
-        free = [t for t in over if t.id in self.places and t.id not in live and t.size == y.size]
-        kept = {t: self.places[t] for t in self.places if t in live or t in op.inputs}
-        place = self.places[free[0].id] if free else self._room(y.size, kept)
-        self.places = {**kept, y.id: place}
+        free = [t for t in over if t.id in self.offsets and t.id not in live and t.size == y.size]
+        kept = {t: self.offsets[t] for t in self.offsets if t in live or t in op.inputs}
+        place = self.offsets[free[0].id] if free else self._room(y.size, kept)
+        self.offsets = {**kept, y.id: place}
         self.top = max(self.top, place + y.size)
         return f"work + {place}"
 

@@ -10,7 +10,7 @@ from mote.compiler.kernels.contract import Params, Refusal, Structs
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.ops.moves.pad_concat_transpose import Loop, merge, steps
 
-BY_ROWS = Refusal("it can be done by rows")
+BY_ROWS = Refusal("it can run row by row")
 
 
 def move_params(loops: Sequence[Loop], width: int, in_start: int = 0, out_start: int = 0) -> Params:

@@ -18,7 +18,7 @@ from mote.ir.ops.matrix.accumulators import Accumulators
 
 LARGEST = 1 << 29
 """Exclusive limit for the absolute value of accumulators."""
-TOO_LARGE = Refusal("sums are too large for a high word of four times as much")
+TOO_LARGE = Refusal("four times an accumulator might not fit 32 bits")
 LEFT = Refusal("a scale is 1 or more, or 1/2 and negative results can be seen")
 
 

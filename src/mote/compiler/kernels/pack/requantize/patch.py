@@ -44,8 +44,8 @@ def patched(kernel: Kernel) -> Kernel:
         loose = view.once(loose_channels)
         if not loose:
             return Refusal("all channels have constants")
-        those = View(view.graph, (_loose(view, loose),), view.reads, view.writes, view.small)
-        base = kernel.bind(those, tuple(knobs.items()))
+        loose_view = View(view.graph, (_with_loose(view, loose),), view.reads, view.writes, view.small)
+        base = kernel.bind(loose_view, tuple(knobs.items()))
         return base if isinstance(base, Refusal) else _wrapped(view, base, loose)
 
     name, costs = f"{kernel.name}_patched", kernel.costs or kernel.name
@@ -73,7 +73,7 @@ def loose_channels(view: View) -> tuple[int, ...]:
     return tuple(channels)
 
 
-def _loose(view: View, loose: tuple[int, ...]) -> Op:
+def _with_loose(view: View, loose: tuple[int, ...]) -> Op:
     """A copy of the operator in which the channels `loose` round once."""
     return LOOSE[type(view.op)].like(view.op, loose=loose)
 
@@ -97,7 +97,7 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
     if base.entry.call not in (Call.FLAT, Call.ROWS):
         return Refusal("it is not called by pixels or rows")
     if any(layout != NHWC and not layout.planes[0] for layout in (base.needs.reads, base.needs.writes)):
-        return Refusal("values are computed anew in NHWC and in lines of channels only")
+        return Refusal("results can only be recomputed in NHWC and planar layouts")
     dry = "_DRY" if base.needs.scratch is None else ""
     ending = f"ROWS{dry}" if not flat else "FLAT" if dry else "FLAT_WORKING"
     instances = [*base.instances, Instance(f"MOTE_PATCHED_{ending}", (base.name,))]

@@ -128,7 +128,7 @@ def searched(
     sums: Accumulators,
     factors: Ints,
     shift: int,
-    way: ProductForm = CHOOSING,
+    product_form: ProductForm = CHOOSING,
     limits: tuple[int, int] = (LOWEST, HIGHEST),
 ) -> Ints | None:
     """Searches the constants [channels, 4] of a layer whose accumulators arrive multiplied by `factors` and whose
@@ -136,18 +136,18 @@ def searched(
     that round, multiplier 2^30 with accumulators of zero."""
     value, active = sums.outputs(sums.low), np.flatnonzero(~sums.constant)
     rows = np.stack([0 * value, 0 * value, (value << shift) + (1 << shift >> 1), 0 * value], axis=1)
-    if way.rounds:
+    if product_form.rounds:
         rows = np.stack([value << shift + 2, 0 * value + (1 << 30), 0 * value, 0 * value], axis=1)
     linear = sums.linear and sums.zero > limits[0]
     for channel, stairs in zip(active.tolist(), staircases(sums.some(active)), strict=True):
-        factor, bits = int(factors[channel]), shift + way.bits - 31 + int(sums.shift[channel])
+        factor, bits = int(factors[channel]), shift + product_form.bits - 31 + int(sums.shift[channel])
         whole, parts = int(sums.mult[channel]) << max(bits, 0), factor << max(-bits, 0)
         nearest = (whole + parts // 2) // parts
         steps = stairs.within(*limits)
-        constants = search(steps, factor, shift, nearest, linear=linear, way=way, limits=limits)
+        constants = search(steps, factor, shift, nearest, linear=linear, product_form=product_form, limits=limits)
         if constants is None and sums.even:
-            best = best_multiplier(steps, factor, shift, nearest, way, limits)
-            constants = search(steps, factor, shift, best, linear=False, way=way, limits=limits)
+            best = best_multiplier(steps, factor, shift, nearest, product_form, limits)
+            constants = search(steps, factor, shift, best, linear=False, product_form=product_form, limits=limits)
         if constants is None:
             return None
         rows[channel] = constants
@@ -161,37 +161,37 @@ def search(
     nearest: int,
     *,
     linear: bool,
-    way: ProductForm = CHOOSING,
+    product_form: ProductForm = CHOOSING,
     limits: tuple[int, int] = (LOWEST, HIGHEST),
 ) -> Constants | None:
     """Searches exact constants of one channel, with multipliers around `nearest`. `fix` is only used if the layer is
     `linear`, accumulators have both signs, and the kernel supports it."""
-    crosses = linear and stairs.low < 0 <= stairs.high and not way.rounds
+    crosses = linear and stairs.low < 0 <= stairs.high and not product_form.rounds
     turns = [turn for turn in TURNS if stairs.low < turn <= stairs.high] if crosses else [None]
-    mults = [nearest + d for d in way.neighbours if way.rounds <= nearest + d < REGISTER]
+    mults = [nearest + d for d in product_form.neighbours if product_form.rounds <= nearest + d < REGISTER]
     for mult, turn in product(mults, turns):
-        arriving = _Arriving(factor, mult, shift, way, limits)
-        constants = arriving.without_fix(stairs) if turn is None else arriving.with_fix(stairs, turn)
-        if constants is not None and arriving.fits(stairs, constants.offset):
+        scaled = _ScaledSums(factor, mult, shift, product_form, limits)
+        constants = scaled.without_fix(stairs) if turn is None else scaled.with_fix(stairs, turn)
+        if constants is not None and scaled.fits(stairs, constants.offset):
             return constants
     return None
 
 
 def room_of(
-    stairs: Staircase, factor: int, shift: int, mult: int, way: ProductForm, limits: tuple[int, int]
+    stairs: Staircase, factor: int, shift: int, mult: int, product_form: ProductForm, limits: tuple[int, int]
 ) -> tuple[int, int]:
     """Lower and upper bound of c for which all steps are exact; there is none if lower > upper."""
-    return _Arriving(factor, mult, shift, way, limits).bounds(stairs)
+    return _ScaledSums(factor, mult, shift, product_form, limits).bounds(stairs)
 
 
 def best_multiplier(
-    stairs: Staircase, factor: int, shift: int, nearest: int, way: ProductForm, limits: tuple[int, int]
+    stairs: Staircase, factor: int, shift: int, nearest: int, product_form: ProductForm, limits: tuple[int, int]
 ) -> int:
     """The multiplier near `nearest` that leaves the widest interval for c, by ternary search, because the width is
     concave."""
 
     def room(mult: int) -> int:
-        low, high = room_of(stairs, factor, shift, mult, way, limits)
+        low, high = room_of(stairs, factor, shift, mult, product_form, limits)
         return high - low
 
     low, high = nearest - (nearest >> TILT), nearest + (nearest >> TILT)
@@ -202,13 +202,13 @@ def best_multiplier(
 
 
 @dataclass(frozen=True)
-class _Arriving:
+class _ScaledSums:
     """Accumulators that arrive multiplied by `factor` and are multiplied by `mult`."""
 
     factor: int
     mult: int
     shift: int
-    way: ProductForm
+    product_form: ProductForm
     limits: tuple[int, int]
 
     def fits(self, stairs: Staircase, offset: int) -> bool:
@@ -217,15 +217,15 @@ class _Arriving:
 
     def without_fix(self, stairs: Staircase) -> Constants | None:
         low, high = self.bounds(stairs)
-        if self.way.rounds:
+        if self.product_form.rounds:
             return self._rounded(low, high)
-        low, high, one = low - self.way.half, high - self.way.half, self.way.one
+        low, high, one = low - self.product_form.half, high - self.product_form.half, self.product_form.one
         offset = _least_offset(self.mult, low, high, one)
         return None if offset is None else Constants(offset, self.mult, -((offset * self.mult - low) // one), 0)
 
     def _rounded(self, low: int, high: int) -> Constants | None:
         """The offset that puts c closest to the middle of its bounds; None if it is not between them."""
-        added = self.way.added(self.shift)
+        added = self.product_form.added(self.shift)
         offset = ((low + high - 2 * added) // self.mult + 1) // 2
         return Constants(offset, self.mult, 0, 0) if low <= offset * self.mult + added <= high else None
 
@@ -234,7 +234,7 @@ class _Arriving:
         others; `fix` shifts the latter so that both intervals intersect."""
         below = self.bounds(stairs.part(stairs.low, turn - 1))
         above = self.bounds(stairs.part(turn, stairs.high))
-        start, one = -turn * self.factor, self.way.one
+        start, one = -turn * self.factor, self.product_form.one
         for fix in range(-((below[1] - above[0]) // one), (above[1] - below[0]) // one + 1):
             low, high = max(below[0], above[0] - fix * one), min(below[1], above[1] - fix * one)
             more = _least_offset(self.mult, low - start * self.mult, high - start * self.mult, one)
@@ -247,7 +247,7 @@ class _Arriving:
         """Lower and upper bound of c for which all steps are exact. Saturated outputs need no bound; a missing bound is
         set near the other one."""
         values, reached_at, others, missed_at = stairs.corners(self.limits)
-        bits, one = self.way.bits + self.shift, self.way.one
+        bits, one = self.product_form.bits + self.shift, self.product_form.one
         at_least = (values << bits) - reached_at * self.factor * self.mult
         below = (others << bits) - missed_at * self.factor * self.mult
         low = int(at_least.max()) if len(at_least) else int(below.min()) - one

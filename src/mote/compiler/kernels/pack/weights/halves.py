@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mote.compiler.kernels.contract import Refusal, View
 from mote.ir.graph.tensor import Array
 
-WIDER = Refusal("weights are no numbers of half precision")
+WIDER = Refusal("float16 does not represent its weights exactly")
 
 
 def in_halves(weights: Array) -> NDArray[np.uint16]:

@@ -132,7 +132,7 @@ def _spilled(group: Ints, low: Ints, high: Ints, offset: int, places: Places) ->
         group[word] = 0
         if word == 0 or not fits(taken[0][None], low[word : word + 1], high[word : word + 1]):
             taken = [taken[0] * np.array(one) for one in ((1, 0), (0, 1))]
-        if word == 0:  # one of the two may stay
+        if word == 0:  # one of the two products may stay
             group[word] = taken.pop(0)
         at = offset + word * places.word + word % 2 * places.second
         spills += [Spill(at, int(words_of(t[0], t[1]))) for t in taken]

@@ -33,7 +33,7 @@ def _add_exact(view: View) -> Packed | Refusal:
     """Packs ADD or SUB with LiteRT's own sequence of roundings, which always works."""
     op = view.the(Add)
     if isinstance(op, EvenAdd):
-        return Refusal("it is not LiteRT's sum")
+        return Refusal("it rounds as ONNX Runtime does")
     scales = op.multipliers(view.graph)
     signs = (1, op.sign)
 

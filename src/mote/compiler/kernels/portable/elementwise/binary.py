@@ -30,8 +30,8 @@ WHOLE = frozenset({DType.INT16, DType.INT32, DType.INT64})
 ONLY_FLOAT = frozenset({DType.FLOAT32})
 ONLY_BOOL = frozenset({DType.BOOL})
 ONLY_INT16 = frozenset({DType.INT16})
-SCALED = Refusal("the numbers have scales")
-UNSCALED = Refusal("the numbers have no scales")
+SCALED = Refusal("tensors are quantized")
+UNSCALED = Refusal("tensors are not quantized")
 
 
 def _kernel(name: str, kind: type[Binary], types: Collection[DType], pack: Pack, header: str) -> Kernel:

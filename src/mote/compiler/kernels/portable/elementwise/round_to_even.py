@@ -58,10 +58,10 @@ def _add(view: View) -> Packed | Refusal:
     factor = round(float(ratio) * one)
     fixed = np.rint(terms.astype(np.float64) * one).astype(np.int64) + half + factor * base - base * one
     near = min(256 + NEAR_BITS, half - 1)
-    results = _followed(op, factor, fixed, shift, near, ratio, terms)
+    results = _simulated(op, factor, fixed, shift, near, ratio, terms)
     want = op.results(g)
     if not np.array_equal(results, want.T if op.turned else want):
-        return Refusal("double precision is too little for its sums")
+        return Refusal("double precision does not give ONNX Runtime's results")
     params: Params = {
         "factor": factor,
         "shift": shift,
@@ -76,7 +76,7 @@ def _add(view: View) -> Packed | Refusal:
     return replace(made, price=replace(made.price, costs=OTHER))
 
 
-def _followed(
+def _simulated(
     op: EvenAdd, factor: int, fixed: Ints, shift: int, near: int, ratio: np.float32, terms: np.ndarray
 ) -> Ints:
     """Results of the C function `mote_add_even_one` for all pairs of int8 operands."""
@@ -113,7 +113,7 @@ def _mul(view: View) -> Packed | Refusal:
     largest = max(-stairs.low, stairs.high) << left
     fits = largest < REGISTER and (largest * mult >> 31) + abs(add) < REGISTER and 1 << 30 <= mult < REGISTER
     if not fits or not low <= HALF_CHOOSING.half + add * HALF_CHOOSING.one <= high:
-        return Refusal("no constants give every step")
+        return Refusal("no constants give ONNX Runtime's results")
 
     def params(order: Order) -> Params:
         a, b = (op.input(g, i).zero_point for i in order)

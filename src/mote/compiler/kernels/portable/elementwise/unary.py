@@ -125,7 +125,7 @@ def _leaky_relu(view: View) -> Packed:
 def _abs(view: View) -> Packed | Refusal:
     op = view.the(unary_math.Abs)
     if not op.rescales(view.input):
-        return Refusal("the numbers are not quantized")
+        return Refusal("tensors are not quantized")
     return _elements(view, "abs_s16", scale_params(*op.scales(view.input, view.output)[0]))
 
 
@@ -146,7 +146,7 @@ def _plain(macro: str, name: str, op: type[Op], *types: DType) -> Kernel:
 
     def pack(view: View) -> Packed | Refusal:
         if isinstance(view.op, unary_math.Abs) and view.op.rescales(view.input):
-            return Refusal("the numbers are quantized")
+            return Refusal("tensors are quantized")
         suffix, ctype, word = WORDS[view.input.dtype]
         made = f"{name}_plain_{suffix}"
         return _elements(view, made, {"unused": 0}, Instance(macro, (made, ctype, word)))

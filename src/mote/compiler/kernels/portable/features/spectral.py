@@ -35,10 +35,10 @@ def fft_params(fft: RealFft) -> Params:
         "roots": fft.staged_roots.astype(np.int16).reshape(-1),
         "last": fft.last.astype(np.int16).reshape(-1) if fft.folded else np.zeros(0, np.int16),
     }
-    return _used(params)
+    return _without_empty(params)
 
 
-def _used(params: Params) -> Params:
+def _without_empty(params: Params) -> Params:
     """Parameters without empty arrays, whose pointers are then NULL."""
     return {name: value for name, value in params.items() if not isinstance(value, np.ndarray) or value.size}
 
@@ -62,7 +62,7 @@ def _spectrum(view: View) -> Params:
         "rising": bands.rising.astype(np.uint16),
         "root": (none if op.power else root_table()).astype(np.uint16),
     }
-    return _used(params)
+    return _without_empty(params)
 
 
 def _entry(view: View, name: str) -> Entry:
@@ -70,7 +70,7 @@ def _entry(view: View, name: str) -> Entry:
     return Entry(Call.ROWS, row=f"{name}_row", taps=op.frame // view.input.shape[2])
 
 
-def _room(op: SpectralFeatures) -> int:
+def _spectrum_size(op: SpectralFeatures) -> int:
     """Scratch memory of the spectrum, in values of BIN bytes."""
     whole = op.filters == 0 and op.transform.folded
     return op.transform.points + int(whole)
@@ -79,7 +79,7 @@ def _room(op: SpectralFeatures) -> int:
 def _logs(view: View) -> Packed:
     op = view.the(SpectralFeatures)
     top, power = op.offset
-    behind, room = 0, _room(op)
+    behind, room = 0, _spectrum_size(op)
     if op.coefficients and not _in_place(op.bands):
         behind = room
         room += op.filters
@@ -97,7 +97,7 @@ def _logs(view: View) -> Packed:
         "cosines": op.cosines.astype(np.int16).reshape(-1),
         "logs_at": behind,
     }
-    return Packed("spectral_logs", _used(params), _entry(view, "spectral_logs"), Needs(scratch=BIN * room))
+    return Packed("spectral_logs", _without_empty(params), _entry(view, "spectral_logs"), Needs(scratch=BIN * room))
 
 
 def _in_place(bands: MelBank | None) -> bool:
@@ -109,7 +109,9 @@ def _energies(view: View) -> Packed:
     op = view.the(SpectralFeatures)
     share, less = op.share
     params: Params = {"spectrum": _spectrum(view), "share": share, "less": less, "fraction": op.output_fraction}
-    return Packed("spectral_energies", params, _entry(view, "spectral_energies"), Needs(scratch=BIN * _room(op)))
+    return Packed(
+        "spectral_energies", params, _entry(view, "spectral_energies"), Needs(scratch=BIN * _spectrum_size(op))
+    )
 
 
 def _remove_gain(view: View) -> Packed:

@@ -29,7 +29,7 @@ def _index_width(view: View, position: int = 1) -> int:
 def _gather(view: View) -> Packed | Refusal:
     op = view.the(Gather)
     if isinstance(op, ScaledLookup):
-        return Refusal("its values are scaled")
+        return Refusal("its table is quantized")
     batches, outer, size, count, behind = op.sizes(view.graph)
     params: Params = {
         "batches": batches,

@@ -73,7 +73,7 @@ def _arg_add(view: View) -> Packed | Refusal:
     shape, axis = view.input.shape, view.the(ArgExtreme).axis
     rows = row_count(shape)
     if rows == 1 or row_count(view.output.shape) != 1 or axis < outer_axes(shape):
-        return Refusal("the output is not one row made from several, one by one")
+        return Refusal("the output is not one row computed from several, one by one")
     count, inner = _along(view, axis)
     lines = units_of(shape, count * inner) // rows
     name, instance = _arg_instance(view, "_add")

@@ -71,7 +71,7 @@ NAMES: dict[type[Reduction], str] = {
 
 
 @dataclass(frozen=True)
-class _Way:
+class _ReduceMacro:
     """A reduction as arguments of the macros in `mote_reduce.h`: accumulator type, initial value, step and final
     conversion."""
 
@@ -102,7 +102,7 @@ class _Way:
         )
 
 
-def _way(view: View) -> _Way:
+def _reduce_macro(view: View) -> _ReduceMacro:
     """The macro arguments for an operator and its element type."""
     op, dtype = view.the(Reduction), view.input.dtype
     suffix, element, limits = ELEMENTS[dtype]
@@ -118,12 +118,12 @@ def _way(view: View) -> _Way:
             name, begin = f"{name}_or_infinite", f"{sign}MOTE_INFINITY"
         elif dtype != DType.FLOAT32:
             begin = f"{limits}_MAX" if name == "min" else "0" if limits == "UINT8" else f"{limits}_MIN"
-        return _Way(name, element, begin, f"MOTE_REDUCE_STEP_{step}", plain, sum_bytes=size)
+        return _ReduceMacro(name, element, begin, f"MOTE_REDUCE_STEP_{step}", plain, sum_bytes=size)
     if isinstance(op, ScaledSum) and dtype in QUANTIZED:
         mult, shift = op.scale(view.graph)
         bias = int(wrap32(np.array(-view.input.zero_point * op.count(view.graph))))
         scale: Params = {"bias": bias, "mult": mult, "shift": -shift - 1, "zero": view.output.zero_point}
-        return _Way(
+        return _ReduceMacro(
             "sum",
             "uint32_t",
             "(uint32_t)p->scale.bias",
@@ -135,14 +135,16 @@ def _way(view: View) -> _Way:
         )
     verb, begin = ("PLUS", "0") if name in ("sum", "mean") else ("TIMES", "1")
     if dtype == DType.FLOAT32:
-        return _Way(name, "float", f"{begin}.0f", f"MOTE_REDUCE_STEP_{verb}", plain, sum_bytes=size)
+        return _ReduceMacro(name, "float", f"{begin}.0f", f"MOTE_REDUCE_STEP_{verb}", plain, sum_bytes=size)
     bits = 64 if dtype == DType.INT64 or name == "mean" else 32
-    gathered = _Way(name, f"uint{bits}_t", f"{begin}u", f"MOTE_REDUCE_STEP_{verb}_U{bits}", plain, sum_bytes=bits // 8)
+    gathered = _ReduceMacro(
+        name, f"uint{bits}_t", f"{begin}u", f"MOTE_REDUCE_STEP_{verb}_U{bits}", plain, sum_bytes=bits // 8
+    )
     if name != "mean":
         return gathered
     divisor = (("divisor", op.count(view.graph)),)
     finish = f"MOTE_REDUCED_MEAN_{suffix.upper()}"
-    return _Way(name, gathered.sum, gathered.begin, gathered.step, finish, "divided", divisor)
+    return _ReduceMacro(name, gathered.sum, gathered.begin, gathered.step, finish, "divided", divisor)
 
 
 def _scaled_product(view: View) -> bool:
@@ -163,11 +165,13 @@ def _adjacent(view: View) -> tuple[int, int] | None:
 def _flat(view: View) -> Packed | Refusal:
     adjacent = _adjacent(view)
     if isinstance(view.op, ReduceMax) and view.input.dtype == DType.INT8:
-        return Refusal("it is done four at a time")
+        return Refusal("REDUCE_MAX of int8 has a kernel of its own")
     if adjacent is None or _scaled_product(view):
-        return Refusal("axes do not lie next to one another, or the order matters")
+        return Refusal("axes are not adjacent, or the order matters")
     count, inner = adjacent
-    return _way(view).packed(view, "", {"count": count, "inner": inner}, Call.FLAT, units_of(view.output.shape, inner))
+    return _reduce_macro(view).packed(
+        view, "", {"count": count, "inner": inner}, Call.FLAT, units_of(view.output.shape, inner)
+    )
 
 
 def _loops(view: View) -> Packed | Refusal:
@@ -176,8 +180,8 @@ def _loops(view: View) -> Packed | Refusal:
     if _scaled_product(view):
         return _product(view, over)
     if _adjacent(view) is not None:
-        return Refusal("axes lie next to one another")
-    return _way(view).packed(view, "_loops", over, Call.WHOLE)
+        return Refusal("axes are adjacent")
+    return _reduce_macro(view).packed(view, "_loops", over, Call.WHOLE)
 
 
 def _structs(loops: list[tuple[int, int]]) -> Structs:
@@ -201,27 +205,27 @@ def _add(view: View) -> Packed | Refusal:
     op, shape = view.the(Reduction), view.input.shape
     outer = outer_axes(shape)
     if row_count(shape) == 1 or row_count(view.output.shape) != 1:
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     if _scaled_product(view) or (view.input.dtype == DType.FLOAT32 and op.every_axis(view.graph)):
         return Refusal("the order of elements matters")
-    way = _way(view)
-    if way.sum_bytes not in (1, 2, 4):
-        return Refusal("sums of 64 bits are not kept")
+    macro = _reduce_macro(view)
+    if macro.sum_bytes not in (1, 2, 4):
+        return Refusal("running sums of 64 bits are not supported")
     groups = [(n, i in op.axes) for i, n in enumerate(shape[:outer]) if n > 1]
     kept = [i for i, (_, reduced) in enumerate(groups) if not reduced]
     if kept and kept != list(range(kept[0], kept[-1] + 1)):
-        return Refusal("rows that are kept do not lie next to one another")
+        return Refusal("rows that are not reduced are not adjacent")
     below = prod(n for n, _ in groups[kept[-1] + 1 :]) if kept else 1
     places = prod(groups[i][0] for i in kept)
     count, inner, lines = _in_row(op, shape)
     over: Params = {"count": count, "inner": inner, "lines": lines, "below": below, "kept": places}
-    return way.packed(view, "_add", over, Call.ADDS, sums=view.output.size)
+    return macro.packed(view, "_add", over, Call.ADDS, sums=view.output.size)
 
 
 def _most(view: View) -> Packed | Refusal:
     adjacent = _adjacent(view)
     if adjacent is None:
-        return Refusal("axes do not lie next to one another")
+        return Refusal("axes are not adjacent")
     count, inner = adjacent
     params: Params = {"count": count, "inner": inner, "lines": 1}
     return Packed("most_s8", params, Entry(Call.FLAT, units_of(view.output.shape, inner)))
@@ -233,7 +237,7 @@ def _most_add(view: View) -> Packed | Refusal:
     if any(n > 1 and i not in axes for i, n in enumerate(shape[: outer_axes(shape)])):
         return Refusal("not all rows are reduced")
     if row_count(shape) == 1 or row_count(view.output.shape) != 1:
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     count, inner, lines = _in_row(view.the(Reduction), shape)
     params: Params = {"count": count, "inner": inner, "lines": lines}
     return Packed("most_add_s8", params, Entry(Call.ADDS), Needs(sums=view.output.size))

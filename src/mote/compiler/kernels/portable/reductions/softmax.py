@@ -32,7 +32,7 @@ from mote.ir.ops.reductions.normalize import ONE_OVER_128, L2Normalization, Loca
 from mote.ir.ops.reductions.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax, exponentials
 
 MAX_SHIFT = 30
-"""Maximum left shift, the largest that C allows for int32. Layers that need more have only differences of 0 to shift."""
+"""Maximum left shift, the largest that C allows for int32. Layers that need more shift only zeros."""
 
 
 MANY = 1024
@@ -57,7 +57,7 @@ def _softmax(view: View) -> Packed:
 def _softmax_table(view: View) -> Packed | Refusal:
     """Packs int8 SOFTMAX with a table of all exponentials, for large inputs."""
     if view.small or view.input.size < MANY:
-        return Refusal("exponentials are computed: that is less flash than a table of them")
+        return Refusal("a table of exponentials takes more flash than computing them")
     steps = -np.arange(256, dtype=np.int64).astype(np.int16)
     exp = exponentials(steps, *view.the(Softmax).scaling(view.graph)).astype(np.int32)
     return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=("softmax",))

@@ -79,14 +79,14 @@ def conv_input_gradient(view: View) -> Packed:
 def _depthwise(view: View) -> Packed | Refusal:
     op = view.the(IntegerDepthwiseInputGradient)
     if op.multiplier > 1:
-        return Refusal("several channels are made of each")
+        return Refusal("the depth multiplier is above 1")
     return _by_channel(view, "depthwise_input_gradient_s8", {})
 
 
 def _depthwise_multiplier(view: View) -> Packed | Refusal:
     op = view.the(IntegerDepthwiseInputGradient)
     if op.multiplier == 1:
-        return Refusal("one channel is made of each")
+        return Refusal("the depth multiplier is 1")
     own: Params = {"multiplier": op.multiplier, "factor": op.factors(view.graph).astype(np.int16)}
     return _by_channel(view, MULTIPLIER, own)
 

@@ -17,7 +17,7 @@ from mote.ir.ops.training.integer.losses import (
 )
 
 MOST_SHIFT = 30
-"""Maximum left shift, the largest that C allows for int32. Layers that need more have only differences of 0 to shift."""
+"""Maximum left shift, the largest that C allows for int32. Layers that need more shift only zeros."""
 
 
 def _cross_entropy(view: View) -> Params:

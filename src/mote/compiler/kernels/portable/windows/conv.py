@@ -119,13 +119,13 @@ def _conv2d(view: View) -> Packed | Refusal:
     )
 
 
-def _adding(view: View) -> Packed | Refusal:
+def _running_sums(view: View) -> Packed | Refusal:
     """Packs a convolution with running sums over input rows. If no column is padded, each window row is one long tap;
     otherwise each column is a tap with its own correction for the input's zero point."""
     if rounds_to_even(view):
         return TO_EVEN
     if not adds_rows(view):
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     op, x, w, y = view.the(Conv2D), view.input, view.constant(1), view.output
     h = op.horizontal
     inside = [r != OUTSIDE for r in op.reads(view.graph, 0, 0) or ()]
@@ -153,5 +153,5 @@ CONV2D = learning(Kernel("conv2d", (Conv2D,), INT8, _conv2d, tuned=True, lanes=2
 KERNELS = (
     POINTWISE,
     CONV2D,
-    Kernel("conv2d_add", (Conv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
+    Kernel("conv2d_add", (Conv2D,), INT8, _running_sums, call=Call.ADDS, tuned=True),
 )

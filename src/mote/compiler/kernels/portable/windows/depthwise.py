@@ -53,15 +53,15 @@ def _by_rows(view: View) -> Packed | Refusal:
     return Packed("depthwise_s8", layer_params(view), entry, biases=biases)
 
 
-def _adding(view: View) -> Packed | Refusal:
+def _running_sums(view: View) -> Packed | Refusal:
     if rounds_to_even(view):
         return TO_EVEN
     if not adds_rows(view):
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     return Packed("depthwise_add_s8", layer_params(view), Entry(Call.ADDS), Needs(sums=4 * view.output.size))
 
 
 KERNELS = (
     learning(Kernel("depthwise", (DepthwiseConv2D,), INT8, _by_rows, tuned=True)),
-    Kernel("depthwise_add", (DepthwiseConv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
+    Kernel("depthwise_add", (DepthwiseConv2D,), INT8, _running_sums, call=Call.ADDS, tuned=True),
 )

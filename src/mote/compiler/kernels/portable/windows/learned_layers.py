@@ -37,7 +37,7 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 OPERANDS = (0, WEIGHTS, BIAS)
-CONSTANT = Refusal("it is for weights that learn")
+CONSTANT = Refusal("it is for learned weights")
 WITHOUT_BIAS = Refusal("it is for layers with a bias")
 FAR = Refusal(f"its biases exceed 2^{MOST_LEARNED_BITS}")
 EVEN = "_even"
