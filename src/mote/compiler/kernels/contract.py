@@ -34,7 +34,7 @@ OTHER, OTHER_S16, OTHER_F32 = "other", "other_s16", "other_f32"
 data movement of any type, int16 operators, float operators."""
 
 TUNED = frozenset({"dsp"})
-"""Features of cores whose instructions the compiler's loops in portable C can use."""
+"""Core features whose instructions C compilers use in portable loops."""
 
 Knob = int | str
 """Value of a knob, a parameter of a kernel's code generator."""

@@ -37,7 +37,7 @@ SET_OF = {
 }
 """Instruction set (folder name) of every header that is specific to one."""
 TABLES = [path for paths in _FILES.values() for path in paths if path.name == "checks.txt"]
-"""Files with tables of parameter checks."""
+"""All tables `checks.txt`, from which the C checks of kernel parameters are generated."""
 
 
 @cache

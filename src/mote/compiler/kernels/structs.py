@@ -36,7 +36,7 @@ class Field:
 
     path: str
     ctype: str
-    """One of WORDS, or empty for a pointer."""
+    """C type, one of WORDS; empty for a pointer."""
 
     @property
     def pointer(self) -> bool:

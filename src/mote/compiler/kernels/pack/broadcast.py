@@ -12,14 +12,16 @@ from mote.ir.ops.elementwise.arithmetic import operand_steps
 
 
 def broadcast(shape: Shape, a: Shape, b: Shape) -> tuple[tuple[int, int], Params]:
-    """The order of the operands, the first of which advances within a run, and the fields of `mote_broadcast_t`."""
+    """The order of the operands, of which the first one advances within a run, and the strides of both
+    (`mote_broadcast_t`)."""
     (run, (a_step, b_step)), runs, loops = runs_of(shape, a, b)
     order = (0, 1) if a_step else (1, 0)
     return order, _walk(run, min(a_step, b_step), runs, [(n, steps[order[0]], steps[order[1]]) for n, steps in loops])
 
 
 def pairs(shape: Shape, a: Shape, b: Shape) -> Params:
-    """The fields of `mote_pairs_t`, with operands in their own order; either may be constant within a run."""
+    """The strides of two broadcast operands in their own order (`mote_pairs_t`); either may be constant within a
+    run."""
     (run, (a_step, b_step)), runs, loops = runs_of(shape, a, b)
     return {"walk": _walk(run, b_step, runs, [(n, *steps) for n, steps in loops]), "a_step": a_step}
 

@@ -98,7 +98,8 @@ class Slots:
     """Elements that a threshold takes in a tree."""
 
     def ordered(self, order: Sequence[int]) -> Slots:
-        """The slots permuted to another order."""
+        """A copy with the slots (feature and thresholds) in another order, and nodes referring to their new
+        positions."""
         place = np.argsort(np.array(order, np.int64))
         return replace(self, slots=tuple(self.slots[i] for i in order), slot=place[self.slot])
 
@@ -292,7 +293,7 @@ class _TableEncoder:
 
     @property
     def _skip_limit(self) -> int:
-        """Exclusive upper limit of a skip distance."""
+        """Exclusive upper limit of the distance, in elements, that a node can skip."""
         return 1 << min(2 * self.width.bits, 31)
 
     def _node(self, node: int, skip: int) -> None:

@@ -92,7 +92,7 @@ def _bias(view: View) -> NDArray[np.int64]:
 
 
 def float_finish(view: View, activation: Activation) -> Params:
-    """The fields of `mote_finish_f32_t`."""
+    """Bias and clamping limits of a float32 layer (`mote_finish_f32_t`)."""
     low, high = float_range(activation)
     return {"bias": float_bias(view.op.tensor(view.graph, 2), view.output.channels), "low": low, "high": high}
 
@@ -197,7 +197,7 @@ def _narrow(view: View, lo: int, hi: int) -> LayerForm:
 
 
 def _wide_scales(view: View) -> Structs:
-    """Requantization constants of each channel as `mote_wide_t`."""
+    """Requantization constants for int16 layers with wide accumulators: `mote_wide_t` for each channel."""
     mult, shift = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     return Structs("mote_wide_t", np.stack([reduced(mult), np.where(mult == 0, HIGH + 1, 15 - shift)], axis=1))
 
@@ -234,7 +234,7 @@ def projection(view: View) -> LayerForm | Refusal:
 
 
 def exact_scales(view: View, largest: int) -> Structs | Refusal:
-    """Requantization constants of each channel as `mote_exact_t`."""
+    """Requantization constants that round once: `mote_exact_t` for each channel, or a refusal if there are none."""
     reals = real_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     scales: list[Exact] = []
     for real in reals.tolist():

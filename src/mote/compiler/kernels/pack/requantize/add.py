@@ -18,7 +18,8 @@ LARGEST = 1 << 25
 
 @dataclass(frozen=True)
 class AddPrecision:
-    """Precision of the one-step addition clamp(((a * x >> dropped) + (b * y >> dropped) + c) >> shift)."""
+    """The right shifts in clamp(((a * x >> dropped) + (b * y >> dropped) + c) >> shift), an approximation of int8
+    addition."""
 
     shift: int
     dropped: int = 0

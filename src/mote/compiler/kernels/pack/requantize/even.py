@@ -58,5 +58,5 @@ def even_channels(sums: Accumulators, bias: Ints) -> Structs:
 
 
 def even_finish(view: View, activation: Activation, sums: Accumulators, bias: Ints) -> Params:
-    """The fields of `mote_finish_s8_t` for `MOTE_FINISH_EVEN`."""
+    """Requantization constants and output limits (`mote_finish_s8_t`) of a layer that rounds to even."""
     return {"channel": even_channels(sums, bias), "output": output_params(activation, view.output)}

@@ -121,7 +121,8 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
 
 
 def _patch(view: View, loose: tuple[int, ...], base: Packed) -> Params:
-    """The fields of `mote_patching_t`."""
+    """The fields of `mote_patching_t`: window, weights and exact requantization of the channels `loose`, and their
+    suspect results."""
     op, weights, sums = view.op, view.constant(1), layer_sums_of(view)
     assert isinstance(op, LAYERS) and sums.real is not None
     which, depthwise = np.array(loose), isinstance(op, DepthwiseConv2D)

@@ -111,7 +111,7 @@ def short_product(sums: Accumulators) -> ScalarConstants:
 
 
 def _staircase(stairs: Staircase, scale: float, *, linear: bool) -> tuple[int, ...] | None:
-    """Searches constants of one channel for cores with 32-bit products; None if there are none."""
+    """Searches the requantization constants of one channel for cores with 32-bit products; None if there are none."""
     steps = stairs.steps - (stairs.steps[0] - 1)
     most = int(steps[-1])
     drop = min(32 - most.bit_length(), MOST_DROP)

@@ -137,7 +137,7 @@ def rounded_twice(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | N
 
 
 def lanes_params(lanes: Lanes) -> Params:
-    """The fields of `mote_lanes_t`."""
+    """The fields of `mote_lanes_t`: scale, zero point, output limits, and the number of constants per channel."""
     return {
         "scale": 1 << lanes.scale,
         "zero": lanes.zero,

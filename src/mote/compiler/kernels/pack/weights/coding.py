@@ -61,7 +61,7 @@ class Code:
 
     @property
     def params(self) -> Params:
-        """The fields of `mote_code_t`."""
+        """The coded weights and decoding tables as fields of `mote_code_t`."""
         return {
             "bits": self.bits,
             "values": self.values,
@@ -126,13 +126,13 @@ class Frequencies:
 
     @cached_property
     def nexts(self) -> Ints:
-        """For each b and i: index of the first value after that class."""
+        """For each b and i: index of the first value after the class of 2^b values that starts at the i-th value."""
         nexts: Ints = np.minimum(np.arange(self.size + 1, dtype=np.int64) + (1 << BITS), self.size)
         return nexts
 
     @cached_property
     def taken(self) -> Ints:
-        """For each b and i: total frequency of the values in that class."""
+        """For each b and i: total frequency of the 2^b values from the i-th on."""
         before = np.concatenate([[0], np.cumsum(np.sort(self.counts[self.counts > 0])[::-1])])
         counts: Ints = before[self.nexts] - before
         return counts
@@ -147,7 +147,8 @@ class Frequencies:
 
     @cached_property
     def least(self) -> list[Ints]:
-        """For each k: minimum bits of the values from the i-th on in classes k and higher, without runs."""
+        """Minimum bits of the values from the i-th most frequent on, in classes k and higher, without zero runs: an
+        array over i for each k."""
         fewest = [np.where(np.arange(self.size + 1, dtype=np.int64) < self.size, np.int64(IMPOSSIBLE), 0)]
         for k in reversed(range(MOST_CLASSES)):
             fewest.insert(0, self.costs(k, fewest[0], may_end=True).min(axis=0))
@@ -164,7 +165,8 @@ class Coding:
 
     @cached_property
     def least(self) -> list[Ints]:
-        """For each k: minimum bits of the values from the i-th on and of the zero runs, in classes k and higher."""
+        """Minimum bits of the values from the i-th most frequent on and of all zero runs, in classes k and higher: an
+        array over i for each k."""
         if self.runs is None:
             return self.values.least
         fewest = self.values.least[self.runs.at + 1 :]
@@ -181,7 +183,7 @@ class Coding:
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """Number of index bits of each class."""
+        """For each class: number of bits that follow the class prefix in a codeword."""
         at = -1 if self.runs is None else self.runs.at
         widths: list[int] = []
         i = 0

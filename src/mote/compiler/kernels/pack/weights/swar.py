@@ -50,7 +50,7 @@ HALF = 1 << 15
 
 
 class Spill(NamedTuple):
-    """Products that are removed from a group and computed separately."""
+    """Weights removed from a group whose lanes might overflow; the kernel multiplies them separately."""
 
     offset: int
     """Offset in bytes of the input word (for the first pixel)."""
@@ -63,9 +63,9 @@ class SwarWeights:
     """The weights of a layer's channels as weight words and spills."""
 
     pairs: Ints
-    """[channels, groups, words, 2]: weights that remain in the groups."""
+    """Weights that remain in groups of four inputs: [channels, groups, words, 2]."""
     spills: list[list[Spill]]
-    """The separately computed products of each channel."""
+    """For each channel: the weights that are multiplied separately."""
 
     @property
     def words(self) -> Ints:

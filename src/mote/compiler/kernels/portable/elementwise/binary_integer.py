@@ -22,7 +22,7 @@ EXPRESSIONS = {
     IntegerFunction.GREATER: "x > y",
     IntegerFunction.GREATER_EQUAL: "x >= y",
 }
-"""C expressions shared by all integer types."""
+"""The C expression of each function that has the same one for signed and unsigned types."""
 SIGNED = {
     IntegerFunction.DIVIDE: "y == 0 ? 0 : y == -1 ? (type)(0u - a) : (type)(x / y)",
     IntegerFunction.MODULO: "y == 0 || y == -1 ? 0 : (type)mote_modulo(x, y)",

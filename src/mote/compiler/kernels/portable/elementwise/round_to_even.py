@@ -43,7 +43,8 @@ MOST_LEFT, MOST_RIGHT = 14, 22
 """Maximum left shift of a product before it is multiplied, limited by 32 bits, and maximum right shift after it,
 limited by the zero point."""
 NEAR_BITS = 3
-"""Margin around a tie, beyond the error of fixed point, within which the kernel falls back to floating point."""
+"""Extra margin around rounding ties, in units of the fixed-point sum, within which the kernel recomputes in floating
+point."""
 
 
 def _add(view: View) -> Packed | Refusal:

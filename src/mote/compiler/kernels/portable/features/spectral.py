@@ -25,7 +25,7 @@ BIN = 4
 
 
 def fft_params(fft: RealFft) -> Params:
-    """The fields of `mote_real_fft_t`."""
+    """Sizes, permutation and twiddle factors of an FFT (`mote_real_fft_t`)."""
     params: Params = {
         "length": fft.length,
         "points": fft.points,

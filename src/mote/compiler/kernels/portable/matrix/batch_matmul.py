@@ -114,7 +114,7 @@ def _head_walk(view: View, op: HeadMatmul) -> Walk:
 
 
 def _sizes(view: View) -> Params:
-    """The fields of `mote_matmul_t`."""
+    """Sizes and strides of a batched matrix product (`mote_matmul_t`)."""
     op = view.the(MatrixProduct)
     walk = _head_walk(view, op) if isinstance(op, HeadMatmul) else _batch_walk(view, view.the(BatchMatmul))
     _, depth, columns = op.sizes(view.graph)

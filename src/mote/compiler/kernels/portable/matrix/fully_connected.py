@@ -68,12 +68,14 @@ def vectors(view: View) -> int:
 
 
 def plain_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
-    """The fields of `mote_fully_connected_s8_t`, or a refusal if the requantization constants are not exact."""
+    """Parameters of the fully connected kernel (`mote_fully_connected_s8_t`), or a refusal if the requantization
+    constants are not exact."""
     return packed_params(view, weights) if view.once(sums_of).exact.all() else FINE
 
 
 def packed_params(view: View, weights: NDArray[np.int8]) -> Params:
-    """The fields of `mote_fully_connected_s8_t` with interleaved weights, whether or not the constants are exact."""
+    """Parameters of the fully connected kernel (`mote_fully_connected_s8_t`) with interleaved weights, whether or not
+    the requantization constants are exact."""
     fours = weights.shape[0] // 4 * 4
     packed = np.concatenate([interleave(weights[:fours], 4), weights[fours:].reshape(-1)])
     return _common(view) | {"weights": packed, "channel": view.once(channels_of)}

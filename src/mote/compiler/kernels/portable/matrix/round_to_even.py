@@ -33,7 +33,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def _gemm(view: View) -> Params:
-    """The fields of `mote_gemm_s8_t` with constants for `mote_requantize_even`."""
+    """Parameters of the int8 matrix product (`mote_gemm_s8_t`), with requantization constants that round to even."""
     op, w = view.the(Conv2D), view.constant(1)
     folded = view.input.zero_point * w.reshape(w.shape[0], -1).sum(axis=1, dtype=np.int64)
     bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - folded

@@ -43,7 +43,8 @@ def _bytes(view: View) -> NDArray[np.int8]:
 
 
 def _gemm(view: View) -> Params:
-    """The fields of `mote_offset_t`, with the input's zero point folded into the bias."""
+    """Parameters of the matrix product with 9-bit weights (`mote_offset_t`), with the input's zero point folded into
+    the bias."""
     matrix = _bytes(view).reshape(view.constant(1).shape[0], -1)
     return {"gemm": conv.gemm_params(view) | {"weights": interleave(matrix, 2)}, "offset": _offset(view)}
 

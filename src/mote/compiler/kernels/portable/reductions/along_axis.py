@@ -94,7 +94,7 @@ def _cumsum_s8(view: View) -> Packed:
 
 
 def _lines(view: View) -> Params:
-    """The fields of `mote_cumsum_t`."""
+    """Length, stride and flags of a cumulative sum (`mote_cumsum_t`)."""
     op = view.the(CumSum)
     count, inner = _along(view, op.axis)
     return {"count": count, "inner": inner, "exclusive": int(op.exclusive), "reverse": int(op.reverse)}

@@ -29,13 +29,13 @@ from mote.ir.ops.reductions.reduce import LOOPS, RowReduction, ScaledSum, Sum
 
 
 def walk_params(view: View) -> Params:
-    """The loops over the input, as fields of the struct."""
+    """Sizes and strides of the loops over kept and averaged axes."""
     kept, averaged, inner = view.the(RowReduction).loops(view.graph)
     return {"inner": inner, "kept": _structs(kept), "averaged": _structs(averaged)}
 
 
 def _structs(loops: list[tuple[int, int]]) -> Structs:
-    """Loops as `mote_loop_t[3]`, unused ones first."""
+    """Nested loops (size, stride) as `mote_loop_t[3]`; unused ones come first."""
     return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
 
 

@@ -83,7 +83,7 @@ class _ReduceMacro:
     params: str = "plain"
     """Part of the struct's name that says how results are finished."""
     more: tuple[tuple[str, int | Params], ...] = ()
-    """Extra fields of the struct."""
+    """Extra fields of the parameter struct."""
     sum_bytes: int = 0
 
     def packed(self, view: View, form: str, over: Params, call: Call, units: int = 0, sums: int = 0) -> Packed:
@@ -185,7 +185,7 @@ def _loops(view: View) -> Packed | Refusal:
 
 
 def _structs(loops: list[tuple[int, int]]) -> Structs:
-    """Loops as `mote_loop_t[3]`, unused ones first."""
+    """Nested loops (size, stride) as `mote_loop_t[3]`; unused ones come first."""
     return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
 
 

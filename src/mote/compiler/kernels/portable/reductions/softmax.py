@@ -32,7 +32,7 @@ from mote.ir.ops.reductions.normalize import ONE_OVER_128, L2Normalization, Loca
 from mote.ir.ops.reductions.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax, exponentials
 
 MAX_SHIFT = 30
-"""Maximum left shift, the largest that C allows for int32. Layers that need more shift only zeros."""
+"""Maximum left shift, the largest that C allows for int32; larger ones would only be applied to zeros."""
 
 
 MANY = 1024

@@ -17,7 +17,7 @@ from mote.ir.ops.training.integer.losses import (
 )
 
 MOST_SHIFT = 30
-"""Maximum left shift, the largest that C allows for int32. Layers that need more shift only zeros."""
+"""Maximum left shift, the largest that C allows for int32; larger ones would only be applied to zeros."""
 
 
 def _cross_entropy(view: View) -> Params:

@@ -56,7 +56,7 @@ def patch_params(view: View) -> Params:
 
 
 def gemm_params(view: View) -> Params:
-    """The fields of `mote_gemm_s8_t`, with the input's zero point folded into the bias."""
+    """Parameters of the int8 matrix product (`mote_gemm_s8_t`), with the input's zero point folded into the bias."""
     op, w, y = view.the(Conv2D), view.constant(1), view.output
     matrix = w.reshape(w.shape[0], -1).astype(np.int64)
     bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - view.input.zero_point * matrix.sum(

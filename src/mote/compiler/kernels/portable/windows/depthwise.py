@@ -21,7 +21,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def layer_params(view: View) -> Params:
-    """The fields of `mote_depthwise_s8_t`."""
+    """All parameters of the depthwise kernel (`mote_depthwise_s8_t`)."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     channels = y.shape[3]
     scales = channel_scales(x, op.input(view.graph, 1), y, channels)

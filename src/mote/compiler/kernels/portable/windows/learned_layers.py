@@ -45,7 +45,7 @@ EVEN = "_even"
 
 
 def learned_layer(view: View, depth: int, rounded: str = "") -> Params | Refusal:
-    """The fields of `mote_learned_layer_t`, or a refusal."""
+    """Sizes and requantization of a layer with learned weights (`mote_learned_layer_t`), or a refusal."""
     op, y = view.op, view.output
     if WEIGHTS not in learned(view.graph, op):
         return CONSTANT
