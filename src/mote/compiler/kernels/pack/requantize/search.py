@@ -81,7 +81,7 @@ class Constants(NamedTuple):
 
 @dataclass(frozen=True)
 class Staircase:
-    """The reference's outputs as a function of a channel's accumulator, for low..high."""
+    """The reference's output as a step function of one channel's accumulator, for accumulators low..high."""
 
     low: int
     high: int
@@ -92,12 +92,12 @@ class Staircase:
     _corners: dict[tuple[int, int], tuple[Ints, Ints, Ints, Ints]] = field(default_factory=dict, compare=False)
 
     def part(self, low: int, high: int) -> Staircase:
-        """The staircase restricted to accumulators low..high."""
+        """The step function from accumulator to output, restricted to accumulators low..high."""
         before, until = np.searchsorted(self.steps, [low, high], side="right").tolist()
         return Staircase(low, high, self.first + before, self.steps[before:until])
 
     def within(self, lowest: int, highest: int) -> Staircase:
-        """The staircase with outputs clamped to lowest..highest."""
+        """The step function from accumulator to output, with outputs clamped to lowest..highest."""
         ends = self.first, self.first + len(self.steps)
         first, last = np.clip(ends, lowest, highest).tolist()
         return Staircase(self.low, self.high, first, self.steps[first - self.first : last - self.first])
@@ -114,7 +114,7 @@ class Staircase:
 
 
 def staircases(sums: Accumulators) -> list[Staircase]:
-    """The staircase of every channel."""
+    """For every channel: the step function from accumulator to output."""
     first, last = sums.outputs(sums.low), sums.outputs(sums.high)
     values = np.arange(-127, 128, dtype=np.int64)[:, None]
     scales = np.ldexp(np.maximum(sums.mult, 1).astype(np.float64), sums.shift - 31)
