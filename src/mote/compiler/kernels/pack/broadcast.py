@@ -32,7 +32,7 @@ def _walk(run: int, b_step: int, runs: int, loops: list[tuple[int, ...]]) -> Par
 
 
 Axis = tuple[int, tuple[int, ...]]
-"""Size of an axis, and the stride of each operand along it in elements."""
+"""Size of an axis, and for each operand its stride along it, in elements."""
 
 
 def runs_of(shape: Shape, *operands: Shape) -> tuple[Axis, int, list[Axis]]:
