@@ -63,9 +63,9 @@ def _layouts(graph: Graph, ops: Numbers, features: frozenset[str]) -> list[Layou
 
 def _asked(view: View, features: frozenset[str]) -> Iterator[Packed]:
     yield from catalogue.candidates(view, features, coded=True)
-    yield from (found for _, found in catalogue.asked(view, features) if not isinstance(found, Refusal))
+    yield from (found for _, found in catalogue.attempts(view, features) if not isinstance(found, Refusal))
     for call in (Call.ADDS, Call.RING):
-        if (found := catalogue.called(view, call)) is not None:
+        if (found := catalogue.by_call(view, call)) is not None:
             yield found
 
 

@@ -34,4 +34,4 @@ def named(name: str, g: Graph, op: Op, **fixed: Any) -> Packed | None:
 
 def adding(g: Graph, op: Op, **view: Any) -> Packed | None:
     """The kernel that keeps running sums."""
-    return catalogue.called(View(g, (op,), **view), Call.ADDS)
+    return catalogue.by_call(View(g, (op,), **view), Call.ADDS)

@@ -132,7 +132,7 @@ def cases(graph: Graph, op: Op, features: Iterable[frozenset[str]] = (frozenset(
         return
     view = View(graph, (op,))
     packed = [p for f in features for coded in (False, True) for p in catalogue.candidates(view, f, coded=coded)]
-    packed += [p for call in (Call.ADDS, Call.RING) if (p := catalogue.called(view, call)) is not None]
+    packed += [p for call in (Call.ADDS, Call.RING) if (p := catalogue.by_call(view, call)) is not None]
     for kernel in packed:
         yield from calls(graph, op, kernel)
 

@@ -38,7 +38,7 @@ def record(folder: Path) -> None:
     more."""
     collection = Collection(EACH, FEATURES)
     read: Callable[[Source], Model] = frontends.read
-    candidates, called = catalogue.candidates, catalogue.called
+    candidates, called = catalogue.candidates, catalogue.by_call
 
     def noting(source: Source) -> Model:
         model = read(source)
@@ -58,7 +58,7 @@ def record(folder: Path) -> None:
         return found
 
     frontends.read = noting
-    catalogue.candidates, catalogue.called = noting_candidates, noting_called
+    catalogue.candidates, catalogue.by_call = noting_candidates, noting_called
     support.check = lambda model, *_, **__: noting(frontends.source_of(model))  # type: ignore[assignment]
     atexit.register(lambda: (folder / f"{os.getpid()}.pickle").write_bytes(pickle.dumps(collection.cases)))
 

@@ -171,7 +171,7 @@ def test_refused(c: Both, why: str) -> None:
     g = tflite.parse(model(c), "both")
     reads = planar_layout(View(g, g.ops[:1]))
     assert reads is not None and not offered(g)
-    found = [packed for _, packed in catalogue.asked(View(g, g.ops, reads=reads), DSP)]
+    found = [packed for _, packed in catalogue.attempts(View(g, g.ops, reads=reads), DSP)]
     assert found and all(isinstance(packed, Refusal) and why in packed.why for packed in found)
 
 

@@ -220,7 +220,7 @@ def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
 )
 def test_refusals(config: test_conv.Config, why: str) -> None:
     g = tflite.parse(test_conv.model([config]), "model")
-    asked = catalogue.asked(View(g, (g.ops[0],)), DSP)
+    asked = catalogue.attempts(View(g, (g.ops[0],)), DSP)
     found = [r.why for kernel, r in asked if kernel.name in FAMILIES and isinstance(r, Refusal)]
     assert why in found
 

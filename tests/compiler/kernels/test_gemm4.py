@@ -95,7 +95,7 @@ def families(c: test_conv.Config) -> set[str]:
 
 def refusals(c: test_conv.Config) -> dict[str, str]:
     g = tflite.parse(test_conv.model([c]), "layer")
-    asked = catalogue.asked(View(g, g.ops), FEATURES)
+    asked = catalogue.attempts(View(g, g.ops), FEATURES)
     return {kernel.name: found.why for kernel, found in asked if isinstance(found, Refusal)}
 
 

@@ -110,7 +110,7 @@ def offered(g: Graph, features: frozenset[str] = DSP) -> list[Packed]:
 
 
 def refusals(g: Graph) -> set[str]:
-    found = (packed for _, packed in catalogue.asked(View(g, g.ops), DSP))
+    found = (packed for _, packed in catalogue.attempts(View(g, g.ops), DSP))
     return {packed.why for packed in found if isinstance(packed, Refusal)}
 
 

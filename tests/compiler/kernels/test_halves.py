@@ -111,7 +111,7 @@ def test_other_weights_are_refused(wrong: float) -> None:
     assert are_halves(View(g, (op,))) and not are_halves(View(other, (op,)))
     assert not any("halves" in kernel.name for kernel in offered(other, op, FPU))
     answers = [kernel.bind(View(other, (op,))) for kernel in blocks.KERNELS if kernel.name == "conv2d_blocks_halves"]
-    assert answers == [Refusal("weights are no numbers of half precision")]
+    assert answers == [Refusal("float16 does not represent its weights exactly")]
 
 
 def model(size: tuple[int, int] = (6, 6)) -> bytes:

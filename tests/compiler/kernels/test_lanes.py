@@ -82,7 +82,7 @@ def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
 )
 def test_refusals(config: test_conv.Config, why: str) -> None:
     g = tflite.parse(test_conv.model([config]), "model")
-    assert why in [r.why for k, r in catalogue.asked(View(g, (g.ops[0],)), RISCV) if isinstance(r, Refusal)]
+    assert why in [r.why for k, r in catalogue.attempts(View(g, (g.ops[0],)), RISCV) if isinstance(r, Refusal)]
 
 
 LONG, SHORT = frozenset({"mul32"}), frozenset({"mul32", "armv6m"})

@@ -79,7 +79,7 @@ def test_lists_are_short_and_near(places: set[int]) -> None:
 )
 def test_refusals(config: test_conv.Config, why: str) -> None:
     g = tflite.parse(test_conv.model([config]), "model")
-    asked = catalogue.asked(View(g, (g.ops[0],)), frozenset({"armv6m"}))
+    asked = catalogue.attempts(View(g, (g.ops[0],)), frozenset({"armv6m"}))
     refused = [r.why for kernel, r in asked if "_lists" in kernel.name and isinstance(r, Refusal)]
     assert any(why in reason for reason in refused), refused
 

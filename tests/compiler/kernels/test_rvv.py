@@ -99,7 +99,7 @@ def test_any_layer(core: str, configs: list[test_conv.Config]) -> None:
 )
 def test_refusals(config: test_conv.Config, why: str) -> None:
     g = tflite.parse(test_conv.model([config]), "model")
-    assert why in [r.why for _, r in catalogue.asked(View(g, (g.ops[0],)), FEATURES) if isinstance(r, Refusal)]
+    assert why in [r.why for _, r in catalogue.attempts(View(g, (g.ops[0],)), FEATURES) if isinstance(r, Refusal)]
 
 
 def test_weights_are_in_blocks_of_sixteen_channels() -> None:

@@ -102,7 +102,7 @@ def test_the_planner_chooses_it(core: str) -> None:
 )
 def test_refusals(config: test_conv.Config, why: str) -> None:
     g = tflite.parse(test_conv.model([config]), "model")
-    asked = catalogue.asked(View(g, (g.ops[0],)), frozenset({"armv7m"}))
+    asked = catalogue.attempts(View(g, (g.ops[0],)), frozenset({"armv7m"}))
     refused = [r.why for kernel, r in asked if kernel.name.endswith("_swar") and isinstance(r, Refusal)]
     assert any(why in reason for reason in refused), refused
 

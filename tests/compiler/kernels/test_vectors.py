@@ -117,7 +117,7 @@ PLAIN = test_conv.Config(
 
 def refusals(c: test_conv.Config) -> dict[str, str]:
     g = tflite.parse(test_conv.model([c]), "layer")
-    asked = catalogue.asked(View(g, g.ops), FEATURES)
+    asked = catalogue.attempts(View(g, g.ops), FEATURES)
     return {kernel.name: answer.why for kernel, answer in asked if isinstance(answer, Refusal)}
 
 

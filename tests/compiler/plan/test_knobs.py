@@ -66,9 +66,9 @@ def test_variants_that_are_bound_once() -> None:
     first = {k.variant: k for k in catalogue.variants(one, DSP) if k.family == "turnable"}
     again = {k.variant: k for k in catalogue.variants(one, DSP) if k.family == "turnable"}
     assert all(first[name] is again[name] for name in first)
-    bound = dict(catalogue.turned(one, DSP, (("columns", 2),)))
+    bound = dict(catalogue.with_knobs(one, DSP, (("columns", 2),)))
     assert [k for k in bound.values() if isinstance(k, Packed)] == [first["pointwise_s8[columns=2]"]]
-    defaults = dict(catalogue.turned(one, DSP, (("columns", 1), ("order", "rows"))))
+    defaults = dict(catalogue.with_knobs(one, DSP, (("columns", 1), ("order", "rows"))))
     assert first["pointwise_s8"] in defaults.values()
 
 

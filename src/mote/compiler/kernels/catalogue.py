@@ -1,7 +1,7 @@
-"""The list of all kernels, and which of them can compute an operator on a core.
+"""The list of all kernels, and the queries for those that can compute an operator on a core.
 
-An instruction set is a folder: its kernels come before the portable ones, which compute everything on any core, and a
-kernel comes before those that it may beat.
+Each instruction set has a folder. Order is priority: kernels of instruction sets come before the portable ones, which
+compute everything on any core, and a kernel comes before those that it may make redundant (`Packed.beats`).
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ FOLDERS = {
     "vectors": "vectors",
     "avre": "avre",
 }
-"""The folder of the kernels for each feature, before those of features that their cores have as well."""
+"""The folder of each feature's kernels. Features that imply others come first."""
 UNMEASURED = Refusal("its costs on this core are not measured")
 KERNELS: list[Kernel] = [*HELIUM, *ARMV7EM, *ARMV7M, *ARMV6M, *VFP, *RVV, *RV32M, *SCALAR, *VECTORS, *AVRE, *PORTABLE]
 
 
 def instruction_sets(target: Target) -> tuple[str, ...]:
-    """The folders of instruction sets with files for a target. A float operation in plain C may need those of the FPU:
-    they keep a compiler from joining multiplications and additions, also on a host."""
+    """The folders of instruction sets whose C files a target needs. Hosts need those of the FPU too: their float
+    primitives keep a C compiler from contracting multiplications and additions."""
     has = {folder for feature, folder in FOLDERS.items() if feature in target.features}
     has.update(target.core.kernels(target.cpu))
     return tuple(name for name in SETS if name in has or (name == "vfp" and target.is_host))
 
 
 def register(kernel: Kernel) -> None:
-    """Take a user's kernel, before all others, in place of one of his of the same name. Targets may then have the
-    features that it asks for."""
+    """Adds a user's kernel before all others, replacing one of the same name for the same operators.
+    Declares its features, so that targets may have them."""
     declare(kernel.isa)
     KERNELS[:] = [kernel, *(k for k in KERNELS if (k.name, k.computes) != (kernel.name, kernel.computes))]
 
 
 def label(kernel: Packed, features: frozenset[str]) -> str:
-    """The kernel's name with its knobs, and behind a slash the instruction set that it uses on a core with these
+    """The kernel's name with its knobs, followed by a slash and its instruction set if it uses one on a core with these
     features."""
     if not kernel.isa or not kernel.isa <= features:
         return kernel.variant
@@ -75,7 +75,8 @@ def candidates(
     fixed: Fixed | None = None,
     priced: frozenset[str] | None = None,
 ) -> list[Packed]:
-    """The kernels to choose from, without those that an earlier one beats in every way: they are not even packed."""
+    """The kernels for an operator that the planner chooses from. Kernels that an earlier one makes redundant
+    (`Packed.beats`) are skipped without packing."""
     kernels: dict[str, Packed] = {}
     beaten: set[str] = set()
     for kernel in _available(view, features, coded=coded, general=fixed is not None):
@@ -88,10 +89,10 @@ def candidates(
     return list(kernels.values())
 
 
-def asked(
+def attempts(
     view: View, features: frozenset[str], fixed: Fixed | None = None, priced: frozenset[str] | None = None
 ) -> Iterator[tuple[Kernel, Packed | Refusal]]:
-    """Every kernel that a core with these features has for the operator, bound to it or with the reason why not."""
+    """All kernels of a core for an operator, each with its `Packed` or the reason why it does not fit."""
     return (
         (kernel, _allowed(view.once(kernel.bind), fixed, priced))
         for kernel in _available(view, features, general=fixed is not None)
@@ -101,7 +102,7 @@ def asked(
 def variants(
     view: View, features: frozenset[str], *, coded: bool = False, fixed: Fixed | None = None
 ) -> Iterator[Packed]:
-    """Every kernel of the core for the operator with every combination of values of its knobs, the defaults first."""
+    """All kernels of a core for an operator with every combination of knob values, the defaults first."""
     for kernel in _available(view, features, coded=coded, general=fixed is not None):
         choices = kernel.choices(view)
         for values in product(*choices.values()):
@@ -110,7 +111,7 @@ def variants(
                 yield packed
 
 
-def turned(
+def with_knobs(
     view: View,
     features: frozenset[str],
     knobs: Knobs,
@@ -119,8 +120,8 @@ def turned(
     coded: bool = False,
     fixed: Fixed | None = None,
 ) -> Iterator[tuple[Kernel, Packed | Refusal]]:
-    """Every kernel of the core that has knobs, bound to the operator with some values for them, or the reason why not;
-    `named`: only that of this name, if there is one."""
+    """All kernels of a core that have knobs, each bound with the values in `knobs`, or the reason why that fails.
+    `named`: only the kernel of that name, if it exists."""
     kernels = [
         kernel for kernel in _available(view, features, coded=coded, general=fixed is not None) if kernel.choices(view)
     ]
@@ -129,22 +130,23 @@ def turned(
 
 
 def knobs(view: View, features: frozenset[str], *, coded: bool = False) -> dict[str, Mapping[str, tuple[Knob, ...]]]:
-    """The knobs of the core's kernels for the operator and their values, by the name of the kernel; only of those that
-    have some."""
+    """The knobs and their possible values of each kernel for an operator, by kernel name; kernels without knobs are
+    left out."""
     offered = {kernel.name: kernel.choices(view) for kernel in _available(view, features, coded=coded)}
     return {name: choices for name, choices in offered.items() if choices}
 
 
 def _bound(view: View, kernel: Kernel, knobs: Knobs, fixed: Fixed | None) -> Packed | Refusal:
-    """A kernel with some knobs, bound to the operator once: where all have their defaults it is the usual one."""
+    """A kernel bound with knob values, memoized in the view; values that equal the defaults are dropped first, so that
+    the default variant is packed once."""
     choices = kernel.choices(view)
     changed = tuple((name, value) for name, value in knobs if value not in choices.get(name, ())[:1])
     return _allowed(view.once(Variant(kernel, changed) if changed else kernel.bind), fixed)
 
 
 def _allowed(packed: Packed | Refusal, fixed: Fixed | None, priced: frozenset[str] | None = None) -> Packed | Refusal:
-    """A kernel that was bound to an operator, where the firmware has it, if that is fixed, and where its costs are
-    measured, if some are not."""
+    """The bound kernel, or a refusal if a fixed firmware lacks it (`fixed`) or no cost was measured for it (`priced`:
+    the families with costs)."""
     if isinstance(packed, Refusal):
         return packed
     if priced is not None and not _measured(packed, priced):
@@ -154,7 +156,7 @@ def _allowed(packed: Packed | Refusal, fixed: Fixed | None, priced: frozenset[st
 
 
 def _measured(packed: Packed, families: frozenset[str]) -> bool:
-    """Whether a kernel states its costs, or all of it is in families that have some."""
+    """Whether a kernel's cost is known: stated by itself, or all its families are among those with costs."""
     price = packed.price
     if price.parts:
         return all(_measured(part, families) for part in price.parts)
@@ -175,28 +177,29 @@ def _available(view: View, features: frozenset[str], *, coded: bool = False, gen
 
 @lru_cache(maxsize=1024)
 def _computing(kernels: tuple[Kernel, ...], kinds: tuple[type[Op], ...]) -> tuple[Kernel, ...]:
-    """The kernels that compute operators of these kinds."""
+    """The kernels whose operator classes match these."""
     return tuple(k for k in kernels if len(k.computes) == len(kinds) and all(map(issubclass, kinds, k.computes)))
 
 
 @lru_cache(maxsize=1024)
 def _reading(kernels: tuple[Kernel, ...], kinds: tuple[type[Op]]) -> tuple[Kernel, ...]:
-    """The kernels that compute an operator of this kind first, and read a layout other than NHWC."""
+    """The kernels whose first operator class matches and that read a layout other than NHWC."""
     return tuple(k for k in kernels if k.reads is not None and issubclass(kinds[0], k.computes[0]))
 
 
 def _runs(kernel: Kernel, view: View, features: frozenset[str]) -> bool:
-    """Whether a core with these features can run it, and has nothing that is always better."""
+    """Whether a core with these features can run it, including alignment, and has no kernel that is always better."""
     return kernel.on(features) and (ALIGNED not in features or kernel.keeps_alignment(view))
 
 
 def fused(features: frozenset[str]) -> list[Kernel]:
-    """The kernels that compute several operators together."""
+    """The kernels of a core that fuse several operators."""
     return [kernel for kernel in KERNELS if len(kernel.computes) > 1 and kernel.on(features)]
 
 
-def called(view: View, call: Call, fixed: Fixed | None = None, priced: frozenset[str] | None = None) -> Packed | None:
-    """The kernel that is called in a way of its own: with running sums, or for a ring buffer; None where none fits."""
+def by_call(view: View, call: Call, fixed: Fixed | None = None, priced: frozenset[str] | None = None) -> Packed | None:
+    """The first kernel that fits with the calling convention `call` (ADDS: running sums, RING: ring buffer); None if
+    none fits."""
     for kernel in _computing(tuple(KERNELS), tuple(map(type, view.ops))):
         if kernel.call is call and kernel.computed(view):
             packed = _allowed(view.once(kernel.bind), fixed, priced)
@@ -206,8 +209,8 @@ def called(view: View, call: Call, fixed: Fixed | None = None, priced: frozenset
 
 
 def wanted_layouts(view: View, features: frozenset[str], *, fixed: bool = False) -> list[Layout]:
-    """The layout other than NHWC in which a kernel of the core would rather read the operator's input; where kernels
-    are fixed, those of all kernels."""
+    """The layout other than NHWC that the first matching kernel of the core prefers for the operator's input, or no
+    layout; with `fixed` kernels, the layouts of all of them."""
     layouts: dict[Layout, None] = {}
     for kernel in _reading(tuple(KERNELS), (type(view.op),)):
         if kernel.reads is None or (kernel.general and not fixed):

@@ -1,10 +1,11 @@
-"""The checks of kernels' parameters: C that is generated from tables, the files `checks.txt` beside the kernels.
+"""Generator of the C functions that check kernel parameters in untrusted model images, from the tables `checks.txt`
+beside the kernels.
 
     softmax_s16: vectors int16_t depth -> depth; shift in -32..31; exp[513]; reciprocal[513]
 
-is the check of the kernel in mote_softmax_s16.h. Names are fields of its struct `mote_softmax_s16_t`; parameters fit
-where all clauses hold. docs/develop/adding-a-kernel.md lists the clauses. `mote_softmax_s16_fits.h` is what is written
-by hand, if there is such a file, with the functions of the table behind it.
+is the check of the kernel in mote_softmax_s16.h. Names are fields of its struct `mote_softmax_s16_t`; parameters are
+accepted if all clauses hold. docs/develop/adding-a-kernel.md lists the clauses. A file `mote_softmax_s16_fits.h`, if
+there is one, has hand-written checks, to which the functions of the table are appended.
 """
 
 from __future__ import annotations
@@ -49,21 +50,22 @@ _MEMORY = {
 
 @dataclass(frozen=True)
 class ParameterCheck:
-    """A check in a table: of a kernel, of a struct, or of the kernels that a macro makes."""
+    """One entry of a table: the check of a kernel, of a struct, or of all kernels that a macro defines."""
 
     where: str
     macro: str
     parameters: str
-    """Of the macro."""
+    """Parameter list of the macro."""
     function: str
     struct: str
     sizes: tuple[str, ...]
-    """Parameters of the function behind the struct and the room: sizes in bytes."""
+    """Extra parameters of the check function, after the struct and the `mote_room_t`: sizes in bytes."""
     clauses: tuple[str, ...]
 
     @property
     def lines(self) -> list[str]:
-        """The C function, or what another macro makes."""
+        """The lines of the C check function, or the definition copied from the table where a macro stands for another
+        one."""
         if not self.function:
             return [*self.clauses]
         parameters, local, terms = set(re.findall(r"\w+", self.parameters)), list[str](), list[str]()
@@ -86,7 +88,7 @@ class ParameterCheck:
         return [line for text in (head, *(f"    {x}" for x in body), "}") for line in _wrapped(text)]
 
     def _terms(self, clause: str) -> Iterator[str]:
-        """The C conditions of a clause, in which fields still have their own names."""
+        """The C conditions of a clause; field names are not yet qualified with `p->`."""
         word, _, rest = clause.partition(" ")
         if clause in _CALLS or clause == "any":
             yield _CALLS.get(clause, "1")
@@ -116,12 +118,12 @@ def _malformed(reason: str, where: str) -> MoteError:
 
 
 def _fields(text: str, known: set[str]) -> str:
-    """C with the names of fields as members of `p`."""
+    """C text with field names turned into members of `p`, and `n` into the unit count of the call."""
     return _NAME.sub(lambda m: m[0] if m[0] in known else "room->hi" if m[0] == "n" else f"p->{m[0]}", text)
 
 
 def _wrapped(line: str) -> list[str]:
-    """A line, or several where it is long, which break behind commas and operators."""
+    """Breaks a long line of C after commas and operators."""
     lines, indent = [""], " " * (len(line) - len(line.lstrip()) + 4)
     for part in re.findall(r".*?(?:, |&& |\|\| |: |$)", line):
         if len(lines[-1]) + len(part.rstrip()) > 112:
@@ -131,13 +133,13 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _size(ctype: str) -> str:
-    """Bytes of an element."""
+    """C expression for the size in bytes of an element type."""
     known = re.fullmatch(r"u?int(\d+)_t", ctype)
     return ctype if ctype.isdigit() else str(int(known[1]) // 8) if known else f"sizeof({ctype})"
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Parts of a text between separators that are not in parentheses."""
+    """Splits text at separators outside of parentheses."""
     parts: list[str] = []
     for part in text.split(separator):
         if parts and parts[-1].count("(") > parts[-1].count(")"):
@@ -148,8 +150,8 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _bytes(shape: str, size: str) -> str:
-    """Bytes of so many elements of a size: a product of numbers of at least one, or of sums whose first number is at
-    least one. Functions of Mote give sizes, which may be zero."""
+    """C expression for the bytes of an array: its shape times the element size. Every dimension is a product of numbers
+    of at least one, or a sum whose first number is at least one; sizes from functions of Mote may be zero."""
     factors = [size]
     for first, *more in (_split(dimension, " + ") for dimension in reversed(_split(shape, ", "))):
         product = _split(first, " * ")
@@ -166,7 +168,7 @@ def _product(factors: list[str]) -> str:
 
 
 def _unsigned(term: str) -> str:
-    """A term of a sum, which may be zero."""
+    """C expression of a term in a sum, which may be zero."""
     return reduce(_times, (x if x.startswith("mote_") else f"mote_size({x})" for x in _split(term, " * ")))
 
 
@@ -176,7 +178,7 @@ def _times(a: str, b: str) -> str:
 
 @cache
 def tables() -> dict[str, list[ParameterCheck]]:
-    """The checks of all tables by the kernels' header, without `mote_` and `.h`."""
+    """The checks of all tables, by kernel header name without `mote_` and `.h`."""
     by_header: dict[str, list[ParameterCheck]] = {}
     for table in files.TABLES:
         for header, check in read(table.read_text(encoding="utf-8"), str(table)):
@@ -185,7 +187,8 @@ def tables() -> dict[str, list[ParameterCheck]]:
 
 
 def read(text: str, name: str) -> Iterator[tuple[str, ParameterCheck | None]]:
-    """The headers of a table with their checks. An indented line continues the one before it, # begins a comment."""
+    """Parses a table into pairs of header name and check (None for a bare section heading). An indented line continues
+    the previous one, # begins a comment."""
     entries: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if entries and line.startswith(" "):
@@ -203,7 +206,7 @@ def read(text: str, name: str) -> Iterator[tuple[str, ParameterCheck | None]]:
 
 
 def _checks(entry: str, header: str, where: str) -> Iterator[ParameterCheck]:
-    """The checks of an entry, which may name several kernels."""
+    """The checks of a table entry, which may name several kernels."""
     heads, sign, rest, *_ = *re.split(r"(: | = )", entry, maxsplit=1), "", ""
     for head in _split(heads, ", "):
         given = _HEAD.fullmatch(head)
@@ -223,7 +226,7 @@ def _checks(entry: str, header: str, where: str) -> Iterator[ParameterCheck]:
 
 
 def _functions(checks: Iterable[ParameterCheck]) -> Iterator[str]:
-    """The functions of checks, those of a macro together."""
+    """C definitions of checks; the functions of a macro's kernels are joined into one macro `<macro>_FITS`."""
     for (macro, parameters), group in groupby(checks, key=lambda c: (c.macro, c.parameters)):
         made = [check.lines for check in group]
         if macro:
@@ -235,7 +238,7 @@ def _functions(checks: Iterable[ParameterCheck]) -> Iterator[str]:
 
 @cache
 def names() -> frozenset[str]:
-    """The headers of checks, written by hand or in tables."""
+    """File names of all check headers, hand-written or generated."""
     written = (name for name in files.HEADERS if name.endswith("_fits.h"))
     return frozenset({*written, *(f"mote_{stem}_fits.h" for stem in tables())})
 
@@ -246,7 +249,7 @@ def is_check(name: str) -> bool:
 
 @cache
 def _homes() -> dict[str, str]:
-    """The header of checks that defines each function and macro."""
+    """For each function and macro that checks use: the header that defines it."""
     texts = [(name, files.text(name)) for name in files.HEADERS if name.endswith(("_fits.h", "mote_room.h"))]
     texts += [(f"mote_{stem}_fits.h", "\n".join(_functions(checks))) for stem, checks in tables().items()]
     return {name: home for home, text in texts for m in _DEFINED.finditer(text) if (name := m[1] or m[2])}
@@ -254,8 +257,8 @@ def _homes() -> dict[str, str]:
 
 @cache
 def header(name: str) -> str:
-    """The text of a header of checks: what is written by hand, and behind it the functions of the table. It includes
-    what they use, and the checks of all that the kernels' header includes."""
+    """Text of a check header: the hand-written file if there is one, followed by the functions generated from the
+    table. It includes what these use and the check headers of everything that the kernel's header includes."""
     stem, guard = name.removeprefix("mote_").removesuffix("_fits.h"), name.upper().replace(".", "_")
     if stem not in tables():
         return files.text(name)

@@ -1,9 +1,10 @@
-"""The contract of a kernel: what it computes, what it needs, and how it is given its work, as data.
+"""Data types of the kernel interface: catalogue entries, calling conventions, memory needs, cost inputs.
 
-A `Kernel` is an entry of the catalogue: which operators it computes, between which types, on which cores. Its `pack`
-takes a `View` (an operator with its tensors, constants and value ranges) and gives `Packed`, all that a plan, the code
-generator and an interpreter need to call it for that operator, or a `Refusal` that says why it does not fit. Whether
-the constants of a fast kernel exist is only known once they were looked for, so one function answers both questions.
+A `Kernel` is a catalogue entry: the operators that it computes, their element types, the cores that can run it. Its
+`pack` takes a `View` (an operator with its tensors, constants and value ranges) and returns `Packed`, everything that
+the planner, the code generator and an interpreter need to call the kernel for that operator, or a `Refusal` with the
+reason why it does not fit. One function both decides and packs, because a fast kernel's requantization constants only
+exist if a search finds them.
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.common import learned
 
 SIGNAL = "signal"
-"""The name in the tables of costs of kernels of preprocessing and post-processing."""
+"""Name in the cost tables of all preprocessing and post-processing kernels."""
 OTHER, OTHER_S16, OTHER_F32 = "other", "other_s16", "other_f32"
-"""The names in the tables of costs of all kernels that nothing has to choose between and that take little of a model's
-time: for int8 and for moves of any type, for int16, and for floating point."""
+"""Names in the cost tables of all kernels without alternatives that take little of a model's time: int8 operators and
+data movement of any type, int16 operators, float operators."""
 
 TUNED = frozenset({"dsp"})
-"""The features whose instructions loops in portable C use."""
+"""Core features whose instructions C compilers use in portable loops."""
 
 Knob = int | str
-"""A value of a parameter of a kernel's generator."""
+"""Value of a knob, a parameter of a kernel's code generator."""
 Knobs = tuple[tuple[str, Knob], ...]
-"""Values of some of these parameters, by name."""
+"""Knob names with their values, for those that are set."""
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Op)  # noqa: E741
 
 ALIGNMENT = 4
-"""Every strip of rows, and all working memory, starts at a multiple of this many bytes; rows also at one of the size of
-their elements."""
+"""Alignment in bytes of every contiguous block of rows and of scratch memory. Rows are also aligned to their element
+size."""
 SEALED_ALIGNMENT = 8
-"""Alignment in bytes of constants that are decrypted, whatever their type."""
+"""Alignment in bytes of encrypted constants after decryption to RAM, whatever their type."""
 _OPERAND = "operand_"
 
 
@@ -57,7 +58,8 @@ def aligned(nbytes: int, alignment: int = ALIGNMENT) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Structs:
-    """A constant array of C structs, one row of integers each (`mote_channel_t`, say)."""
+    """A constant array of C structs of 32-bit integers (`ctype` `mote_channel_t`, say): one row of `rows` for each
+    struct."""
 
     ctype: str
     rows: NDArray[np.int64]
@@ -65,39 +67,39 @@ class Structs:
 
 Value = int | float | Array | Structs | Mapping[str, "Value"]
 Params = dict[str, Value]
-"""The fields of a kernel's struct: numbers, which take four bytes each; arrays, which become constants in flash; nested
-mappings, which become nested structs."""
+"""The fields of a kernel's parameter struct: numbers take four bytes each, arrays become constants in flash, nested
+mappings become nested structs."""
 
 
 class Layout(Protocol):
-    """How a tensor lies in its buffer. Kernels say what they read and write, the planner chooses for each buffer; the
-    model's inputs and outputs are always NHWC. A folder of kernels may bring layouts of its own: frozen dataclasses,
-    which compare equal where tensors lie the same."""
+    """Memory layout of a tensor in its buffer. Kernels say which layouts they read and write, and the planner chooses
+    one for each buffer; the model's inputs and outputs are always NHWC. An instruction set's folder may define its own
+    layouts: frozen dataclasses, which compare equal if and only if the layouts are identical."""
 
     name: ClassVar[str]
 
     @property
     def planes(self) -> tuple[int, int]:
-        """Where each channel has a line of its own inside a row, as in `mote_planar_s8.h`: the bytes of a line, and
-        those before its first pixel. Zeros otherwise."""
+        """For planar layouts (`mote_planar_s8.h`), where each channel has a contiguous line in every row: the bytes of
+        a line, and its bytes before the first pixel. (0, 0) for other layouts."""
         ...
 
     def row_bytes(self, tensor: Tensor, rows: int) -> int:
-        """Bytes of a row, of a tensor that has so many of them."""
+        """Bytes of one row of a tensor that has `rows` rows."""
         ...
 
     def load(self, flat: Array, shape: Shape) -> Array:
-        """A buffer's elements as NHWC values."""
+        """Converts a buffer in this layout to an NHWC array."""
         ...
 
     def store(self, values: Array) -> Array:
-        """NHWC values as they lie in a buffer."""
+        """Converts an NHWC array to this layout."""
         ...
 
 
 @dataclass(frozen=True)
 class Nhwc:
-    """Channels innermost, the order of the model file."""
+    """The layout with the channel as innermost dimension, as in model files."""
 
     name: ClassVar[str] = "nhwc"
 
@@ -122,40 +124,42 @@ NHWC = Nhwc()
 
 
 class Call(StrEnum):
-    """How much of its output a kernel computes in a call, and the arguments that say so."""
+    """Calling convention: how much of its output a kernel computes in one call, and the arguments that say which
+    part."""
 
     FLAT = "flat"
-    """Any run of units (elements or pixels): `kernel(&params, inputs..., out, units)`."""
+    """Any number of contiguous units (elements or pixels): `kernel(&params, inputs..., out, units)`."""
 
     ROWS = "rows"
     """Output rows lo..hi-1: `kernel(&params, inputs..., out, lo, hi)`."""
 
     CHANNELS = "channels"
-    """Output channels lo..hi-1, where no byte of the output is of two channels: `kernel(&params, inputs..., out, lo,
-    hi)`. Only two cores call kernels so; the catalogue has WHOLE ones, which name them (`ByChannels`)."""
+    """Output channels lo..hi-1, if no output byte is shared by two channels: `kernel(&params, inputs..., out, lo, hi)`.
+    Used only where two cores share a layer; no catalogue entry has it, but WHOLE kernels may name such a variant
+    (`ByChannels`)."""
 
     WHOLE = "whole"
-    """The whole tensor only: `kernel(&params, inputs..., out)`."""
+    """The whole tensor at once: `kernel(&params, inputs..., out)`."""
 
     ADDS = "adds"
-    """One input row at a time into running sums: `kernel(&params, row, tap, part, sums, out)`, once for each tap whose
-    row lies inside the image, in any order. Bit 0 of `part` is set in the first call, which begins the sums, bit 1 in
-    the last one, which turns them into the output; that may lie where the sums begin."""
+    """One input row at a time into running sums: `kernel(&params, row, tap, part, sums, out)`, once for each kernel tap
+    whose row is inside the image, in any order. Bit 0 of `part` marks the first call, which initializes the sums; bit 1
+    the last one, which writes the output. The output may begin at the address of the sums."""
 
     RING = "ring"
-    """New rows into a ring buffer: `kernel(&params, rows, buffer, &oldest)`."""
+    """Writes new rows into a ring buffer: `kernel(&params, rows, buffer, &oldest)`."""
 
 
 @dataclass(frozen=True)
 class Coding:
-    """The work of a kernel that decodes compressed weights (see `pack/coding.py`)."""
+    """Amount of weight decoding that a kernel for entropy-coded weights does in one call (`pack/weights/coding.py`)."""
 
     symbols: int
-    """Codes that it decodes."""
+    """Number of code symbols that are decoded."""
     expanded: int = 0
-    """Weights that it writes into working memory."""
+    """Number of decoded weights that are written to scratch memory."""
     passes: int = 1
-    """How often it goes through its inputs, each time for some of the channels."""
+    """Number of passes over the inputs; each pass computes some of the output channels."""
 
 
 @lru_cache(maxsize=256)
@@ -165,21 +169,23 @@ def _instructions(code: tuple[str, ...]) -> int:
 
 @dataclass(frozen=True)
 class Instance:
-    """A macro of the kernel's header that defines functions with `arguments`, what is known at compile time, built into
-    them; `code` is assembly that was made for the shape. An interpreter links a fixed set of instances, the compiler
-    any."""
+    """One expansion of a macro in the kernel's header, which defines C functions. `arguments` are constants built into
+    the functions; `code` is assembly generated for the layer's shape. Firmware with an interpreter links a fixed set of
+    instances, while compiled models may have any."""
 
     macro: str
     arguments: tuple[str | int, ...]
     code: tuple[str, ...] = ()
     facts: tuple[str | int, ...] = ()
-    """Constants built into the code beside the arguments, for the check of parameters in images."""
+    """Constants in the generated code that are not among the macro's arguments. The parameter checks for model images
+    get them, too."""
     apart: bool = field(default=False, compare=False)
-    """It runs behind the kernel's other code, not in turns with it, so that a cache need not keep both."""
+    """Whether its code runs after the kernel's main loop and not inside of it, so that an instruction cache need not
+    hold both at once."""
 
     @property
     def instructions(self) -> int:
-        """Lines of the assembly that are neither labels nor directives."""
+        """Number of instructions in the assembly: lines that are neither labels nor directives."""
         return _instructions(self.code)
 
     def __str__(self) -> str:
@@ -193,133 +199,141 @@ class Instance:
 
     @property
     def fits(self) -> str:
-        """The macro beside it that defines the check of parameters, where the kernel's header of checks has one."""
+        """The call of the macro `<macro>_FITS`, which defines the parameter check of this instance, if the kernel's
+        header of checks has that macro."""
         return f"{self.macro}_FITS({', '.join(map(str, (*self.arguments, *self.facts)))})"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The C functions of a kernel, and the arguments that they take."""
+    """The C functions of a kernel and the arguments that they take."""
 
     call: Call = Call.WHOLE
     units: int = 0
-    """FLAT kernels: how many units the whole output has."""
+    """For FLAT kernels: number of units in the whole output."""
     operands: tuple[int, ...] = (0,)
-    """The positions of the operator's inputs that are passed as pointers."""
+    """Positions of the operator's inputs that are passed as pointers."""
     taps: int = 0
-    """Rows of the window, for kernels that keep a pointer to each."""
+    """Height of the window in input rows, for kernels that take an array of row pointers."""
     row: str = ""
-    """The function that computes one output row wherever its input rows lie: `mote_<row>(&params, rows, out)`, and the
-    scratch memory where there is some. FLAT kernels need none; other ROWS kernels without one read row `lo` of
-    every operand at the operand's address for `lo` = 0."""
+    """Name of the function that computes one output row from pointers to its input rows, which need not be contiguous:
+    `mote_<row>(&params, rows, out)`, followed by the scratch memory if there is any. FLAT kernels need none. A ROWS
+    kernel without one is called with `lo` = 0 and the address of the input row."""
     rows: str = ""
-    """The function that computes up to `group` output rows at once, one below the other, from the input rows under all
-    of them: `mote_<rows>(&params, rows, outs, count)`, and the scratch memory. It stands in for `row`."""
+    """Name of the function that computes up to `group` consecutive output rows from pointers to all input rows that
+    they need: `mote_<rows>(&params, rows, outs, count)`, followed by the scratch memory. Used instead of `row`."""
     ordered: bool = False
-    """ADDS kernels: they take all rows of the first input, from the top, and the output may not lie over the sums."""
+    """For ADDS kernels: all rows of the first input must come from top to bottom, and the output must not overlap the
+    sums."""
     row_index: bool = False
-    """The row function takes the number of the row that it computes: `(&params, rows, y, out)`."""
+    """Whether the row function also takes the index of its output row: `(&params, rows, y, out)`."""
     group: int = 1
-    """How many output rows it wants to compute at once, by rows."""
+    """Number of output rows that the kernel prefers to compute in one call where a layer runs row by row."""
     moves: bool = False
-    """It copies elements whatever their type is: to its row functions they are bytes."""
+    """Whether the kernel copies elements of any type: its row functions take rows as bytes."""
     together: tuple[int, ...] = ()
-    """The positions of inputs whose rows lie one after another also where it is called for rows of the output: it finds
-    all of them from where the first one begins."""
+    """Positions of inputs that must be contiguous even if the kernel computes single output rows: it computes the
+    address of every row from that of the first one."""
     fails: bool = False
-    """An accelerator does the work, and may fail: the function of a WHOLE kernel takes the address of a word after all
-    else, which it sets to 0 then. Only runtimes have such kernels."""
+    """Whether the call can fail because an accelerator does the work: a WHOLE kernel then takes a pointer to an error
+    word as last argument, which it sets to 0 on failure. Only runtimes have such kernels."""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """The memory that a kernel works in, and how its tensors must lie."""
+    """Memory requirements of a kernel: scratch memory, alignment, layouts, and which inputs the output may
+    overwrite."""
 
     scratch: int | None = None
-    """Working memory in bytes, None where the function takes none."""
+    """Scratch memory in bytes; None if the function takes no scratch pointer."""
     sums: int = 0
-    """Bytes of the running sums of an ADDS kernel."""
+    """For ADDS kernels: bytes of the running sums."""
     in_place: tuple[int, ...] = ()
-    """The positions of inputs that the output may lie over, where they are of the same size."""
+    """Positions of inputs that the output may overwrite in place, if they have the same size."""
     overlays: bool = False
-    """It runs whole, and row y of its output may lie over row y of such an input whatever else is computed from that:
-    it has read what it writes over, or leaves it as it is."""
+    """For WHOLE kernels that copy one input and change parts of it: output row y may overwrite row y of an `in_place`
+    input even though other output rows depend on that row, because the kernel reads all values before it overwrites
+    them, or leaves them unchanged."""
     reads: Layout = NHWC
     writes: Layout = NHWC
     alignment: int = ALIGNMENT
-    """Alignment in bytes of its scratch memory."""
+    """Alignment of the scratch memory in bytes."""
     tensor_alignment: int = ALIGNMENT
-    """Alignment in bytes of the tensors that it reads and writes, where it runs whole."""
+    """Alignment in bytes of the input and output tensors, if the kernel runs on whole tensors."""
     memories: tuple[str, ...] = ()
-    """The only memories, by name, that these and its working memory may lie in; none named: any."""
+    """Names of the only memories that its tensors and its scratch memory may be placed in; empty: any."""
 
 
 @dataclass(frozen=True, eq=False)
 class Price:
-    """The inputs of the estimates of a kernel's time and flash."""
+    """Inputs of the cost model: what a kernel's time and flash are estimated from."""
 
     costs: str = ""
-    """Its name in the tables of costs: the family, unless it costs like others."""
+    """Family whose row of the cost table applies; empty until `Kernel.bind` sets it."""
     more: str = ""
-    """The name in these tables of what it does beside that, where it computes several operators."""
+    """For fused kernels: second family of the cost table whose cost is added."""
     parts: tuple[Packed, ...] = ()
-    """Of a region that costs what its operators do: a kernel for each of them."""
-    paid: tuple[str, ...] = ()
-    """Of such a part: features that it does not take time for, because another part does."""
+    """For a fused region that costs as much as its operators: the kernels whose costs are summed, one for each
+    operator."""
+    excluded_features: tuple[str, ...] = ()
+    """For a kernel in another one's `parts`: cost features that are not counted because another part counts them."""
     lanes: int = 1
-    """Output channels that it computes at once."""
+    """Number of output channels computed at once."""
     tile: tuple[int, int] = (1, 1)
-    """How many rows and columns of the output it computes at once."""
+    """Rows and columns of the output tile that is computed at once."""
     tile_rows: int = 1
-    """Rows of tiles that it computes at once, where tiles have several rows."""
+    """Number of rows of tiles computed at once, if a tile has several rows."""
     whole_tiles: bool = False
-    """Where fewer are left it computes as many all the same."""
+    """Whether partial tiles at the edges cost as much as full ones."""
     whole_windows: bool = False
-    """Where channels do not mix: it computes what is outside of the image, too, and as many channels as at once."""
+    """For operators whose channels do not mix (depthwise, pooling): whether the cost includes taps outside of the image
+    and a number of channels rounded up to `lanes`."""
     density: float = 1.0
-    """The share of its products that are computed: the others have weights of zero; above 1 where it computes more,
-    with weights of zero that pad vectors."""
+    """Computed products per product of the dense layer: below 1 where zero weights are skipped, above 1 where vectors
+    are padded with zero weights."""
     coding: Coding | None = None
-    """Where its weights are coded."""
+    """Cost of decoding the weights; None if they are not coded."""
     cost: float | None = None
-    """About what it takes, where no table says that: it is made of other kernels, or its own operator says more."""
+    """Estimated cycles if no cost table applies: for kernels built from other kernels, or operators that know their own
+    cost. None: use the table."""
     opening: float = 0.0
-    """About the cycles of what it does first in each call, beside the work of a table's family."""
+    """Estimated cycles of set-up in each call, on top of the cost table's estimate."""
     written: int = 0
-    """Bytes of code, about, of C that was written for this operator alone."""
+    """Estimated code bytes of C generated for this operator alone."""
     linked: tuple[tuple[str, int], ...] = ()
-    """Of an external generator's: the functions that it calls, each with its bytes of code, about. Others may call them
-    too."""
+    """For code of an external generator: the functions that it calls, each with its estimated code bytes. Several
+    layers may share them."""
     work: float = 0.0
-    """About the cycles that it takes on a Cortex-M4, of kernels in the family SIGNAL: a table says how many times as
-    many another core takes."""
+    """For kernels of the SIGNAL family: estimated cycles on a Cortex-M4. Cost tables scale them for other cores."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sealed:
-    """Constants that a kernel finds in RAM: before it is called they are decrypted or copied into its working memory,
-    behind the part that it uses itself."""
+    """Constants of a kernel that are not read from flash: they are decrypted or copied to the end of its scratch memory
+    before each call."""
 
     arrays: Mapping[str, Array | Structs]
-    """By the path of the parameter, or by `operand_<position>`."""
+    """The arrays, each by the path of its parameter field, or as `operand_<position>` for a constant input of the
+    operator."""
     scratch: int | None
-    """The kernel's own working memory in bytes, None where its function takes none."""
+    """Bytes of scratch memory that the kernel itself uses, without these arrays; None if its function takes none."""
     loaded: bool = False
-    """They are copied because flash is waited for. The layer then runs whole, so that each is read from flash once."""
+    """Whether they are copied (not decrypted) to avoid wait states of flash. The layer then runs in one call, so that
+    each is copied once."""
 
     @property
     def begin(self) -> int:
-        """Where the first of them lies in the working memory."""
+        """Offset of the first array in the scratch memory."""
         return aligned(self.scratch or 0, SEALED_ALIGNMENT)
 
     @property
     def paths(self) -> list[str]:
-        """The parameters among them."""
+        """Paths of the arrays that are parameter fields."""
         return [name for name in self.arrays if not name.startswith(_OPERAND)]
 
     @cached_property
     def offsets(self) -> dict[str, int]:
-        """Where each of them lies, from the first one on."""
+        """Offset of each array from the first one, in bytes."""
         sizes = [aligned(_nbytes(value), SEALED_ALIGNMENT) for value in self.arrays.values()]
         return dict(zip(self.arrays, accumulate(sizes, initial=0), strict=False))
 
@@ -329,44 +343,49 @@ class Sealed:
 
 
 def operand_name(position: int) -> str:
-    """The name of a constant among those that are sealed, which is no parameter but an input of the operator."""
+    """Name in `Sealed.arrays` of a constant input of the operator, as opposed to a parameter field."""
     return f"{_OPERAND}{position}"
 
 
 @dataclass(frozen=True, eq=False)
 class Biases:
-    """Where the biases of a layer's channels lie among its kernel's parameters, so that learned ones can be added."""
+    """Location of a layer's biases in its kernel's parameters, so that biases learned on the device can be added to
+    them."""
 
     path: str
-    """The parameter: an array of structs or of 32-bit integers. Empty: it finds them behind its own working memory."""
+    """Path of the parameter array that contains the biases (structs or 32-bit integers). Empty: a kernel with `starts`,
+    which reads them after its own scratch memory."""
     step: int = 0
-    """32-bit words from a channel's bias to that of the next one; 0: `owners` says where they are."""
+    """Stride from a channel's bias to the next, in 32-bit words; 0: irregular, see `owners`."""
     scale: NDArray[np.int64] | None = None
-    """The factor that each channel's sums come with: 0 where its result is always the same; None: 1 for all."""
+    """Scale of each channel's accumulator, by which a learned bias is multiplied: 0 for channels with a constant
+    output. None: 1 for all channels."""
     starts: Array | None = None
-    """Where sums begin without learned biases, if that is no parameter."""
+    """Initial accumulator values without learned biases, if they are not in a parameter array."""
     paired: bool = False
-    """Of these the sum of every second channel also has that of the channel before it."""
+    """Whether every second entry of `starts` also contains the previous channel's value, so that a learned bias is
+    added to both."""
     owners: NDArray[np.int64] | None = None
-    """For each word of the array the channel whose bias it has, counted from 1; 0: it has none."""
+    """For each 32-bit word of the array: 1 + the channel whose bias it contains, or 0 if it contains none."""
 
 
 @dataclass(frozen=True, eq=False)
 class ByChannels:
-    """The differences of a call of a WHOLE kernel where two cores compute channels of their own."""
+    """Variant of a WHOLE kernel that two cores call for different output channels."""
 
     name: str
-    """The kernel that takes a run of channels: `mote_<name>`, with the same parameters."""
+    """Name of the variant: `mote_<name>` takes the same parameters and a range of channels."""
     instances: tuple[Instance, ...]
     headers: tuple[str, ...]
-    """The C files `mote_<header>.h` of its instances."""
+    """Names of the C headers `mote_<header>.h` that the instances need."""
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A kernel bound to one operator: the call of the C function `mote_<name>`, as data.
+    """A kernel bound to one operator: a call of the C function `mote_<name>` as data.
 
-    `params` fill its struct `mote_<name>_t`, known at run time; `instances` are what was fixed at compile time.
+    `params` fill its struct `mote_<name>_t` and are read at run time; `instances` are macro expansions with
+    compile-time constants.
     """
 
     name: str
@@ -376,26 +395,27 @@ class Packed:
     price: Price = Price()
     instances: tuple[Instance, ...] = ()
     headers: tuple[str, ...] = ()
-    """The C files `mote_<header>.h` that its instances need: that of the catalogue's entry comes first."""
+    """Names of the C headers `mote_<header>.h` that it needs; the first is the catalogue entry's own."""
     family: str = ""
-    """The kernel's name in the catalogue, or that of the one that it is made from."""
+    """Name of the catalogue entry, or for a generated variant the name of the kernel that it is derived from."""
     isa: frozenset[str] = frozenset()
-    """Features whose instructions it uses: what its kernel needs, or what its loops in portable C use where the core
-    has them."""
+    """Features of the core whose instructions it uses: those that the kernel requires, or for portable C those that its
+    loops use if the core has them."""
     beats: tuple[str, ...] = ()
-    """Kernels that are worse in every way for this operator, and so are not offered beside it."""
+    """Names of kernels that are worse in every respect for this operator and are not offered for it."""
     sealed: Sealed | None = None
-    """Its constants where they are decrypted or copied before it is called; `params` has none then."""
+    """Constants that are decrypted or copied to RAM before each call; `params` then contains no arrays."""
     knobs: Knobs = ()
-    """The parameters of its generator that differ from their defaults."""
+    """Generator parameters that differ from their defaults."""
     biases: Biases | None = None
-    """Of a layer, where its biases can be learned."""
+    """For layers: location of the biases in `params`, if they can be learned on the device."""
     by_channels: ByChannels | None = None
-    """How two cores share it, where it computes all of the output in one call otherwise."""
+    """For kernels that compute the whole output in one call: the variant for two cores, which splits the output
+    channels."""
 
     @property
     def variant(self) -> str:
-        """Its name, with the knobs that differ from their defaults: `gemm4[columns=2]`."""
+        """The kernel's name with the knobs that differ from their defaults, such as `gemm4[columns=2]`."""
         return f"{self.name}{written(self.knobs)}"
 
     @property
@@ -404,23 +424,24 @@ class Packed:
 
     @cached_property
     def code_bytes(self) -> int:
-        """Bytes of the assembly that was made for its shape and runs in turns, at most."""
+        """Upper bound for the bytes of assembly, generated for the layer's shape, that execute in one loop and compete
+        for the instruction cache."""
         turns = sum(instance.instructions for instance in self.instances if not instance.apart)
         return WORD * max(turns, *(i.instructions for i in self.instances if i.apart), 0)
 
     @cached_property
     def constants(self) -> int:
-        """Bytes of the arrays in its parameters, encrypted or not."""
+        """Bytes of all constant arrays, encrypted or not."""
         return _nbytes(self.params) + (self.sealed.nbytes if self.sealed else 0)
 
     @property
     def loaded(self) -> bool:
-        """Whether its constants are copied to RAM because flash is waited for."""
+        """Whether its constants are copied to RAM to avoid wait states of flash."""
         return self.sealed is not None and self.sealed.loaded
 
     def seal(self, operands: Mapping[int, Array], *, loaded: bool = False) -> Packed:
-        """The kernel with its constants encrypted, or copied because flash is waited for (`loaded`), and with those of
-        the operator's inputs that are constants."""
+        """The kernel with all constant arrays moved to `sealed`, together with the constant inputs of the operator
+        (`operands`, by position). `loaded`: copied to RAM to avoid wait states, not encrypted."""
         arrays = dict(_arrays(self.params)) | {operand_name(p): data for p, data in operands.items()}
         if not arrays:
             return self
@@ -433,7 +454,8 @@ class Packed:
         return replace(self, params=_numbers(self.params), needs=needs, sealed=sealed)
 
     def for_channels(self) -> Packed:
-        """The kernel as two cores call it, each for channels of its own, where there is a way to do so."""
+        """The kernel as two cores call it, each for its range of output channels; unchanged if it has no such
+        variant."""
         how = self.by_channels
         if how is None:
             return self
@@ -443,17 +465,17 @@ class Packed:
 
     @property
     def own_flash(self) -> int:
-        """Bytes of flash that only this operator takes: constants, and code that was written for it."""
+        """Bytes of flash used by this operator alone: its constants, and code generated for it."""
         return self.constants + self.price.written
 
 
 def written(knobs: Knobs) -> str:
-    """Knobs as they stand behind the name of a kernel; empty where there are none."""
+    """Knobs as a suffix of the kernel's name, `[name=value,...]`; empty if there are none."""
     return f"[{','.join(f'{name}={value}' for name, value in knobs)}]" if knobs else ""
 
 
 def _arrays(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, Array | Structs]]:
-    """The arrays among parameters by the paths of their fields."""
+    """All arrays among nested parameters, each with the path of its field."""
     for name, value in params.items():
         if isinstance(value, Mapping):
             yield from _arrays(value, f"{path}{name}.")
@@ -462,7 +484,7 @@ def _arrays(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, 
 
 
 def _numbers(params: Mapping[str, Value]) -> dict[str, Value]:
-    """Parameters without arrays."""
+    """Parameters without their arrays; nested structs are kept."""
     kept = {name: value for name, value in params.items() if not isinstance(value, np.ndarray | Structs)}
     return {name: _numbers(value) if isinstance(value, Mapping) else value for name, value in kept.items()}
 
@@ -477,32 +499,32 @@ def _nbytes(value: Value) -> int:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a kernel does not fit an operator; `mote plan` prints it."""
+    """The reason why a kernel cannot compute an operator; `mote plan` prints it."""
 
     why: str
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """The kernels that a firmware already has: nothing else may be chosen."""
+    """The fixed set of kernels in an existing firmware; others must not be chosen."""
 
     lacks: Callable[[Packed], str]
-    """Why the firmware cannot run a kernel, in words; empty where it can."""
+    """Reason why the firmware cannot run a kernel; empty if it can."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The work that a kernel is bound to: an operator, or a region of them, in its graph, and how the planner wants the
-    first input and the last output to lie."""
+    """The input of a kernel's `pack`: an operator or a fused region in its graph, and the layouts that the planner
+    wants for its first input and last output."""
 
     graph: Graph
     ops: tuple[Op, ...]
     reads: Layout = NHWC
     writes: Layout = NHWC
     small: bool = False
-    """Flash counts more than time."""
+    """Whether small flash is preferred to speed."""
     fast: bool = False
-    """Flash does not count."""
+    """Whether only speed matters and flash does not."""
     _known: dict[Callable[[View], Any], Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -510,7 +532,7 @@ class View:
         return self.ops[0]
 
     def the(self, kind: type[O]) -> O:
-        """The operator, of which it is known what it is."""
+        """The operator, asserted to be of class `kind` for the type checker."""
         assert isinstance(self.op, kind)
         return self.op
 
@@ -523,14 +545,14 @@ class View:
         return self.ops[-1].output(self.graph)
 
     def constant(self, position: int) -> Array:
-        """The value of an input that is known at compile time."""
+        """The value of a constant input."""
         data = self.op.input(self.graph, position).data
         assert data is not None
         return data
 
     def once(self, work: Callable[[View], T]) -> T:
-        """The result of `work` on this view, computed once: packing weights and proving constants takes time, and
-        kernels that differ in little share it."""
+        """The result of `work(self)`, memoized: packing weights and searching requantization constants is slow, and
+        similar kernels share the results."""
         if work not in self._known:
             self._known[work] = work(self)
         result: T = self._known[work]
@@ -539,12 +561,12 @@ class View:
 
 @dataclass(frozen=True)
 class Signature:
-    """Element types of the first input and of the output that a kernel computes; none named: any."""
+    """Element types of the first input and of the output that a kernel supports; an empty set means any type."""
 
     inputs: frozenset[DType] = frozenset()
     outputs: frozenset[DType] = frozenset()
     weights: frozenset[DType] = frozenset()
-    """Types of weights; none named: float32 for float32 inputs, int8 for others."""
+    """Supported weight types; empty means float32 weights for float32 inputs and int8 weights otherwise."""
 
     def admits(self, view: View) -> bool:
         pairs = (self.inputs, view.input.dtype), (self.outputs, view.output.dtype)
@@ -552,7 +574,7 @@ class Signature:
         return fits and all(self._takes(view.graph, op) for op in view.ops)
 
     def _takes(self, graph: Graph, op: Op) -> bool:
-        """Whether the operator's weights, if it has any, are of a type that the kernel reads."""
+        """Whether the kernel supports the operator's weight type; True if the operator has no weights."""
         if op.weights is None:
             return True
         usual = DType.FLOAT32 if op.input(graph).dtype == DType.FLOAT32 else DType.INT8
@@ -566,64 +588,69 @@ def signature(inputs: DType, outputs: DType) -> Signature:
 INT8 = signature(DType.INT8, DType.INT8)
 FLOAT32 = signature(DType.FLOAT32, DType.FLOAT32)
 HYBRID = Signature(frozenset({DType.FLOAT32}), frozenset({DType.FLOAT32}), frozenset({DType.INT8}))
-"""float32 with int8 weights, which stay a byte each in flash."""
+"""float32 activations with int8 weights, which stay int8 in flash."""
 ANY_TYPE = Signature()
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """An entry of the catalogue. Cheap facts are data, so that most kernels are ruled out without being asked."""
+    """A catalogue entry. Simple conditions are data, so that most kernels are ruled out without calling `pack`."""
 
     name: str
     computes: tuple[type[Op], ...]
-    """The operator that it computes, or those that it computes together, each the only reader of the one before."""
+    """The operator classes that it computes: one, or a chain that it fuses, where each output has the next operator as
+    its only reader."""
     types: Signature
     pack: Callable[..., Packed | Refusal]
-    """Takes the view, and by keyword the knobs that differ from their defaults."""
+    """Binds the kernel to a view, or refuses it; takes as keywords the knobs that differ from their defaults."""
     header: str = ""
-    """The C file `mote_<header>.h`; the name and the type where it is not given."""
+    """The kernel's C file is `mote_<header>.h`; empty: the name of the C function."""
     isa: frozenset[str] = frozenset()
-    """Features that the core must have."""
+    """Features that the core must have; empty for portable kernels."""
     unless: frozenset[str] = frozenset()
-    """Features for which there are other kernels that are always better."""
+    """Features of cores on which it is not offered, because they have a kernel that is always better."""
     tuned: bool = False
-    """Its loops in portable C use the instructions of `TUNED` where the core has them."""
+    """Whether the C compiler uses the instructions of `TUNED` in its portable loops if the core has them."""
     lanes: int = 1
-    """Output channels that it computes at once."""
+    """Number of output channels computed at once."""
     costs: str = ""
-    """Its name in the tables of costs, where it costs like others."""
+    """Family whose row of the cost table applies, if that is not the kernel's own name."""
     work: Callable[[View], float] | None = None
-    """About the cycles that it takes on a Cortex-M4, of kernels in the family SIGNAL."""
+    """For kernels of the SIGNAL family: estimates their cycles on a Cortex-M4."""
     call: Call | None = None
-    """ADDS or RING, which are asked for by name; None: one of the others."""
+    """ADDS or RING for kernels that the planner requests by calling convention; None for all others."""
     coded: bool = False
-    """Its weights are coded, which is offered only where flash is what counts."""
+    """Whether its weights are entropy-coded; such kernels are only offered where flash is scarce."""
     general: bool = False
-    """Its code takes layers of any shape: it is offered only where the kernels of a firmware are fixed."""
+    """Whether its code handles layers of any shape; it is then only offered for firmware with a fixed set of
+    kernels."""
     reads: Callable[[View], Layout | None] | None = None
-    """The layout other than NHWC in which it reads its input, if it does; None where there is none for the shape."""
+    """Returns the layout other than NHWC that it reads its input in, or None if there is none for the shape. None for
+    kernels that read NHWC."""
     writes: tuple[type[Layout], ...] = ()
-    """The kinds of layouts other than NHWC that it can write."""
+    """Layout classes other than NHWC that it can write its output in."""
     learned: frozenset[int] = frozenset()
-    """The positions of a layer's weights and bias that may be states, which learn; others must be constants."""
+    """Positions of the weights and biases that may be states learned on the device; other inputs of a layer must be
+    constants."""
     knobs: Callable[[View], Mapping[str, tuple[Knob, ...]]] | None = None
-    """The parameters of its generator, and the values to choose from for an operator, of which the first is the
-    default; None where it has no parameters. `pack` refuses combinations that do not fit."""
+    """Returns the knobs of its generator for an operator, with the values to choose from, the default first; None if it
+    has none. `pack` refuses combinations that do not fit."""
 
     def on(self, features: frozenset[str]) -> bool:
-        """Whether it is for cores with these features."""
+        """Whether it is offered on cores with these features."""
         return self.isa <= features and not self.unless & features
 
     def keeps_alignment(self, view: View) -> bool:
-        """Whether all words that it loads and stores lie at multiples of four. In portable C the compiler sees to that;
-        assembly does it where the channels of all tensors come in words."""
+        """Whether all 32-bit accesses are aligned. In portable C the compiler ensures that; in assembly they are
+        aligned if every tensor's channels take a multiple of four bytes."""
         if not self.isa:
             return True
         tensors = (t for op in view.ops for t in (*op.activations(view.graph), op.output(view.graph)))
         return all(t.shape and t.shape[-1] * t.dtype.itemsize % ALIGNMENT == 0 for t in tensors)
 
     def computed(self, view: View) -> bool:
-        """Whether it computes this at all, between tensors of these types and layouts."""
+        """Whether it computes the view's operators with their element types, layouts and learned weights; `pack` may
+        still refuse."""
         if len(view.ops) != len(self.computes) or not all(map(isinstance, view.ops, self.computes)):
             return False
         if not (view.writes == NHWC or isinstance(view.writes, self.writes)) or not self.types.admits(view):
@@ -635,11 +662,12 @@ class Kernel:
         return view.once(self.reads) == view.reads
 
     def choices(self, view: View) -> Mapping[str, tuple[Knob, ...]]:
-        """The knobs that it has for an operator, and their values, the default first."""
+        """The knobs for an operator and their possible values, the default first."""
         return {} if self.knobs is None else view.once(self.knobs)
 
     def bind(self, view: View, knobs: Knobs = ()) -> Packed | Refusal:
-        """`pack` with some knobs, and with what is known of this kernel."""
+        """Calls `pack` with knob values, and completes the result with the catalogue entry's name, headers, features
+        and cost family."""
         choices = self.choices(view) if knobs else {}
         for name, value in knobs:
             if value not in choices.get(name, ()):
@@ -655,13 +683,14 @@ class Kernel:
         if self.work is not None:
             price = replace(price, work=self.work(view))
         isa = self.isa or (TUNED if self.tuned else self.isa)
-        turned = tuple(changed.items())
-        return replace(packed, family=family, price=price, headers=tuple(headers), isa=isa, knobs=turned)
+        return replace(
+            packed, family=family, price=price, headers=tuple(headers), isa=isa, knobs=tuple(changed.items())
+        )
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A kernel with values for its knobs, which can be bound to operators."""
+    """A kernel with knob values: calling it binds the kernel to an operator."""
 
     kernel: Kernel
     knobs: Knobs
@@ -671,12 +700,12 @@ class Variant:
 
 
 def _no_such(name: str, value: Knob, choices: Mapping[str, tuple[Knob, ...]]) -> str:
-    """Why a kernel cannot have a value for a knob."""
+    """Error text for an unknown knob or knob value."""
     if name in choices:
         return f"its {name} is one of {', '.join(map(str, choices[name]))}, not {value}"
     return f"it has no knob '{name}'" + (f", but {', '.join(choices)}" if choices else "")
 
 
 def units_of(shape: Shape, unit: int = 1) -> int:
-    """How many units of `unit` elements a tensor has."""
+    """Number of units of `unit` elements in a tensor."""
     return prod(shape) // unit

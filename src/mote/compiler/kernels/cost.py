@@ -1,9 +1,9 @@
-"""The costs of kernels on a core, estimated from measurements: to choose between kernels and between plans.
+"""Cost model: estimated cycles of a kernel on a core, used to choose between kernels and between plans.
 
-A table `costs/CORE.json` holds, for each family of kernels, what each of the `features` takes that an operator has, in
-cycles of memory that answers at once, and how many bytes of constants it reads. It is fitted to layers run in the
-emulator (`benchmarks/fit_costs.py`). A target names the table that it uses, and says how long its flash is waited for.
-`mote profile` and `mote explore` measure; where that is not possible `explore` shows this, as the estimate that it is.
+A table `costs/CORE.json` holds, for each family of kernels, the cycles per unit of each cost feature (`features`:
+products, outputs, rows, ...) in memory without wait states, and the bytes of constants that are read. It is fitted to
+layers run in the emulator (`benchmarks/fit_costs.py`). A target names its table and the wait states of its flash. `mote
+profile` and `mote explore` measure instead; where that is not possible, `explore` shows this estimate.
 """
 
 from __future__ import annotations
@@ -32,68 +32,67 @@ from mote.ir.ops.common import Axis, WindowOp
 
 TABLES = files("mote.compiler.kernels").joinpath("costs")
 MOST_TABLE = 1 << 22
-"""Bytes of a table of costs, at most."""
+"""Maximum size of a cost table file in bytes."""
 MOST_NAME = 200
-"""Characters of the name of a table that are shown."""
+"""Maximum number of characters of a table's name in an error message."""
 MOST = 1e9
-"""A cost of a feature is less than that."""
+"""Upper limit (exclusive) for a cost in a table; larger numbers are rejected."""
 USUAL = "cortex-m4"
-"""The table that plans are made by where no core is named: it has all families."""
+"""Default cost table where no core is named; it has all families."""
 BY_CHANNEL = ("DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D")
-"""Operators with windows in which channels do not mix."""
+"""Windowed operators whose channels do not mix."""
 BY_ROWS = "by_rows"
-"""The family of the overhead of each row, in plans that run by rows: finding pointers, and counting."""
+"""Cost family of the overhead per row in plans that run row by row: computing row pointers, and counting."""
 CODED = "coded"
-"""The family of the overhead of expanding coded weights, added to that of any kernel."""
+"""Cost family of decoding entropy-coded weights, added to that of the kernel itself."""
 DECRYPTING = 30.0
-"""Cycles of decrypting a byte of a constant: an assumption between an AES engine with its driver and software."""
+"""Cycles to decrypt a byte of a constant: an assumption between an AES engine with its driver and software."""
 COPYING = 0.65
-"""Cycles of copying a byte of a constant to RAM, beside the waits for it: 40 for 64 bytes by eight registers; compilers
-take up to a third more."""
+"""Cycles to copy a byte of a constant to RAM, without wait states: 40 for 64 bytes with eight registers; compilers take
+up to a third more."""
 EACH_ONCE = ("product", "output", "single")
-"""Features that are not repeated in each pass, where weights are expanded part by part."""
+"""Cost features that are not repeated in every pass when coded weights are decoded in several passes."""
 TILES = 4
-"""Tiles that are computed at once, where tiles are higher than a row."""
+"""Number of tiles computed at once by kernels whose tiles have several rows."""
 PACE = 1.5
-"""Cycles that an instruction of code made for a shape takes, about: for each load a product or two."""
+"""Cycles per instruction of code generated for a layer's shape, about: one or two products for each load."""
 SLIDE = "slide"
-"""The family of moving the bytes of a window that slides in memory."""
+"""Cost family of moving the bytes of a sliding window in memory."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """The costs of kernels on a core."""
+    """Cost table of a core, with the wait states and caches of the memories that are read."""
 
     core: str
     unit: str
-    """The unit of the costs: cycles."""
+    """Unit of all costs: cycles."""
     measured: str
-    """The compiler and the emulator that it was measured with."""
+    """Compiler and emulator versions of the measurements."""
     families: Mapping[str, Mapping[str, float]]
     reads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Bytes of constants that are read, in the same way."""
+    """Bytes of constants read per unit of each cost feature, by family."""
     memory: Reads = field(default_factory=Reads)
-    """Wait states and cache of the memory that constants are in."""
+    """Wait states and cache of the memory that holds constants."""
     code: Reads = field(default_factory=Reads)
-    """Wait states and cache of the memory that code is in."""
+    """Wait states and cache of the memory that holds code."""
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """How many times as long families take that are built with the compiler's optimization for another policy, by the
-    policy; families that are not named take as long."""
+    """For each optimization policy (compiler flags): the slowdown of each family; 1 for families that are not named."""
     slower: Mapping[str, float] = field(default_factory=dict)
-    """How many times as long families take at the optimization level that code is built with."""
+    """Slowdown of each family at the compiler's optimization level in use."""
     own: bool = field(default=False, compare=False)
-    """Whether it is a user's own table."""
+    """Whether it is loaded from a user's own file."""
 
     def on(self, memory: Reads, code: Reads | None = None) -> Costs:
-        """Costs with constants in one memory and code in another, or in one without wait states."""
+        """A copy for constants in one memory and code in another; code has no wait states unless given."""
         return replace(self, memory=memory, code=code or Reads())
 
     def built_for(self, policy: str) -> Costs:
-        """Costs of code that is built with the compiler's optimization for a policy."""
+        """A copy for code compiled with the optimization flags of a policy."""
         return replace(self, slower=self.levels.get(policy, {}))
 
     def of(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
-        """About what an operator takes with a kernel, whole or by rows."""
+        """Estimated cycles of an operator with a kernel, run as a whole or row by row."""
         if kernel.sealed is not None and kernel.sealed.loaded:
             copied = kernel.sealed.nbytes
             return self.on(Reads(), self.code)._computing(graph, op, kernel, whole) + self.copying(copied)
@@ -102,32 +101,31 @@ class Costs:
         return total + opening if whole else total + row_count(op.output(graph).shape) * (self.row + opening)
 
     def copying(self, nbytes: int) -> float:
-        """The cost of copying so many bytes of constants to RAM."""
+        """Cycles to copy `nbytes` bytes of constants to RAM, including wait states."""
         return COPYING * nbytes + self.memory.stream(nbytes)
 
     def waiting(self, graph: Graph, op: Op, kernel: Packed) -> float:
-        """How much of what an operator takes as a whole is waiting for the memories of constants and code."""
+        """Estimated cycles that an operator, run as a whole, spends on wait states of constants and code."""
         return self.of(graph, op, kernel, whole=True) - self.on(Reads()).of(graph, op, kernel, whole=True)
 
     def _computing(self, graph: Graph, op: Op, kernel: Packed, whole: bool) -> float:
-        """The cost without the overhead of rows; of a region, the sum of its parts."""
+        """Cycles without the overhead of running row by row; for a fused region, the sum of its parts."""
         if kernel.price.parts:
             assert isinstance(op, Region)
             each = zip(op.ops, kernel.price.parts, strict=True)
             return sum(self._computing(graph, one, part, whole) for one, part in each)
         amounts = features(graph, op, kernel, whole)
-        unpaid = {name: amount for name, amount in amounts.items() if name not in kernel.price.paid}
+        counted = {name: amount for name, amount in amounts.items() if name not in kernel.price.excluded_features}
         known = self._family(kernel.price.costs)
         if kernel.price.coding is not None:
             known = {**self.families[CODED], **known}
         parts = [(kernel.price.costs, known)]
         parts += [(kernel.price.more, self._family(kernel.price.more))] if kernel.price.more else []
-        total = sum(self.slower.get(name, 1.0) * _sum([part], unpaid) for name, part in parts)
-        return total + self._waits(kernel, unpaid) + self._fetches(kernel, total)
+        total = sum(self.slower.get(name, 1.0) * _sum([part], counted) for name, part in parts)
+        return total + self._waits(kernel, counted) + self._fetches(kernel, total)
 
     def _waits(self, kernel: Packed, amounts: Mapping[str, float]) -> float:
-        """Cycles that an operator waits for its constants: all that it reads comes from memory, unless the cache
-        holds it all."""
+        """Wait cycles for constants: each read of a byte counts, unless the cache holds all constants of the kernel."""
         if not self.memory.waits:
             return 0.0
         named = (kernel.price.costs, kernel.price.more, CODED if kernel.price.coding is not None else "")
@@ -135,8 +133,9 @@ class Costs:
         return self.memory.stream(round(min(read, kernel.constants) if self._keeps(kernel.constants) else read))
 
     def _fetches(self, kernel: Packed, cycles: float) -> float:
-        """Cycles that an operator waits for its code, beside the `cycles` that it computes. Loops in C are short; code
-        that was made for a shape may be longer than the cache for code, and waits for every line in every turn then."""
+        """Wait cycles for code that exceeds the instruction cache, given `cycles` of computation. Loops in C are short
+        and cost nothing; code generated for a layer's shape may be longer than the cache and then waits for every line
+        in every iteration."""
         code = self.code
         if not code.waits or kernel.code_bytes <= code.code_lines * code.line_bytes:
             return 0.0
@@ -145,7 +144,7 @@ class Costs:
         return cycles / PACE / instructions * wait
 
     def _keeps(self, nbytes: int) -> bool:
-        """Whether lines are kept for so many bytes."""
+        """Whether the cache for constants holds `nbytes` bytes."""
         lines = self.memory.code_lines if self.memory.shared_lines else self.memory.data_lines
         return nbytes <= lines * self.memory.line_bytes
 
@@ -160,22 +159,23 @@ class Costs:
 
     @property
     def row(self) -> float:
-        """The overhead of each row that is computed by itself."""
+        """Overhead in cycles of each row in plans that run row by row."""
         return self.families[BY_ROWS]["row"]
 
     def sliding(self, nbytes: int) -> float:
-        """The cost of sliding a window of so many bytes in memory."""
+        """Cycles to move a sliding window of `nbytes` bytes in memory."""
         costs = self.families[SLIDE]
         return costs["byte"] * nbytes + costs["call"]
 
 
 def _sum(parts: Iterable[Mapping[str, float]], amounts: Mapping[str, float]) -> float:
-    """The cost of an operator: the amounts of its features times the costs of one each, added up over families."""
+    """Dot product of feature amounts and costs per unit, summed over the families in `parts`."""
     return sum(part.get(name, 0.0) * value for part in parts for name, value in amounts.items())
 
 
 def load(table: str, where: str = "") -> Costs:
-    """The table of that bundled name, or of the user's own `.json` file; `where` it is named."""
+    """Loads a bundled cost table by name, or a user's own `.json` file. `where`: the place that names it, for
+    errors."""
     path = Path(table) if table.endswith(".json") else Path(str(TABLES / f"{table}.json"))
     if not is_file(path):
         raise MoteError(
@@ -193,7 +193,7 @@ def load(table: str, where: str = "") -> Costs:
 
 @cache
 def _parsed(name: str, text: bytes) -> Costs:
-    """The table of a file, kept by what is in it: a user's may be written anew."""
+    """Parses a cost table, memoized by file content, because a user's file may change."""
     keys = parse_json(text)
     families, reads, levels = (
         {name: {f: _finite(n) for f, n in family.items()} for name, family in section.items()}
@@ -203,35 +203,35 @@ def _parsed(name: str, text: bytes) -> Costs:
 
 
 def _finite(number: float) -> float:
-    """A cost, which is a number that can be added up."""
+    """Checks that a cost is a finite number below MOST."""
     if isinstance(number, bool) or not isfinite(number) or not abs(number) < MOST:
         raise ValueError(f"{number!r} is no cost")
     return number
 
 
 def tables() -> list[str]:
-    """The names of the bundled tables."""
+    """Names of the bundled cost tables."""
     return sorted(Path(f.name).stem for f in TABLES.iterdir())
 
 
 _known: WeakKeyDictionary[Packed, dict[bool, dict[str, float]]] = WeakKeyDictionary()
-"""Features of kernels, each of which is for one operator, whole or by rows."""
+"""Memoized cost features of each bound kernel, by whether it runs as a whole."""
 
 
 def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, float]:
-    """How much of what a kernel takes time for an operator has, whole or by rows; what is computed for nothing at the
-    end of a row or of the image counts as well.
+    """Work counts of an operator by cost feature, for a kernel run as a whole or row by row. Partial tiles and lanes at
+    the end of a row or of the image count as full where the kernel computes them in full.
 
-    product, output, pixel, row, call: these
-    input: inputs of all windows; where channels do not mix, those of all rows of windows; elsewhere simply all
+    product, output, pixel, row, call: number of each
+    input: inputs under all windows; where channels do not mix, under all rows of windows; otherwise all activations
     tap: rows of windows; where channels do not mix, for each channel
-    line: rows of outputs of each channel; one where channels mix and a call goes over all pixels
-    rest: what is left of them where they are taken in fours
-    single: products of pixels that are left where pixels are taken in pairs
-    edge: those of windows that hang over a side of the image
-    clipped: the inputs in these
-    work: cycles on a Cortex-M4, of kernels that say it themselves
-    symbol, expanded: codes, and weights that are expanded into memory, where weights are coded
+    line: output rows of each channel; one per channel where channels mix and a call goes over all pixels
+    rest: remainders of inputs (of channels where these do not mix) in loops unrolled by four
+    single: products of leftover pixels in loops that take several pixels at once
+    edge: rows of windows that hang over the left or right side of the image
+    clipped: inputs inside the image under the windows counted by edge
+    work: cycles on a Cortex-M4, stated by kernels of the SIGNAL family
+    symbol, expanded: decoded symbols, and weights decoded to memory, where weights are entropy-coded
     """
     known = _known.setdefault(kernel, {})
     if whole not in known:
@@ -241,7 +241,8 @@ def features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, flo
 
 
 def _expanding(amounts: dict[str, float], coding: Coding) -> dict[str, float]:
-    """With what it takes to expand weights; what is done for inputs is done in each pass."""
+    """Work counts with the cost of decoding weights added; features of the inputs are multiplied by the number of
+    passes."""
     passed = {name: value * (1 if name in EACH_ONCE else coding.passes) for name, value in amounts.items()}
     return passed | {"symbol": coding.symbols, "expanded": coding.expanded}
 
@@ -281,8 +282,8 @@ def _features(graph: Graph, op: Op, kernel: Packed, whole: bool) -> dict[str, fl
 
 
 def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, int]:
-    """Pixels that are computed, and those that take part in multiplications. Blocks of pixels go on from one row to
-    the next of those that are computed at once; kernels with higher tiles have blocks of tiles."""
+    """Number of pixels computed, and number of pixels multiplied, with partial tiles rounded up. Tiles one row high
+    continue across the rows that are computed at once; higher tiles are multiplied in groups of TILES."""
     if not kernel.price.whole_tiles:
         return rows * width, rows * width
     high, wide = kernel.price.tile
@@ -298,7 +299,8 @@ def _pixels(kernel: Packed, rows: int, width: int, whole: bool) -> tuple[int, in
 
 
 def _left(kernel: Packed, rows: int, width: int, whole: bool) -> int:
-    """Pixels that are computed by themselves, by kernels that take several of one row, or of all if they run flat."""
+    """Leftover pixels that kernels with tiles of several pixels compute one by one: per row, or of the whole output if
+    it runs flat."""
     if kernel.price.whole_tiles:
         return 0
     wide = kernel.price.tile[1]
@@ -306,7 +308,7 @@ def _left(kernel: Packed, rows: int, width: int, whole: bool) -> int:
 
 
 def _rows_read(graph: Graph, op: Op, rows: int) -> int:
-    """How many rows of the image the windows of all output rows have together."""
+    """Number of input rows inside the image under the windows, summed over all output rows."""
     if isinstance(op, WindowOp) and type(op).reads is WindowOp.reads:
         images, height = op.output(graph).shape[:2]
         return images * int(_inside(op.vertical, height, op.input(graph).shape[1]).sum())
@@ -314,7 +316,7 @@ def _rows_read(graph: Graph, op: Op, rows: int) -> int:
 
 
 def _windows(graph: Graph, op: Op, width: int) -> Ints:
-    """How many columns of the image are under each column of windows."""
+    """Number of input columns inside the image under the window, for each output column."""
     axis = (op.ops[0] if isinstance(op, Region) else op).attributes().get("horizontal")
     return np.zeros(0, np.int64) if axis is None else _inside(axis, width, op.input(graph).shape[-2])
 

@@ -1,4 +1,4 @@
-"""The C files of the kernels by name: those in folders, those that are generated, and those that users bring."""
+"""Contents of the kernels' C files by name: bundled files, generated check headers, and files registered by users."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from mote.compiler.kernels.files import FOLDERS as FOLDERS
 
 _INCLUDE = re.compile(r'^#include "(mote_\w+\.h)"\n', re.MULTILINE)
 _added: dict[str, str] = {}
-"""Files that users have brought, by name."""
+"""Contents of the files registered by users, by name."""
 
 
 def is_own(name: str) -> bool:
-    """Whether the file is Mote's, and not a user's."""
+    """Whether a file name is one of Mote's own, not a user's."""
     return name in _files.HEADERS or checks.is_check(name)
 
 
 def add(name: str, text: str) -> None:
-    """Take a user's file, in place of one of the same name."""
+    """Registers a user's file, replacing an earlier one of the same name."""
     _added[name] = text
 
 
 def added() -> list[str]:
-    """The names of all files that users have brought: without them there are no operators and kernels of theirs."""
+    """Names of all files registered by users; empty if there are no custom operators and kernels."""
     return list(_added)
 
 
 def added_texts() -> tuple[tuple[str, str], ...]:
-    """The files that users have brought, as a key of what is made of files by name: one may take another's place."""
+    """Names and contents of all files registered by users, as a cache key for results computed from files by name:
+    files may be replaced."""
     return tuple(_added.items())
 
 
 def header_for(name: str, sets: Collection[str]) -> str:
-    """The text of a file for a core with these instruction sets: headers of primitives do not include what others have.
-    A file of an instruction set includes what it needs."""
+    """Contents of a file for a core with the instruction sets `sets`: portable files lose the includes of other
+    instruction sets' headers; a header of an instruction set is unchanged."""
     if name in _added or name in _files.SET_OF:
         return header(name)
     lacking = _files.SET_OF.keys() - {file for file, own in _files.SET_OF.items() if own in sets}
@@ -45,7 +46,7 @@ def header_for(name: str, sets: Collection[str]) -> str:
 
 
 def header(name: str) -> str:
-    """The text of a file of the library."""
+    """Contents of a file, registered by a user, generated or bundled."""
     if name in _added:
         return _added[name]
     return checks.header(name) if checks.is_check(name) else _files.text(name)

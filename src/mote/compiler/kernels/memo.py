@@ -1,4 +1,4 @@
-"""Results of kernels on equal layers, shared by graphs: models that differ in a few layers pack the others once."""
+"""Cache of packed kernels shared across graphs: models that differ in a few layers pack the others once."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from mote.ir.graph.graph import ABSENT
 from mote.ir.graph.tensor import Array
 
 MOST_BYTES = 1 << 24
-"""Constants of the layers whose results are kept, in bytes."""
+"""Default capacity of the cache: bytes of constants of the layers whose results are kept."""
 NAMES = ("inputs", "outputs", "name", "index")
-"""Fields of operators that say where a layer is, not what it computes."""
+"""Fields of operators that identify a layer, but do not change what it computes."""
 
 Results = dict[Callable[[View], Any], Any]
 
 
 @dataclass
 class ResultStore:
-    """Results of `View.once` by what is computed, of those that were used last."""
+    """LRU cache of `View.once` results, keyed by what the view computes."""
 
     most: int = MOST_BYTES
     _known: OrderedDict[Hashable, tuple[int, Results]] = field(default_factory=OrderedDict)
     _nbytes: int = 0
 
     def of(self, view: View) -> Results:
-        """The results that are known of views which compute the same, to be added to."""
+        """The cached results for views that compute the same as `view`: a dictionary that the caller extends."""
         key = _key(view)
         if key is None:
             return {}
@@ -45,7 +45,7 @@ class ResultStore:
         return self._known[key][1]
 
     def clear(self) -> None:
-        """Forgets all results."""
+        """Drops all results."""
         self._known.clear()
         self._nbytes = 0
 
@@ -54,7 +54,8 @@ SHARED = ResultStore()
 
 
 def _key(view: View) -> Hashable | None:
-    """All that results depend on; None where layers have no weights to pack, or run graphs of their own."""
+    """Cache key: everything that a kernel's results depend on. None if the view is not cached: layers without weights,
+    and operators with graphs of their own."""
     if view.op.weights is None or any(op.bodies for op in view.ops):
         return None
     numbers: dict[int, int] = {}

@@ -1,7 +1,7 @@
-"""The fields of the kernels' structs in the order of C, read from the kernels' files.
+"""Fields of the kernels' C parameter structs in order, parsed from the headers.
 
-An image holds parameters as words in that order, and generated code checks them so. What the files say with macros is
-expanded as a C compiler does it, as far as they go: macros with arguments, pasting of names, typedefs.
+Model images store parameters as 32-bit words in that order, and generated code is checked against it. Macros with
+arguments, token pasting and typedefs are expanded as a C compiler would, as far as the headers use them.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _STRUCT = re.compile(r"typedef\s+struct\b\s*\w*\s*\{(?P<fields>[^{}]*)\}\s*(?P<n
 _ALIAS = re.compile(r"typedef\s+(?P<type>\w+)\s+(?P<names>\w+(?:\s*,\s*\w+)*)\s*;")
 INCLUDE = re.compile(r'^#include "(mote_\w+\.h)"', re.MULTILINE)
 WORDS = ("int32_t", "uint32_t", "float")
-"""The C types of numbers in parameters, of four bytes each."""
+"""C types of numeric parameters, four bytes each."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A number or a pointer in a struct of parameters, with the path to it through nested structs."""
+    """A scalar or pointer field of a parameter struct, with its path through nested structs."""
 
     path: str
     ctype: str
-    """One of WORDS, or empty where it is a pointer."""
+    """C type, one of WORDS; empty for a pointer."""
 
     @property
     def pointer(self) -> bool:
@@ -47,7 +47,7 @@ class Field:
 
 
 def fields(files: tuple[str, ...], type_name: str, instances: Sequence[str] = ()) -> tuple[Field, ...]:
-    """The fields of a struct that files of the kernels define, or one of the instances of their macros."""
+    """The fields of the struct `type_name`, defined in kernel headers or by the macro expansions `instances`."""
     added = library.added_texts()
     known = _typedefs(files, added)
     if instances:
@@ -62,17 +62,17 @@ def fields(files: tuple[str, ...], type_name: str, instances: Sequence[str] = ()
 
 
 def kernel_fields(kernel: Packed) -> tuple[Field, ...]:
-    """The fields of a kernel's parameters."""
+    """The fields of a bound kernel's parameter struct."""
     return fields(kernel.files, f"mote_{kernel.name}_t", tuple(map(str, kernel.instances)))
 
 
 Word = int | Array | Structs
-"""A parameter: a number as the word that holds it, or what a pointer points to."""
+"""A parameter as stored: the 32-bit word of a number, or the array of a pointer."""
 
 
 def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
-    """The parameters in the order of the struct, one for each field; what is not named is zero, as in C. A pointer is
-    an array, or 0 where it is NULL."""
+    """Parameter values in struct order, one for each field; missing ones are zero, as in C. A pointer is an array, or 0
+    for NULL."""
     given = dict(named(params))
     values: list[Word] = []
     for field in known:
@@ -92,7 +92,7 @@ def words(known: Sequence[Field], params: Mapping[str, Value]) -> list[Word]:
 
 
 def named(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, int | float | Array | Structs]]:
-    """The parameters by the paths of their fields."""
+    """Parameters flattened to pairs of field path and value."""
     for name, value in params.items():
         if isinstance(value, Mapping):
             yield from named(value, f"{path}{name}.")
@@ -101,8 +101,7 @@ def named(params: Mapping[str, Value], path: str = "") -> Iterator[tuple[str, in
 
 
 def closure(files: Iterable[str], sets: Collection[str] = SETS) -> tuple[str, ...]:
-    """Files of the kernels and all that they include on a core with these instruction sets, each after those that it
-    includes."""
+    """C files and everything that they include on a core with the instruction sets `sets`, in dependency order."""
     ordered: dict[str, None] = {}
 
     def visit(name: str) -> None:
@@ -117,7 +116,7 @@ def closure(files: Iterable[str], sets: Collection[str] = SETS) -> tuple[str, ..
 
 
 def expanded(text: str, macros: Mapping[str, tuple[Sequence[str], str]]) -> str:
-    """The text with macros replaced by what they stand for, those that come of it too."""
+    """The text with macros expanded recursively."""
     begin = 0
     while (match := _CALL.search(text, begin)) is not None:
         name = match[1]
@@ -134,7 +133,7 @@ Macros = dict[str, tuple[tuple[str, ...], str]]
 
 
 def macros(files: tuple[str, ...]) -> Macros:
-    """The macros with arguments of files and those that they include: their parameters and bodies."""
+    """All function-like macros in files and their includes, with parameters and bodies."""
     return _macros(files, library.added_texts())
 
 
@@ -149,7 +148,7 @@ def _macros(files: tuple[str, ...], added: object) -> Macros:
 
 @cache
 def _defining_macros(files: tuple[str, ...], added: object) -> Macros:
-    """The macros that define types, or use ones that do: the others are left as they stand."""
+    """The macros that expand to typedefs, directly or through other macros; only these need to be expanded."""
     definitions = _macros(files, added)
     defining = {name for name, (_, body) in definitions.items() if "typedef" in body}
     while more := {
@@ -161,13 +160,13 @@ def _defining_macros(files: tuple[str, ...], added: object) -> Macros:
 
 @cache
 def _typedefs(files: tuple[str, ...], added: object) -> dict[str, str]:
-    """The types that files know by themselves: the fields of structs, or the name of another type."""
+    """Types defined in files without further macro instances: field declarations of structs, or the aliased type."""
     text = "\n".join(line for line in _lines(files) if not line.startswith("#"))
     return _declared(expanded(text, _defining_macros(files, added)))
 
 
 def _lines(files: tuple[str, ...]) -> list[str]:
-    """All lines of files and those that they include, without comments, continued ones as one."""
+    """All lines of files and their includes, without comments, continuation lines joined."""
     text = "\n".join(library.header(name) for name in closure(files))
     return _COMMENT.sub(" ", text).replace("\\\n", " ").splitlines()
 
@@ -179,7 +178,7 @@ def _declared(text: str) -> dict[str, str]:
 
 
 def _flat(known: Mapping[str, str], type_name: str, path: str) -> Iterator[Field]:
-    """The fields of a type, those of nested structs in place."""
+    """The fields of a type, with nested structs flattened."""
     said = known[type_name]
     if ";" not in said:
         yield from _flat(known, said, path)
@@ -196,14 +195,15 @@ def _flat(known: Mapping[str, str], type_name: str, path: str) -> Iterator[Field
 
 
 def _declaration(text: str) -> tuple[str, list[str]]:
-    """The type of a declaration of fields, and their names, of pointers with a star before them."""
+    """Parses a field declaration: its C type and its names, pointers with a leading star."""
     words = _ATTRIBUTES.sub("", text).replace("const ", "").replace("*", " *")
     ctype, names = words.split(None, 1)
     return ctype, ["*" + n.strip("* ") if "*" in n else n.strip() for n in names.split(",")]
 
 
 def _arguments(text: str, begin: int) -> tuple[list[str], int]:
-    """The arguments of a macro's call that open before `begin`, and where the call ends."""
+    """Parses the arguments of a macro call that begin at `begin`; also returns the position after the closing
+    parenthesis."""
     depth, start, arguments, quoted = 1, begin, list[str](), False
     for at in range(begin, len(text)):
         sign = text[at]
@@ -221,7 +221,7 @@ def _arguments(text: str, begin: int) -> tuple[list[str], int]:
 
 
 def _substituted(parameters: Sequence[str], body: str, arguments: Sequence[str]) -> str:
-    """The body of a macro with its arguments, and pasted names as one."""
+    """A macro's body with arguments substituted and tokens pasted (##)."""
     given = dict(zip(parameters, arguments, strict=False))
     if parameters and parameters[-1] == "...":
         given["__VA_ARGS__"] = ", ".join(arguments[len(parameters) - 1 :])

@@ -70,7 +70,7 @@ def _pinned(graph: Graph, features: frozenset[str], seen: set[str]) -> Iterator[
     for name, knobs in catalogue.knobs(view, features).items():
         for knob, values in knobs.items():
             for changed in [((knob, value),) for value in values[1:] if name + written(((knob, value),)) not in seen]:
-                bound = next(catalogue.turned(view, features, changed, named=name))[1]
+                bound = next(catalogue.with_knobs(view, features, changed, named=name))[1]
                 packed += [(name + written(changed), bound)] if isinstance(bound, Packed) else []
     for pin, kernel in packed:
         if kernel.isa and (kernel.needs.reads, kernel.needs.writes) == (NHWC, NHWC):

@@ -1,1 +1,2 @@
-"""Shared by the packers of all instruction sets: parameters of structs, requantization constants, sparsity, coding."""
+"""Packing code shared by the kernels of all instruction sets: struct parameters, requantization constants, weight
+orders, sparsity, coding."""

@@ -1,5 +1,8 @@
-"""Kernels of instruction sets for layers with an affine requantization: constants that turn sums into bytes are
-searched for by their steps, whatever formula those come from."""
+"""Kernels of affine layers (requantization by multiplier, shift and addend), adapted from those of ordinary layers.
+
+The search for requantization constants works from the accumulator-to-output steps of a layer, so the kernels work for
+any formula.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 class _PlainConv2D(Conv2D):
-    """The convolution with the same products, and the sums of the layer that it stands for."""
+    """A convolution whose requantization is that of an affine layer."""
 
     layer: AffineLayer
 
@@ -48,13 +51,14 @@ PLAIN: dict[type[Op], tuple[type[AffineLayer], type[Op]]] = {
     DepthwiseConv2D: (AffineDepthwiseConv2D, _PlainDepthwiseConv2D),
     FullyConnected: (AffineFullyConnected, _PlainFullyConnected),
 }
-"""Layers with an affine requantization, and what stands for them while kernels are bound, by operators of kernels."""
-NARROWER = Refusal("results are limited to less than int8")
-GROUPS = Refusal("it is for all channels together")
+"""For each operator class of kernels: the affine layer class, and the plain class that stands in for it while kernels
+are bound."""
+NARROWER = Refusal("its output range is narrower than int8")
+GROUPS = Refusal("it is for ungrouped convolutions")
 
 
 def affine(kernel: Kernel) -> Kernel:
-    """The kernel for layers with an affine requantization."""
+    """The variant of a kernel that computes affine layers."""
     computes, stands_in = PLAIN[kernel.computes[0]]
 
     def plain(view: View) -> View:
@@ -85,5 +89,5 @@ def affine(kernel: Kernel) -> Kernel:
 
 
 def affines(*kernels: Kernel) -> tuple[Kernel, ...]:
-    """Kernels of affine layers, from those that compute a single layer."""
+    """The affine variants of all kernels that compute a single convolution, depthwise or fully connected layer."""
     return tuple(affine(k) for k in kernels if len(k.computes) == 1 and k.computes[0] in PLAIN)

@@ -1,4 +1,4 @@
-"""Packing shared by the kernels of ADD, SUB and MUL, portable ones and those of an instruction set."""
+"""Packing shared by ADD, SUB and MUL kernels, portable ones and those of instruction sets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from mote.ir.ops.common import int8_range
 from mote.ir.ops.elementwise.arithmetic import INT8, Add, Mul
 
 Order = tuple[int, int]
-"""Which of the operator's inputs are the kernel's `a` and `b`."""
+"""Positions of the operator's inputs that are passed as the kernel's operands `a` and `b`."""
 
 LARGEST_SHIFT = 20
-"""Nothing is left of a product of two int8 numbers that is shifted right further."""
+"""Largest right shift of a product of two int8 numbers that leaves anything; larger shifts give 0."""
 
 
 def elementwise(view: View, name: str, params: Callable[[Order], Params], beats: tuple[str, ...] = ()) -> Packed:
-    """The FLAT kernel where no operand is repeated, else the same one run by run."""
+    """Packs a binary kernel: element-wise (FLAT) where both operands have the same shape, otherwise the broadcasting
+    variant (ROWS)."""
     g, op = view.graph, view.op
     a, b, y = op.input(g).shape, op.input(g, 1).shape, view.output
     if a == b:
@@ -40,7 +41,7 @@ def elementwise(view: View, name: str, params: Callable[[Order], Params], beats:
 
 
 def one_step(view: View, name: str, precision: AddPrecision, beats: tuple[str, ...]) -> Packed | Refusal:
-    """ADD or SUB as a sum of two products and a constant, where there are such numbers."""
+    """Packs int8 ADD or SUB as one affine function of both inputs, or refuses it if no such constants exist."""
     params = affine_params(view, precision)
     if isinstance(params, Refusal):
         return params
@@ -49,7 +50,8 @@ def one_step(view: View, name: str, precision: AddPrecision, beats: tuple[str, .
 
 
 def affine_params(view: View, precision: AddPrecision) -> tuple[tuple[int, int], int] | Refusal:
-    """The factors of the two inputs of ADD or SUB, and the constant."""
+    """The factors of the two inputs of ADD or SUB and the added constant, or a refusal if none give LiteRT's
+    results."""
     g, op, y = view.graph, view.the(Add), view.output
     if int8_range(op.activation, y) != (-128, 127):
         return Refusal("the fused activation has limits of its own")
@@ -59,13 +61,14 @@ def affine_params(view: View, precision: AddPrecision) -> tuple[tuple[int, int],
 
 
 def product_scale(view: View) -> tuple[int, int]:
-    """The multiplier and the shift of a product, one that kernels can do."""
+    """Multiplier and shift of a product's requantization, with shifts too large for kernels replaced by an
+    equivalent."""
     mult, shift = view.the(Mul).multiplier(view.graph)
     return (1 << 30, -LARGEST_SHIFT) if mult == 0 or shift < -LARGEST_SHIFT else (mult, shift)
 
 
 def product_params(view: View, order: Order) -> Params:
-    """The fields of `mote_mul4_s8_t`, with which `mote_mul_s8_t` begins."""
+    """The fields of `mote_mul4_s8_t`, which are also the first fields of `mote_mul_s8_t`."""
     a, b = (view.op.input(view.graph, i) for i in order)
     mult, shift = product_scale(view)
     right = max(-shift, 0)

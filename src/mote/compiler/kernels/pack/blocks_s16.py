@@ -1,4 +1,5 @@
-"""Windows over int16 images in blocks of four pixels: the parameters of `mote_blocks_s16.h`, and weights in words."""
+"""int16 windowed layers in blocks of four pixels: the parameters of `mote_blocks_s16.h`, and weights packed into 32-bit
+words."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from mote.ir.ops.common import Axis, WindowOp
 INT16 = signature(DType.INT16, DType.INT16)
 PIXELS = 4
 WHOLE = 8
-"""Rows of no more pixels are copied as one where windows leave the image."""
+"""Output rows of at most this many pixels have all their input columns copied at once where windows need padding."""
 ODD = Refusal("channels are computed two at a time")
 DILATED = Refusal("windows are dilated")
 FAR = Refusal("pixels have too many channels")
@@ -28,30 +29,31 @@ def _inside(axis: Axis, size: int, count: int) -> bool:
 
 
 def _rows_inside(view: View) -> bool:
-    """Whether no window has a row outside of the image."""
+    """Whether no window needs padding at the top or bottom of the image."""
     return _inside(view.the(WindowOp).vertical, view.input.shape[1], view.output.shape[1])
 
 
 def in_image(view: View) -> bool:
-    """Whether no window leaves the image."""
+    """Whether no window needs padding."""
     return _rows_inside(view) and _inside(view.the(WindowOp).horizontal, view.input.shape[2], view.output.shape[2])
 
 
 def is_flat(view: View) -> bool:
-    """Whether rows may be computed as one: windows are pixels, and there are four of them."""
+    """Whether several rows can be computed as one contiguous run of pixels: 1x1 windows with stride 1, and at least
+    four pixels."""
     axes, (batch, rows, columns, _) = (view.the(WindowOp).vertical, view.the(WindowOp).horizontal), view.output.shape
     return all(axis.kernel == axis.stride == 1 for axis in axes) and batch * rows * columns >= PIXELS
 
 
 def pixels_of(view: View) -> list[int]:
-    """How many pixels blocks have: four, and what a row has left."""
+    """Block sizes in pixels that a layer needs: four, and the remainder of a row."""
     width = view.output.shape[2]
     return [n for n in (PIXELS if width >= PIXELS or is_flat(view) else 0, width % PIXELS) if n]
 
 
 def blocks(view: View, name: str, stream: Ints, codes: dict[int, Instance], work: int = 0) -> Packed:
-    """The kernel of blocks whose functions are `codes`, by the pixels that they compute; they have working memory for
-    so many elements."""
+    """Packs a kernel that computes blocks of pixels. `codes`: the macro instance for each block size in pixels; `work`:
+    extra scratch memory in elements."""
     op, channels, rest = view.the(WindowOp), view.input.shape[3], view.output.shape[2] % PIXELS
     names = [str(codes[n].arguments[0]) for n in sorted(codes, reverse=True)]
     whole = view.output.shape[2] <= WHOLE and not _inside(op.horizontal, view.input.shape[2], view.output.shape[2])
@@ -80,7 +82,7 @@ def blocks(view: View, name: str, stream: Ints, codes: dict[int, Instance], work
 
 @dataclass(frozen=True)
 class EdgeBlock:
-    """A block of so many pixels, and how many columns under it lie outside of the image on either side."""
+    """A block of `pixels` output pixels, with the number of padding columns to the left and right of its windows."""
 
     pixels: int
     left: int
@@ -91,7 +93,8 @@ class EdgeBlock:
 
 
 def edges_of(view: View) -> list[EdgeBlock] | Refusal:
-    """The first block of a row, those that follow, the last but one and the last one."""
+    """The four kinds of blocks in an output row: first, middle, last but one, last. Refused if middle blocks differ in
+    padding."""
     axis, size, width = view.the(WindowOp).horizontal, view.input.shape[2], view.output.shape[2]
     row = [
         EdgeBlock(n, max(0, axis.before - x * axis.stride), max(0, first + (n - 1) * axis.stride + axis.kernel - size))
@@ -100,12 +103,13 @@ def edges_of(view: View) -> list[EdgeBlock] | Refusal:
     ]
     middle = row[1:-2] or row[:1]
     if any(edge != middle[0] for edge in middle):
-        return Refusal("windows hang over the image in many ways")
+        return Refusal("blocks in the middle of a row differ in padding")
     return [row[0], middle[0], row[-2] if len(row) > 2 else row[0], row[-1]]
 
 
 def edged(view: View, name: str, stream: Ints, codes: dict[EdgeBlock, Instance], order: Sequence[EdgeBlock]) -> Packed:
-    """The kernel of blocks that leave out what is outside of the image, in the order of `edges_of`."""
+    """Packs a kernel with separate code for each kind of block in `order` (see `edges_of`), which skips padding
+    columns."""
     op, (_, _, width, channels) = view.the(WindowOp), view.output.shape
     name = f"{name}_{view.input.shape[2]}_{width}_{op.horizontal.before}"
     columns = 3 * op.horizontal.stride + op.horizontal.kernel
@@ -132,11 +136,11 @@ def edged(view: View, name: str, stream: Ints, codes: dict[EdgeBlock, Instance],
 
 
 def bytes_in_words(data: Ints) -> Ints:
-    """Four bytes a word, the first one lowest; bytes are on the last axis."""
+    """Packs groups of four bytes on the last axis into 32-bit words, little-endian."""
     fours = (data & 0xFF).reshape(*data.shape[:-1], -1, 4)
     return np.asarray((fours << np.arange(0, 32, 8, dtype=np.int64)).sum(axis=-1))
 
 
 def halves_in_words(data: Ints) -> Ints:
-    """Two half words a word, the first one lowest."""
+    """Packs pairs of 16-bit values on the last axis into 32-bit words, little-endian."""
     return np.asarray((data[..., 0::2] & 0xFFFF) | (data[..., 1::2] & 0xFFFF) << 16)

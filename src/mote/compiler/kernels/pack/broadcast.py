@@ -1,4 +1,4 @@
-"""The walk of `mote_broadcast.h` over operands, the smaller of which are repeated."""
+"""Parameters of `mote_broadcast.h`: strides of element-wise operators whose operands are broadcast."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from mote.ir.ops.elementwise.arithmetic import operand_steps
 
 
 def broadcast(shape: Shape, a: Shape, b: Shape) -> tuple[tuple[int, int], Params]:
-    """The order of the operands (the first one steps through a run) and `mote_broadcast_t`."""
+    """The order of the operands, of which the first one advances within a run, and the strides of both
+    (`mote_broadcast_t`)."""
     (run, (a_step, b_step)), runs, loops = runs_of(shape, a, b)
     order = (0, 1) if a_step else (1, 0)
     return order, _walk(run, min(a_step, b_step), runs, [(n, steps[order[0]], steps[order[1]]) for n, steps in loops])
 
 
 def pairs(shape: Shape, a: Shape, b: Shape) -> Params:
-    """`mote_pairs_t`: the operands in their own order, of which either may stay inside a run."""
+    """The strides of two broadcast operands in their own order (`mote_pairs_t`); either may be constant within a
+    run."""
     (run, (a_step, b_step)), runs, loops = runs_of(shape, a, b)
     return {"walk": _walk(run, b_step, runs, [(n, *steps) for n, steps in loops]), "a_step": a_step}
 
@@ -30,11 +32,12 @@ def _walk(run: int, b_step: int, runs: int, loops: list[tuple[int, ...]]) -> Par
 
 
 Axis = tuple[int, tuple[int, ...]]
-"""How many indices there are, and how many elements each operand steps from one to the next."""
+"""Size of an axis, and for each operand its stride along it, in elements."""
 
 
 def runs_of(shape: Shape, *operands: Shape) -> tuple[Axis, int, list[Axis]]:
-    """A run of elements, how many a row has, and the axes outside of it, innermost first."""
+    """Splits a broadcast into the innermost run of elements, the number of runs per output row, and the outer axes,
+    innermost first."""
     split = max(len(shape) - 2, 1) if len(shape) > 1 else 0
     steps = zip(*(operand_steps(shape, operand) for operand in operands), strict=True)
     axes = list(zip(shape, steps, strict=True))
@@ -44,7 +47,7 @@ def runs_of(shape: Shape, *operands: Shape) -> tuple[Axis, int, list[Axis]]:
 
 
 def _merge(axes: list[Axis]) -> list[Axis]:
-    """Neighbouring axes that are walked as one become one; axes of size 1 go."""
+    """Drops axes of size 1 and merges adjacent axes with contiguous strides."""
     merged: list[Axis] = []
     for n, steps in axes:
         if n == 1:

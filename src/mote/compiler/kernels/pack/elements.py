@@ -1,4 +1,4 @@
-"""Elements of tensors in C: their types, and how the names of kernels for them end."""
+"""Element types of tensors as C types and as suffixes of kernel names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Forests as kernels have them: features as codes, and trees as lists of small numbers (see `mote_forest.h`)."""
+"""Decision forests as tables for kernels: features as quantized codes, and trees as lists of small integers (see
+`mote_forest.h`)."""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.classical.forest import Trees
 
 Key = tuple[int, bool]
-"""A feature, and whether it counts as nothing where it is no number."""
+"""A feature, and whether NaN counts as lower than all thresholds (instead of higher)."""
 
 
 @dataclass(frozen=True)
 class Width:
-    """The numbers that codes and trees are made of."""
+    """Bit widths of the integers in a forest's tables."""
 
     bits: int
-    """Of a code, and of an element of a tree."""
+    """Width of a feature code and of a tree element."""
     wide: int
-    """Of the numbers of features and thresholds, and of the sizes of trees."""
+    """Width of feature indices, of counts of thresholds, and of tree sizes."""
 
     @property
     def most(self) -> int:
@@ -43,25 +44,26 @@ class Width:
 
 BYTES, HALVES, WORDS = Width(8, 16), Width(16, 16), Width(32, 32)
 JUMP = 1
-"""A number that is no slot of a distance of two elements, but a jump."""
-WORTH = 8
-"""Elements that a subtree must have to be jumped to, and not written once more."""
+"""One number after the slots is reserved: it marks a jump."""
+LEAST_SHARED = 8
+"""Minimum size of a shared subtree, in elements, that is jumped to instead of being duplicated."""
 LARGEST = 1 << 24
-"""Elements of a table, at most."""
+"""Maximum number of elements in a table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """A feature with some of its thresholds, which ascend."""
+    """A feature together with an ascending list of thresholds, to be replaced by one integer code."""
 
     key: Key
     thresholds: Ints
     most: int
     spread: bool
-    """A list of thresholds is kept; else the code is the distance from the first one."""
+    """Whether the code is the rank among the listed thresholds; otherwise it is the distance from the first
+    threshold."""
 
     def code(self, threshold: int) -> int:
-        """The largest code of what is at most a threshold."""
+        """The largest code of values that are <= `threshold`."""
         return int(np.searchsorted(self.thresholds, threshold)) if self.spread else threshold - int(self.thresholds[0])
 
     @property
@@ -69,13 +71,14 @@ class Slot:
         return self.thresholds if self.spread else self.thresholds[:1]
 
     def codes(self, keys: Ints) -> Ints:
-        """The codes of numbers, as C computes them."""
+        """The codes of feature values (as `keys_of`), as the C code computes them."""
         ranks = np.searchsorted(self.thresholds, keys) if self.spread else keys - self.thresholds[0]
         return np.asarray(np.clip(ranks, 0, self.most), np.int64)
 
 
 def keys_of(values: Array) -> Ints:
-    """Integers that compare as the values do: the bits of floats, so that zeros are neighbours."""
+    """Maps values to integers of the same order: the bit patterns of floats, mapped so that they sort; -0.0 sorts
+    directly before 0.0."""
     if values.dtype != np.float32:
         return values.astype(np.int64)
     bits = values.view(np.int32).astype(np.int64)
@@ -84,18 +87,19 @@ def keys_of(values: Array) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots of a forest, and of each node which one it asks, and up to which code it answers yes."""
+    """All slots of a forest, and for each node the slot that it tests and the largest code that passes."""
 
     slots: tuple[Slot, ...]
     slot: Ints
     code: Ints
     count: int
-    """How many slots there are; where there is none of the above they are the features themselves."""
+    """Number of slots; the number of features if features are compared without codes."""
     bytes: int = 1
-    """Elements of a threshold."""
+    """Elements that a threshold takes in a tree."""
 
     def ordered(self, order: Sequence[int]) -> Slots:
-        """The features with their slots in another order."""
+        """A copy with the slots (feature and thresholds) in another order, and nodes referring to their new
+        positions."""
         place = np.argsort(np.array(order, np.int64))
         return replace(self, slots=tuple(self.slots[i] for i in order), slot=place[self.slot])
 
@@ -105,13 +109,13 @@ class Slots:
 
     @property
     def described(self) -> Ints:
-        """Two numbers for each slot, as in C."""
+        """Slot table as in C: for each slot 2 * feature + the NaN flag, and the number of listed thresholds."""
         pairs = [(2 * s.key[0] + s.key[1], len(s.thresholds) if s.spread else 0) for s in self.slots]
         return np.array(pairs, np.int64).reshape(-1)
 
 
 def slots_of(trees: Trees, width: Width, dtype: DType) -> Slots:
-    """All thresholds of a feature, as many to a slot as a code can tell apart."""
+    """Slots with feature codes: each feature's thresholds, split where one code has too few values for all."""
     keys = keys_of(trees.threshold)
     slot, code = np.zeros(trees.nodes, np.int64), np.zeros(trees.nodes, np.int64)
     slots: list[Slot] = []
@@ -128,13 +132,13 @@ def slots_of(trees: Trees, width: Width, dtype: DType) -> Slots:
 
 
 def plain_slots(trees: Trees, dtype: DType) -> Slots:
-    """Features as they are, with thresholds of as many bytes as they need."""
+    """Slots for kernels that compare features themselves, with thresholds of as many bytes as needed."""
     keys = keys_of(trees.threshold)
     return Slots((), trees.feature, keys, trees.features, plain_type(keys, dtype)[1])
 
 
 def plain_type(keys: Ints, dtype: DType) -> tuple[str, int]:
-    """The smallest type that holds all thresholds, and its bytes."""
+    """The smallest element type that holds all thresholds: its name in C macros, and its size in bytes."""
     low, high = int(keys.min(initial=0)), int(keys.max(initial=0))
     for name in (DType.UINT8, DType.INT8, DType.INT16):
         if dtype != DType.FLOAT32 and name.limits[0] <= low and high <= name.limits[1]:
@@ -150,7 +154,7 @@ def _spread(thresholds: Ints, width: Width, dtype: DType) -> bool:
 
 
 def _parts(thresholds: Ints, width: Width, dtype: DType) -> list[Ints]:
-    """Thresholds of a feature, divided into slots."""
+    """Splits a feature's thresholds into as many slots as code values require."""
     if not _spread(thresholds, width, dtype):
         return [thresholds]
     count = -(-len(thresholds) // width.most)
@@ -159,7 +163,7 @@ def _parts(thresholds: Ints, width: Width, dtype: DType) -> list[Ints]:
 
 @dataclass(frozen=True, eq=False)
 class ForestTable:
-    """A forest as lists of elements, with everything that tells how to read them."""
+    """A forest encoded as lists of elements, one per tree, with the parameters to decode them."""
 
     width: Width
     slots: Slots
@@ -169,19 +173,19 @@ class ForestTable:
     elements: Array
     sizes: Ints
     leaves: Ints
-    """The leaf of the trees that each leaf of the table stands for."""
+    """For each leaf of the table, a leaf of the original trees with the same value."""
 
     def walk(self, codes: Ints) -> Ints:
-        """The leaves of the trees that the codes of slots come to, as C finds them."""
+        """The leaf of every tree for given slot codes; a model of the C code."""
         root, reached = 0, []
         for size in self.sizes.tolist():
             at = root
             while (slot := int(self.elements[at])) < self.far:
-                long = slot >= self.near
-                skip = int(self.elements[at + 2]) | (int(self.elements[at + 3]) << self.width.bits if long else 0)
-                asked = slot - self.near - JUMP if long else slot
-                yes = asked >= 0 and codes[asked] <= self.elements[at + 1]
-                at += 3 + long + (0 if yes else skip)
+                is_far = slot >= self.near
+                skip = int(self.elements[at + 2]) | (int(self.elements[at + 3]) << self.width.bits if is_far else 0)
+                tested = slot - self.near - JUMP if is_far else slot
+                yes = tested >= 0 and codes[tested] <= self.elements[at + 1]
+                at += 3 + is_far + (0 if yes else skip)
             leaf = slot - self.far
             reached.append(leaf << self.more | int(self.elements[at + 1]) if self.more else leaf)
             root += size
@@ -189,22 +193,22 @@ class ForestTable:
 
 
 def table_of(trees: Trees, slots: Slots, width: Width, leaves: Ints) -> ForestTable | Refusal:
-    """The table of a forest; `leaves` maps the leaves of the trees to those that tables have."""
+    """Encodes a forest. `leaves` maps each leaf of the trees to a leaf of the table; equal leaves are shared."""
     if max(int(slots.thresholds.size), 2 * trees.features + 1) >= 1 << width.wide:
         return Refusal(f"it has more features or thresholds than {width.wide} bits can count")
     count = int(leaves.max(initial=-1)) + 1
     for more in dict.fromkeys((0, width.bits if width is not WORDS else 0)):
-        drawn = _Drawing(trees, slots, leaves, width, 2 if more else 1).drawn()
+        encoder = _TableEncoder(trees, slots, leaves, width, 2 if more else 1).encoded()
         marks = -(-count // (1 << more))
-        if slots.count + JUMP + len(drawn.numbers) + marks <= width.most + 1 and drawn.fits:
-            return drawn.table(more)
+        if slots.count + JUMP + len(encoder.numbers) + marks <= width.most + 1 and encoder.fits:
+            return encoder.table(more)
     return Refusal(f"its slots and leaves are more than {width.bits} bits can count")
 
 
 @dataclass
-class _Drawing:
-    """A table that is written from its end on, so that everything that is skipped to is there already. Elements are
-    kept as what they mean until the slots have their numbers."""
+class _TableEncoder:
+    """Encoder that writes the table from its end to its start, so that the targets of all forward skips are known.
+    Elements are kept symbolic until slots are numbered."""
 
     trees: Trees
     slots: Slots
@@ -213,14 +217,14 @@ class _Drawing:
     leaf_size: int
     elements: list[tuple[str, int]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    """Of each tree."""
-    long: set[int] = field(default_factory=set)
-    """Slots of nodes with distances of two elements."""
-    placed: dict[int, int] = field(default_factory=dict)
-    """How many elements from the end on each node is."""
+    """Number of elements of each tree."""
+    far_slots: set[int] = field(default_factory=set)
+    """Slots tested by nodes whose skip distance takes two elements."""
+    positions: dict[int, int] = field(default_factory=dict)
+    """Position of each encoded node, counted from the end of the table."""
     fits: bool = True
 
-    def drawn(self) -> _Drawing:
+    def encoded(self) -> _TableEncoder:
         for root in reversed(self.trees.roots.tolist()):
             before = len(self.elements)
             self._tree(root)
@@ -230,7 +234,7 @@ class _Drawing:
 
     @cached_property
     def _bounds(self) -> NDArray[np.float64]:
-        """Elements that subtrees take at most, where nothing of them is there yet."""
+        """Upper bound for the elements of each node's subtree, if nothing is shared."""
         bounds = np.zeros(self.trees.nodes)
         for i in reversed(range(self.trees.nodes)):
             sides = (self.trees.yes[i], self.trees.no[i])
@@ -248,33 +252,34 @@ class _Drawing:
                 leaf = int(self.leaves[~reference])
                 self.elements += [("rest", leaf), ("leaf", leaf)][2 - self.leaf_size :]
             elif what == "enter":
-                there = self._there(reference)
+                there = self._shared_no(reference)
                 after = ("yes", reference, there if there is not None else -1)
                 ahead += [after] if there is not None else [after, ("enter", int(self.trees.no[reference]), 0)]
             elif what == "yes":
                 begin = len(self.elements) if no < 0 else no
                 ahead.append(("node", reference, begin))
-                if not self._jumped(int(self.trees.yes[reference])):
+                if not self._jump_to_yes(int(self.trees.yes[reference])):
                     ahead.append(("enter", int(self.trees.yes[reference]), 0))
             else:
                 self._node(reference, len(self.elements) - no)
 
-    def _there(self, node: int) -> int | None:
-        """Where what a node leads to on the side of no is already, if it can be skipped to from where the node will
-        be."""
+    def _shared_no(self, node: int) -> int | None:
+        """Position of a node's "no" subtree if it is already in the table and close enough to skip to; otherwise
+        None."""
         no, yes = int(self.trees.no[node]), int(self.trees.yes[node])
-        there = self.placed.get(no)
+        there = self.positions.get(no)
         if no < 0 or there is None:
             return None
         between = len(self.elements) + (self._bounds[yes] if yes >= 0 else self.leaf_size) - there
-        return there if between < self._farthest else None
+        return there if between < self._skip_limit else None
 
-    def _jumped(self, reference: int) -> bool:
-        """Whether what a node leads to on the side of yes is there already, so that a jump leads there."""
-        if reference < 0 or reference not in self.placed or self._bounds[reference] < WORTH:
+    def _jump_to_yes(self, reference: int) -> bool:
+        """Writes a jump to the "yes" subtree if it is already in the table, close enough and large enough; returns
+        whether it did."""
+        if reference < 0 or reference not in self.positions or self._bounds[reference] < LEAST_SHARED:
             return False
-        distance = len(self.elements) - self.placed[reference]
-        if self.width is WORDS or distance >= self._farthest:
+        distance = len(self.elements) - self.positions[reference]
+        if self.width is WORDS or distance >= self._skip_limit:
             return False
         low, high = distance & self.width.most, distance >> self.width.bits
         self.elements += [("number", high), ("number", low), *[("number", 0)] * self.slots.bytes, ("jump", 0)]
@@ -282,13 +287,13 @@ class _Drawing:
 
     @property
     def numbers(self) -> range:
-        """Slots of distances of two elements are the first ones, which all have a number for that; features have their
-        order."""
-        return range(len(self.long) if self.slots.slots else max(self.long, default=-1) + 1)
+        """The numbers reserved for slots with two-element skip distances. With feature codes these slots come first;
+        otherwise features keep their order."""
+        return range(len(self.far_slots) if self.slots.slots else max(self.far_slots, default=-1) + 1)
 
     @property
-    def _farthest(self) -> int:
-        """A distance that is too long."""
+    def _skip_limit(self) -> int:
+        """Exclusive upper limit of the distance, in elements, that a node can skip."""
         return 1 << min(2 * self.width.bits, 31)
 
     def _node(self, node: int, skip: int) -> None:
@@ -298,14 +303,14 @@ class _Drawing:
         if skip <= self.width.most:
             self.elements += [("number", skip), *threshold, ("near", slot)]
         else:
-            self.fits &= self.width is not WORDS and skip < self._farthest
+            self.fits &= self.width is not WORDS and skip < self._skip_limit
             low, high = skip & self.width.most, skip >> self.width.bits
             self.elements += [("number", high), ("number", low), *threshold, ("far", slot)]
-            self.long.add(slot)
-        self.placed[node] = len(self.elements)
+            self.far_slots.add(slot)
+        self.positions[node] = len(self.elements)
 
     def table(self, more: int) -> ForestTable:
-        order = sorted(range(self.slots.count), key=lambda i: i not in self.long) if self.slots.slots else []
+        order = sorted(range(self.slots.count), key=lambda i: i not in self.far_slots) if self.slots.slots else []
         near = self.slots.count
         far = near + JUMP + len(self.numbers)
         place = {slot: i for i, slot in enumerate(order or range(near))}

@@ -1,4 +1,4 @@
-"""The arguments of the macros of `mote_layer.h`: the types of a layer, and what becomes of its accumulators."""
+"""Arguments of the macros in `mote_layer.h`: the C types of a layer and the requantization of its accumulators."""
 
 from __future__ import annotations
 
@@ -35,33 +35,34 @@ from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 WORD = 0xFFFFFFFF
 HIGH = 16
-"""Sums of 32 bits that are shifted right by more than that are multiplied by 2^16 as much, so that the high word of the
-product is enough."""
+"""Right shifts of 32-bit accumulators greater than this are replaced by the high word of a product with a multiplier
+2^16 times as large."""
 CTYPES = {"int8": "int8_t", "int16": "int16_t"}
 CTYPE_SUFFIXES = {"int8_t": "s8", "int16_t": "s16"}
 
 
 @dataclass(frozen=True)
 class LayerForm:
-    """How a layer is computed: what its kernel's name ends in, the macros' arguments after the name, and `finish_t`."""
+    """The C variant of a layer: suffix of the kernel's name, macro arguments after the name, and fields of its
+    `finish_t` (bias, requantization, limits)."""
 
     suffix: str
     arguments: tuple[str, ...]
     finish: Params
     quads: str = ""
-    """The macro that adds up products four inputs at a time, if there is one for the types."""
+    """Name of the macro that accumulates four products at a time, if the types have one."""
     headers: tuple[str, ...] = ()
-    """The headers beside `mote_layer.h` that define `finish_t`, or read weights."""
+    """Names of further headers, which define `finish_t` or decode weights."""
     halves: bool = False
-    """Whether weights lie in flash in half precision."""
+    """Whether weights are stored as float16."""
 
     def stored(self, weights: Array) -> Array:
-        """Weights as they lie in flash."""
+        """Weights in the format stored in flash."""
         return in_halves(weights) if self.halves else weights
 
 
 def quads(weights: Array) -> Array:
-    """Weights with the middle two of each four on the last axis swapped; what is left over stays."""
+    """Weights with the middle two of every four on the last axis swapped; a remainder is unchanged."""
     fours = weights.shape[-1] // 4 * 4
     swapped = weights.copy()
     swapped[..., 1:fours:4], swapped[..., 2:fours:4] = weights[..., 2:fours:4], weights[..., 1:fours:4]
@@ -71,8 +72,8 @@ def quads(weights: Array) -> Array:
 def form(
     view: View, *, axis: int = 0, rounding: Rounding = Rounding.TWICE, halves: bool = False
 ) -> LayerForm | Refusal:
-    """Of a layer whose weights have the output's channels on an axis; with `halves` float32 weights have half
-    precision."""
+    """The C variant of a layer with constant weights, whose output channels are on `axis`. `halves`: float32 weights
+    are stored as float16."""
     op = view.op
     if isinstance(op, AffineLayer):
         return _affine(view, op)
@@ -91,34 +92,34 @@ def _bias(view: View) -> NDArray[np.int64]:
 
 
 def float_finish(view: View, activation: Activation) -> Params:
-    """`mote_finish_f32_t`."""
+    """Bias and clamping limits of a float32 layer (`mote_finish_f32_t`)."""
     low, high = float_range(activation)
     return {"bias": float_bias(view.op.tensor(view.graph, 2), view.output.channels), "low": low, "high": high}
 
 
 def lean(view: View) -> bool:
-    """Whether a float32 layer computes one output channel at a time, in less code: where flash counts more than time,
-    and where only cores without an FPU have no faster kernel."""
+    """Whether a float32 layer computes one output channel at a time to save code: where flash matters more than time,
+    or for float32 weights, whose faster kernels only need an FPU."""
     if view.input.dtype != DType.FLOAT32 or isinstance(view.op, GroupedConv2D | TransposeConv):
         return False
     return view.small or view.constant(1).dtype == np.float32
 
 
 def float_layer(view: View, activation: Activation) -> LayerForm:
-    """Of float32 throughout."""
+    """The variant with float32 activations, weights and accumulators."""
     how = "mote_finish_f32_t", "MOTE_LAYER_NO_ZERO", "mote_add_product_f32", "MOTE_START_ZERO", "MOTE_FINISH_F32"
     return LayerForm("f32", ("float",) * 5 + how, float_finish(view, activation))
 
 
 def _halves(view: View, activation: Activation) -> LayerForm:
-    """float32 with weights of half precision."""
+    """The variant with float32 activations and float16 weights."""
     real, types = float_layer(view, activation), ("float", "uint16_t", "float", "float", "float")
     how = tuple("mote_add_half_product" if name == "mote_add_product_f32" else name for name in real.arguments[5:])
     return LayerForm("halves", types + how, real.finish, headers=("half",), halves=True)
 
 
 def _hybrid(view: View, activation: Activation) -> LayerForm:
-    """float32 with int8 weights."""
+    """The variant with float32 activations and int8 weights."""
     quant = view.op.input(view.graph, 1).quant
     assert quant is not None
     types = "float", "int8_t", "float", "float", "float"
@@ -150,7 +151,7 @@ def _bytes(view: View, activation: Activation) -> LayerForm:
 
 
 def _even(view: View, op: Conv2D | DepthwiseConv2D | FullyConnected | GroupedConv2D | TransposeConv) -> LayerForm:
-    """Also with weights of 9 bits."""
+    """The int8 variant that rounds to even; weights may have 9 bits."""
     sums = op.sums(view.graph, view.graph.ranges[op.inputs[0]])
     weights = CTYPES[view.constant(1).dtype.name]
     types = "int8_t", weights, "int32_t", "int32_t", "int8_t"
@@ -160,7 +161,7 @@ def _even(view: View, op: Conv2D | DepthwiseConv2D | FullyConnected | GroupedCon
 
 
 def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -> LayerForm | Refusal:
-    """Sums have 32 bits where they are proven to fit, or wrap in LiteRT."""
+    """The int16 variant; accumulators have 32 bits where they provably fit, or where LiteRT's wrap."""
     lo, hi = quantized_range(activation, view.output)
     wide, once = wide_sums(view.graph, view.op), rounding is Rounding.ONCE
     if not wide and not once:
@@ -187,7 +188,7 @@ def _shorts(view: View, activation: Activation, axis: int, rounding: Rounding) -
 
 
 def _narrow(view: View, lo: int, hi: int) -> LayerForm:
-    """Sums that wrap in 32 bits, and are scaled as those of int8 layers are."""
+    """The int16 variant with 32-bit accumulators that may wrap, requantized as in int8 layers."""
     scales = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     types = "int16_t", "int8_t", "int32_t", "int32_t", "int16_t"
     how = "mote_finish_narrow_t", "MOTE_LAYER_NO_ZERO", "MOTE_LAYER_PLUS", "MOTE_START_S8", "MOTE_FINISH_NARROW"
@@ -196,13 +197,13 @@ def _narrow(view: View, lo: int, hi: int) -> LayerForm:
 
 
 def _wide_scales(view: View) -> Structs:
-    """`mote_wide_t` of each channel."""
+    """Requantization constants for int16 layers with wide accumulators: `mote_wide_t` for each channel."""
     mult, shift = channel_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     return Structs("mote_wide_t", np.stack([reduced(mult), np.where(mult == 0, HIGH + 1, 15 - shift)], axis=1))
 
 
 def projection(view: View) -> LayerForm | Refusal:
-    """Of a fully connected layer whose weights are an operand."""
+    """The C variant of a fully connected layer whose weights are an activation tensor."""
     op, y, g = view.the(Projection), view.output, view.graph
     if y.dtype == DType.FLOAT32:
         real = float_layer(view, op.activation)
@@ -233,7 +234,7 @@ def projection(view: View) -> LayerForm | Refusal:
 
 
 def exact_scales(view: View, largest: int) -> Structs | Refusal:
-    """`mote_exact_t` of each channel."""
+    """Requantization constants that round once: `mote_exact_t` for each channel, or a refusal if there are none."""
     reals = real_scales(view.input, view.op.input(view.graph, 1), view.output, view.output.channels)
     scales: list[Exact] = []
     for real in reals.tolist():

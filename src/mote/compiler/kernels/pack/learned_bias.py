@@ -1,7 +1,8 @@
-"""Kernels of layers with constant weights, made to add biases that are learned: `mote_learned_bias.h`.
+"""Kernels for layers with constant weights and biases that are learned on the device: `mote_learned_bias.h`.
 
-A kernel keeps its weights, its code and its proofs. Where its biases lie among its parameters is data (`Biases`), so
-one wrapper serves all: before each call it copies them, with the learned ones added, into working memory.
+One wrapper serves all kernels, which keep their weights, code and requantization constants. `Biases` says where the
+biases are among a kernel's parameters; before each call the wrapper copies them to scratch memory and adds the learned
+ones.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from mote.ir.ops.common import BIAS, WindowOp, learned, learned_bias_bits
 
 HEADER = "learned_bias"
 WORD, CHANNEL = 1.5, 16.0
-"""Cycles, about, of copying a word of the array, and of adding a learned bias."""
+"""Estimated cycles to copy a word of the bias array, and to add one learned bias."""
 MOST_WORDS = 1 << 16
-"""Words among which biases have places of their own: numbers of 16 bits."""
-BUILT_IN = Refusal("its biases are not apart from its code and weights")
+"""Maximum size in words of an array with irregularly placed biases, whose positions are stored as uint16."""
+BUILT_IN = Refusal("its biases are part of its code or weights")
 
 
 def learning(kernel: Kernel) -> Kernel:
-    """The kernel, also for layers whose bias learns."""
+    """The kernel, extended to layers with a learned bias."""
     header = kernel.header or f"{kernel.name}_s8"
     return replace(kernel, pack=partial(_pack, kernel=kernel), header=header, learned=kernel.learned | {BIAS})
 
@@ -54,12 +55,13 @@ def _pack(view: View, kernel: Kernel, **knobs: Knob) -> Packed | Refusal:
 
 
 def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed | Refusal:
-    """The wrapper around a kernel: it takes the bias as its second operand, behind the rows of the first one."""
+    """Wraps a bound kernel so that it takes the learned bias as second operand, after the row pointers of the first
+    one."""
     entry, placed = inner.entry, biases.starts is not None
     array = _array(inner.params, biases.path) if biases.starts is None else biases.starts
     words, own = _words(array), aligned(inner.needs.scratch or 0)
     if biases.owners is not None and max(words, view.output.channels) > MOST_WORDS:
-        return Refusal(f"its biases lie among {words} words, and places of at most {MOST_WORDS} are known")
+        return Refusal(f"its biases lie irregularly among {words} words, which may be {MOST_WORDS} at most")
     scale, places = biases.scale, _places(biases.owners)
     given: Params = {
         "channels": view.output.channels,
@@ -102,14 +104,15 @@ def _with_learned(view: View, inner: Packed, biases: Biases) -> Packed | Refusal
 
 
 def _places(owners: NDArray[np.int64] | None) -> NDArray[np.uint16]:
-    """The channel and the word of each bias, of words that do not lie in steps."""
+    """Pairs of channel and word index for irregularly placed biases."""
     words = np.flatnonzero(owners) if owners is not None else np.zeros(0, np.int64)
     channels = words if owners is None else owners[words] - 1
     return np.stack([channels, words], axis=1).astype(np.uint16).reshape(-1)
 
 
 def _rows_under(view: View, entry: Entry) -> Params:
-    """How many pointers to rows come before that to the biases: for one output row, and for several."""
+    """Number of row pointers before the pointer to the learned biases, for the one-row and the several-rows
+    function."""
     if not isinstance(view.op, WindowOp):
         return {"under_row": 1, "under_rows": 1}
     rows = view.op.vertical

@@ -1,4 +1,5 @@
-"""A kernel for lines, made of the kernels of its operators: `mote_lines.h`."""
+"""Fuses a chain of operators along the last axis into one kernel that calls their kernels line by line:
+`mote_lines.h`."""
 
 from __future__ import annotations
 
@@ -25,29 +26,30 @@ from mote.ir.ops.reductions.fused_last_axis import Lines
 
 
 def lines_kernel(view: View, kernels: Sequence[Kernel], beats: tuple[str, ...] = ()) -> Packed | Refusal:
-    """The lines of `view`, each step of them with the first of these kernels that fits and that no other one beats."""
+    """Packs the fused kernel; every step uses the first of `kernels` that fits and that no other one makes
+    redundant."""
     inner = view.the(Lines).one()
-    made = _Made(inner, CTYPES[view.input.dtype])
+    builder = _LinesBuilder(inner, CTYPES[view.input.dtype])
     for op in inner.ops:
         packed = _packed(View(inner, (op,)), kernels)
         if packed is None:
             return Refusal(f"{op.kind} has no kernel for one line")
-        made.add(op, packed)
+        builder.add(op, packed)
     size = view.input.shape[-1]
-    arguments = (made.ctype, size, "; ".join(made.fields), "; ".join(made.calls))
+    arguments = (builder.ctype, size, "; ".join(builder.fields), "; ".join(builder.calls))
     name = f"lines_{crc32(repr(arguments).encode()):08x}"
     return Packed(
         name,
-        made.params,
+        builder.params,
         Entry(Call.FLAT, view.output.size // size),
-        Needs(scratch=aligned(max(made.top, 1) * view.input.dtype.itemsize), in_place=(0,)),
-        instances=(*made.instances, Instance("MOTE_LINES", (name, *arguments), facts=made.facts)),
+        Needs(scratch=aligned(max(builder.top, 1) * view.input.dtype.itemsize), in_place=(0,)),
+        instances=(*builder.instances, Instance("MOTE_LINES", (name, *arguments), facts=builder.facts)),
         beats=beats,
     )
 
 
 def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
-    """The kernel of one step."""
+    """The kernel chosen for one step, which must not need scratch memory; None if there is none."""
     computing = [kernel for kernel in kernels if kernel.call is None and kernel.computed(view)]
     bound = [packed for kernel in computing if not isinstance(packed := kernel.bind(view), Refusal)]
     beaten = {name for packed in bound for name in packed.beats}
@@ -55,8 +57,8 @@ def _packed(view: View, kernels: Sequence[Kernel]) -> Packed | None:
 
 
 @dataclass
-class _Made:
-    """Parameters, fields and calls of the operators that are bound so far."""
+class _LinesBuilder:
+    """Builder of the fused kernel: parameters, struct fields and calls of the steps so far."""
 
     graph: Graph
     ctype: str
@@ -64,14 +66,14 @@ class _Made:
     fields: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
-    """Of parameters in an image: for each call, and for the constants that are given to it."""
+    """C conditions that validate a model image: one for each call, and one for each constant operand."""
     instances: list[Instance] = field(default_factory=list)
-    places: dict[int, int] = field(default_factory=dict)
-    """Where tensors lie in the working memory, in elements."""
+    offsets: dict[int, int] = field(default_factory=dict)
+    """Offset of each live intermediate tensor in the scratch memory, in elements."""
     top: int = 0
 
     def add(self, op: Op, packed: Packed) -> None:
-        """The call of an operator's kernel."""
+        """Appends the call of an operator's kernel."""
         step = len(self.calls)
         self.params[f"s{step}"] = packed.params
         self.fields.append(f"mote_{packed.name}_t s{step}")
@@ -86,11 +88,11 @@ class _Made:
 
     @property
     def facts(self) -> tuple[str | int, ...]:
-        """The arguments of `MOTE_LINES_FITS`: the elements between steps, and what there is to check."""
+        """Arguments of `MOTE_LINES_FITS`: elements of scratch memory, and the conditions to check."""
         return max(self.top, 1), " && ".join(self.checks)
 
     def _check(self, op: Op, packed: Packed, step: int) -> str:
-        """Whether the parameters of a step fit its operands, of which there are two at most, and its output."""
+        """C condition that a step's parameters fit the sizes of its operands (at most two) and its output."""
         bytes_of = [op.input(self.graph, position).nbytes for position in packed.entry.operands]
         given = (*bytes_of, *(0,) * (2 - len(bytes_of)), op.output(self.graph).nbytes)
         asked = {Call.FLAT: packed.entry.units, Call.ROWS: row_count(op.output(self.graph).shape)}.get(
@@ -107,25 +109,26 @@ class _Made:
             self.fields.append(f"const {self.ctype} *{name}")
             self.checks.append(f"mote_holds(room, p->{name}, {t.nbytes}, {t.dtype.itemsize})")
             return f"p->{name}"
-        return "in" if t.id in self.graph.inputs else f"work + {self.places[t.id]}"
+        return "in" if t.id in self.graph.inputs else f"work + {self.offsets[t.id]}"
 
     def _output(self, op: Op, packed: Packed) -> str:
-        """Over an operand that nobody reads any more where the kernel allows it, else where there is room."""
+        """Allocates the output: in place of an operand that is not read again if the kernel allows it, otherwise in
+        free scratch memory. Returns its C expression."""
         y = op.output(self.graph)
         if y.id in self.graph.outputs:
             return "out"
         later = self.graph.ops[self.graph.ops.index(op) + 1 :]
-        live = {t for t in self.places if any(t in other.inputs for other in later)}
+        live = {t for t in self.offsets if any(t in other.inputs for other in later)}
         over = (self.graph.tensors[op.inputs[position]] for position in packed.needs.in_place)
-        free = [t for t in over if t.id in self.places and t.id not in live and t.size == y.size]
-        kept = {t: self.places[t] for t in self.places if t in live or t in op.inputs}
-        place = self.places[free[0].id] if free else self._room(y.size, kept)
-        self.places = {**kept, y.id: place}
+        free = [t for t in over if t.id in self.offsets and t.id not in live and t.size == y.size]
+        kept = {t: self.offsets[t] for t in self.offsets if t in live or t in op.inputs}
+        place = self.offsets[free[0].id] if free else self._room(y.size, kept)
+        self.offsets = {**kept, y.id: place}
         self.top = max(self.top, place + y.size)
         return f"work + {place}"
 
     def _room(self, size: int, kept: dict[int, int]) -> int:
-        """The first place where a tensor meets no other one."""
+        """The lowest free offset for a tensor of `size` elements."""
         ends = sorted(aligned(place + self.graph.tensors[t].size) for t, place in kept.items())
         taken = [(place, place + self.graph.tensors[t].size) for t, place in kept.items()]
         return next(at for at in (0, *ends) if all(at + size <= lo or at >= hi for lo, hi in taken))

@@ -1,4 +1,4 @@
-"""Parameters shared by the kernels of UNIDIRECTIONAL_SEQUENCE_LSTM, portable ones and those of an instruction set."""
+"""Parameters shared by the kernels of UNIDIRECTIONAL_SEQUENCE_LSTM, portable ones and those of instruction sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.ir.ops.recurrent.lstm import LstmLayer
 from mote.ir.ops.recurrent.lstm_operands import HIDDEN, INPUT, MEMORY, NAMES, OUTPUT, PEEPHOLES, PROJECTION
 
 OPERANDS = (0, HIDDEN, MEMORY)
-"""The positions of the sequence and of the states, which kernels take as pointers."""
+"""Operand positions that kernels take as pointers: input sequence, hidden state, cell state."""
 
 
 def lstm_cells(view: View) -> int:
@@ -19,7 +19,7 @@ def lstm_cells(view: View) -> int:
 
 
 def lstm_sizes(view: View) -> Params:
-    """The fields with which all structs of LSTM kernels begin."""
+    """Size fields at the start of all LSTM kernel structs."""
     op = view.the(LstmLayer)
     batch, time = op.batch_and_time(view.graph)
     inputs, outputs = view.input.shape[-1], view.output.shape[-1]
@@ -39,7 +39,7 @@ def lstm_sizes(view: View) -> Params:
 
 
 def lstm_matrices(view: View) -> dict[int, Matrix]:
-    """The matrices of an LSTM that have integer weights, by the position of the input."""
+    """The integer weight matrices of an LSTM, by input position."""
     op, g = view.the(LstmLayer), view.graph
     matrices = {}
     for position in op.matrices(g):
@@ -49,12 +49,12 @@ def lstm_matrices(view: View) -> dict[int, Matrix]:
 
 
 def lstm_begin(view: View) -> int:
-    """Bytes of the states of one sequence, where they are no states of the model."""
+    """Bytes of hidden and cell state of one sequence, if these are not states of the model."""
     return 4 * (-(-view.output.shape[-1] // 4) + -(-lstm_cells(view) // 2))
 
 
 def lstm(view: View, name: str, matrices: Mapping[int, Params], more: int = 0) -> Packed:
-    """The int8 kernel with matrices in its own order, and so much more working memory."""
+    """Packs the int8 kernel with `matrices` already in its own order; `more`: extra scratch memory in bytes."""
     op = view.the(LstmLayer)
     params: Params = {
         **lstm_sizes(view),
@@ -79,7 +79,7 @@ def _cell_params(view: View, *, projected: bool) -> Params:
 
 
 def _gate(view: View, number: int, matrices: Mapping[int, Params]) -> Params:
-    """`mote_lstm_gate_t`: without peepholes or normalization where it has none."""
+    """The fields of `mote_lstm_gate_t`; peephole and normalization are left out if the gate has none."""
     op, g = view.the(LstmLayer), view.graph
     params: Params = {"input": matrices[1 + number], "recurrent": matrices[5 + number]}
     peephole = PEEPHOLES.get(number)

@@ -1,4 +1,4 @@
-"""Packing shared by kernels of two operands: `mote_pairs.h`."""
+"""Packing shared by binary element-wise kernels: `mote_pairs.h`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mote.ir.graph.types import Activation
 from mote.ir.ops.common import quantized_range
 
 NOTHING: Params = {"unused": 0}
-"""The struct of a function without parameters: in C it must have a field."""
+"""Parameters of a function without any: a struct in C must have a field."""
 
 
 def pair_kernel(view: View, stem: str, macro: str, arguments: Sequence[str], params: Params = NOTHING) -> Packed:
-    """The kernel that `macro` defines, for tensors of one shape or for rows."""
+    """Packs a kernel defined by `macro`: element-wise for operands of equal shape, otherwise broadcasting by rows."""
     g, op, y = view.graph, view.op, view.output
     a, b = op.input(g), op.input(g, 1)
     name = f"{stem}_{SUFFIXES[a.dtype]}"
@@ -32,18 +32,18 @@ def pair_kernel(view: View, stem: str, macro: str, arguments: Sequence[str], par
 
 
 def plain_kernel(view: View, stem: str, of: str, struct: str = "mote_nothing_t", params: Params = NOTHING) -> Packed:
-    """The kernel of a function `of` two elements."""
+    """Packs a kernel that applies the C function or macro `of` to two elements."""
     tensors = view.input, view.op.input(view.graph, 1), view.output
     types = [CTYPES[t.dtype] for t in tensors]
     return pair_kernel(view, stem, "MOTE_PAIRS", (struct, *types, of), params)
 
 
 def term_params(t: Tensor, scale: tuple[int, int]) -> Params:
-    """An operand, and what it is scaled by."""
+    """Zero point and rescaling of an operand."""
     return {"zero": t.zero_point, **scale_params(*scale)}
 
 
 def result_params(scale: tuple[int, int], activation: Activation, output: Tensor) -> Params:
-    """`mote_result_t`: what a result is scaled by, and its limits."""
+    """The fields of `mote_result_t`: rescaling, zero point and limits of a result."""
     lo, hi = quantized_range(activation, output)
     return {**scale_params(*scale), "zero": output.zero_point, "lo": lo, "hi": hi}

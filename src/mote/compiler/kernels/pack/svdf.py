@@ -1,4 +1,4 @@
-"""Packing shared by the kernels of SVDF, portable ones and those of an instruction set."""
+"""Packing shared by the kernels of SVDF, portable ones and those of instruction sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.ir.ops.recurrent.svdf import STATE, Svdf
 
 
 def svdf_sizes(view: View) -> Params:
-    """The fields with which all structs of SVDF kernels begin."""
+    """Fields at the start of all SVDF kernel structs."""
     rank, time = view.the(Svdf).rank, view.constant(2)
     return {
         "batch": view.input.shape[0],
@@ -24,14 +24,14 @@ def svdf_sizes(view: View) -> Params:
 
 
 def svdf_filters(view: View) -> Matrix:
-    """The weights that reduce an input to one number for each filter."""
+    """The feature weights, which reduce an input vector to one number per filter."""
     weights = view.constant(1)
     scale, _ = view.the(Svdf).scales(view.graph)
     return Matrix(weights, -view.input.zero_point, np.zeros(len(weights), np.int64), scale)
 
 
 def svdf(view: View, name: str, filters: Params, scratch: int | None = None) -> Packed | Refusal:
-    """The int8 kernel with the filters' weights in its own order and a state of 16 bits."""
+    """Packs the int8 kernel with int16 state; `filters` are the feature weights in the kernel's own order."""
     if view.the(Svdf).small_state(view.graph):
         return Refusal("the state is int8")
     return Packed(
@@ -40,7 +40,7 @@ def svdf(view: View, name: str, filters: Params, scratch: int | None = None) -> 
 
 
 def svdf_state8(view: View, name: str, filters: Params, scratch: int | None = None) -> Packed | Refusal:
-    """The int8 kernel with the filters' weights in its own order and an int8 state."""
+    """Packs the int8 kernel with int8 state; `filters` are the feature weights in the kernel's own order."""
     op = view.the(Svdf)
     if not op.small_state(view.graph):
         return Refusal("the state is int16")

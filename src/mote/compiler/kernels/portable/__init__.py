@@ -1,4 +1,4 @@
-"""The kernels in portable C, which compute every operator on any core, by families of operators."""
+"""Portable C kernels, by family of operators. They compute every operator on any core."""
 
 from mote.compiler.kernels.portable import (
     classical,

@@ -125,7 +125,7 @@ def _channels(t: Tensor, lo: int, hi: int) -> Tensor:
 def _like(kernel: Packed, view: View, how: Lowering) -> Packed | None:
     """The kernel of the same family for a part of a layer."""
     if kernel.knobs:
-        bound = [packed for _, packed in catalogue.turned(view, how.features, kernel.knobs, fixed=how.fixed)]
+        bound = [packed for _, packed in catalogue.with_knobs(view, how.features, kernel.knobs, fixed=how.fixed)]
         offered = [packed for packed in bound if isinstance(packed, Packed)]
     else:
         offered = catalogue.candidates(view, how.features, fixed=how.fixed)

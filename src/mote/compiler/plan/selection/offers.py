@@ -89,7 +89,7 @@ class Offers:
         key = ops, how, knobs, named
         if key not in self._turned:
             view = self._view(ops, how)
-            bound = catalogue.turned(view, how.features, knobs, named=named, coded=how.coded, fixed=how.fixed)
+            bound = catalogue.with_knobs(view, how.features, knobs, named=named, coded=how.coded, fixed=how.fixed)
             kernels = [packed for _, packed in bound if isinstance(packed, Packed)]
             self._turned[key] = self._reached(ops, kernels, how)
         return self._turned[key]
@@ -130,12 +130,12 @@ class Offers:
 
     def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The kernel that consumes one input row at a time and keeps accumulators, if there is one."""
-        kernel = catalogue.called(self._view(ops, how), Call.ADDS, how.fixed, how.priced)
+        kernel = catalogue.by_call(self._view(ops, how), Call.ADDS, how.fixed, how.priced)
         return None if kernel is None else self._reached(ops, [kernel], how)[0]
 
     def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The kernel that keeps the rows of a window in a ring buffer, if there is one."""
-        return catalogue.called(self._view(ops, how), Call.RING, how.fixed)
+        return catalogue.by_call(self._view(ops, how), Call.RING, how.fixed)
 
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
         """The layout other than NHWC that the kernels of operators prefer for their first input; None if several

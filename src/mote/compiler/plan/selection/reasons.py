@@ -48,7 +48,7 @@ def refusals(plan: Plan, step: Step) -> list[Refused]:
         return []
     ops = tuple(plan.graph.ops[n] for n in step.ops)
     view = View(plan.graph, ops, step.kernel.needs.reads, step.kernel.needs.writes)
-    asked = catalogue.asked(view, plan.how.features, plan.how.fixed, plan.how.priced)
+    asked = catalogue.attempts(view, plan.how.features, plan.how.fixed, plan.how.priced)
     return [Refused(kernel.name, answer.why) for kernel, answer in asked if isinstance(answer, Refusal)]
 
 

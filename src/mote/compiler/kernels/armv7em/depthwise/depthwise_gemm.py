@@ -114,7 +114,7 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         stream = _stream(second, way.matrix)
         if channels is None or stream is None:
             return NO_CONSTANTS
-        paid = replace(pointwise, price=replace(pointwise.price, paid=("input",)))
+        paid = replace(pointwise, price=replace(pointwise.price, excluded_features=("input",)))
         return _packed(view, way, depthwise, paid, channels, stream, unrolled=unroll == gemm4x2.ALL)
 
     def unrolling(view: View) -> Mapping[str, tuple[Knob, ...]]:

@@ -1,1 +1,1 @@
-"""Constants of requantization: sums to int8, exactly as the reference rounds."""
+"""Requantization constants: int8 results from accumulators, bit for bit as the reference rounds."""

@@ -1,4 +1,5 @@
-"""Addition of two int8 numbers in one step: constants that give LiteRT's result, which is rounded several times."""
+"""Search for constants that add two int8 numbers with a single rounding and still give LiteRT's result, which is
+rounded several times."""
 
 from __future__ import annotations
 
@@ -10,31 +11,32 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.ops.elementwise.arithmetic import INT8
 
 ROUNDS = 64
-"""How often the search looks around for better factors; where there are any it takes less than ten rounds."""
+"""Maximum number of steps of the hill climbing; successful searches take less than ten."""
 LARGEST = 1 << 25
-"""Twice what factors may be that fit: from ratios above that no search leads to such factors."""
+"""Limit for initial factors, twice the largest usable ones: no search from larger factors succeeds."""
 
 
 @dataclass(frozen=True)
 class AddPrecision:
-    """A way to add: clamp(((a * x >> dropped) + (b * y >> dropped) + c) >> shift)."""
+    """The right shifts in clamp(((a * x >> dropped) + (b * y >> dropped) + c) >> shift), an approximation of int8
+    addition."""
 
     shift: int
     dropped: int = 0
 
 
 ONE_STEP = AddPrecision(21)
-"""How `mote_add_s8.h` adds."""
+"""The precision of `mote_add_s8.h`."""
 
 
 def affine(want: Ints, ratio_a: float, ratio_b: float, precision: AddPrecision) -> tuple[tuple[int, int], int] | None:
-    """(p, q), r with clamp(((p * a >> dropped) + (q * b >> dropped) + r) >> shift) == want[a + 128, b + 128] for all
-    int8 a, b.
+    """Finds (p, q), r with clamp(((p * a >> dropped) + (q * b >> dropped) + r) >> shift) == want[a + 128, b + 128] for
+    all int8 a, b.
 
-    Rounding twice is not affine, but `want` has 256 steps only: p and q need not be the exact ratios, they
-    must keep each of the 65,536 pairs on its step. Each pair bounds r from both sides, so p and q will do if
-    the largest lower bound does not exceed the smallest upper one. That slack is concave in (p, q), but for what is
-    dropped; it is climbed from the exact ratios. Stretching both a little sends ties away from zero, as LiteRT does.
+    Rounding twice is not affine, but `want` has only 256 levels: p and q need not be the exact ratios, they must only
+    keep each of the 65,536 pairs on its level. Each pair bounds r from both sides, so p and q are valid if the largest
+    lower bound does not exceed the smallest upper bound. That slack is concave in (p, q) except for dropped bits; hill
+    climbing maximizes it from the exact ratios. Scaling both up slightly rounds ties away from zero, as LiteRT does.
     """
     shift, dropped = precision.shift, precision.dropped
     low = np.where(want > -128, want << shift, -(1 << 40))

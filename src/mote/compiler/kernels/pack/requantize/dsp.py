@@ -1,19 +1,19 @@
-"""Sums -> int8 in two instructions, exactly.
+"""Requantization to int8 in two DSP instructions, bit for bit as LiteRT.
 
-LiteRT scales a sum by m / 2^31 / 2^s and rounds twice. Where the sum arrives as y = sum * 2^t (the weights are scaled
-so: t costs nothing), a kernel can do with
+LiteRT scales an accumulator by m / 2^31 / 2^s and rounds twice. Here weights are scaled by 2^t when they are packed, so
+that the accumulator arrives as y = accumulator * 2^t, and the kernel computes
 
     r = (y * mult + (add << 32)) >> 32          SMMLA
     out = saturate(r >> shift)                  SSAT or USAT, with `shift` built into the code
 
-For results that are not negative both roundings are nested floors, so one constant stands for both; where negative
-results do not vanish in the activation (`linear`), sums below zero want a constant that is smaller by `fix`:
+For non-negative results both roundings are nested floors, which one constant `add` reproduces. Where negative results
+are visible (`linear`: the activation does not clamp them), negative accumulators need a constant smaller by `fix`:
 
     r = (y * mult + ((add + (y < 0 ? 0 : fix)) << 32)) >> 32
 
-`shift` is the same for a whole layer: t = shift + 1 - s takes up what differs between its channels. A channel whose s
-is too large for that is scaled as far as it can be and has fewer bits of its multiplier and of `add`; what those cannot
-say is added to the sum, y = sum * 2^t + offset. Constants are then searched for (`requantize.py`).
+`shift` is the same for a whole layer; t = shift + 1 - s absorbs the differences between its channels. A channel whose s
+is too large for that is scaled as far as possible and has fewer bits of its multiplier and of `add`; an offset in the
+accumulator, y = accumulator * 2^t + offset, replaces the missing bits. Such constants are searched for (`search.py`).
 """
 
 from __future__ import annotations
@@ -28,50 +28,53 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.ops.matrix.accumulators import Accumulators
 
 SHIFTS = (11, 12, 10, 13, 14, 9, 15)
-"""The shifts that are tried for weights of 16 bits, the same for all layers: those that share one share the code."""
+"""Output shifts tried for 16-bit weights, in order. All layers try the same ones, because layers with equal shifts
+share code."""
 LEAST_SCALE = 2
-"""Constants are whole numbers only where sums are scaled by 4 and more."""
+"""Smallest log2 of an accumulator scale: `fix` and `add` are only integers for scales of 4 and more."""
 KEPT_SCALE = 9
-"""How much further sums are scaled that cannot be scaled to the layer's shift: finer offsets, for bits of `mult`."""
+"""Extra bits by which accumulators are scaled that cannot reach the layer's shift; these give finer offsets, which
+replace missing bits of the multiplier."""
 LOST_BITS = 22
-"""How many bits of the multiplier may be missing before the search for constants is given up."""
+"""Maximum number of missing multiplier bits; with more, the constants are not searched for."""
 
 
 @dataclass(frozen=True)
 class Narrow:
-    """The constants of a layer's channels. Sums of constant channels are not to be scaled but zero."""
+    """Requantization constants for SMMLA: one set for each channel of a layer. Accumulators of constant channels must
+    be zero."""
 
     shift: int
     scale: Ints
-    """t: the sums come times 2^t."""
+    """log2 of the factor t that each channel's weights are scaled by."""
     offset: Ints
-    """Added to scaled accumulators: goes into the bias."""
+    """Added to scaled accumulators, by way of the bias."""
     mult: Ints
     add: Ints
     fix: Ints
     constant: NDArray[np.bool_]
 
     def constants(self, linear: bool) -> Ints:
-        """[channels, mult, add] and `fix` for linear outputs."""
+        """The constants as a matrix with columns mult, add and, for linear outputs, fix."""
         return np.stack([self.mult, self.add, *([self.fix] if linear else [])], axis=1)
 
     def scaled(self, values: Ints) -> Ints:
-        """Weights or sums [channels, ..] as they come; none of constant channels."""
+        """Weights or accumulators [channels, ..] scaled by 2^t; zero for constant channels."""
         shape = (-1, *[1] * (values.ndim - 1))
         return np.where(self.constant.reshape(shape), 0, values << self.scale.reshape(shape))
 
     def biases(self, bias: Ints) -> Ints:
-        """Where sums begin."""
+        """Initial accumulator of each channel."""
         return np.where(self.constant, 0, (bias << self.scale) + self.offset)
 
     def unsigned(self) -> Narrow:
-        """The constants for outputs that are 128 more, in 0..255."""
+        """The constants for the same outputs plus 128, in 0..255."""
         return replace(self, add=self.add + (128 << self.shift))
 
 
 def narrow(sums: Accumulators, shift: int, most: Ints, *, fixed: bool = False) -> Narrow | None:
-    """The constants for a layer whose channels can be scaled by 2^most at most, or are scaled by just that (`fixed`);
-    None where there are none."""
+    """Constants for a layer whose channels can be scaled by at most 2^most, or are scaled by exactly that (`fixed`);
+    None if some channel has none."""
     constant, right = sums.constant, -sums.shift
     wanted = shift + 1 - right
     room = _room(sums, most)
@@ -95,7 +98,7 @@ def narrow(sums: Accumulators, shift: int, most: Ints, *, fixed: bool = False) -
 
 
 def widest(sums: Accumulators, weights: Ints) -> Narrow | None:
-    """The constants for a layer whose weights [channels, ..] are scaled as far as they fit 16 bits."""
+    """Constants for a layer whose weights [channels, ..] are scaled by the largest power of two that fits 16 bits."""
     largest = np.maximum(np.abs(weights).max(axis=1), 1)
     most = np.floor(np.log2(32767 / largest)).astype(np.int64)
     results = (narrow(sums, shift, most) for shift in SHIFTS)
@@ -103,7 +106,7 @@ def widest(sums: Accumulators, weights: Ints) -> Narrow | None:
 
 
 def shifts(sums: Accumulators, most: Ints) -> range:
-    """The shifts that are worth trying for a layer, the best first: as little as possible is lost."""
+    """Candidate output shifts for a layer, best first: larger shifts lose fewer multiplier bits."""
     active = ~sums.constant
     if not active.any():
         return range(8, 9)
@@ -114,6 +117,6 @@ def shifts(sums: Accumulators, most: Ints) -> range:
 
 
 def _room(sums: Accumulators, most: Ints) -> Ints:
-    """How far each channel's sums can be scaled before they overflow, `most` at most."""
+    """log2 of the largest scale that does not overflow each channel's accumulator, at most `most`."""
     largest = np.maximum(np.maximum(np.abs(sums.low), np.abs(sums.high)), 1)
     return np.minimum(most, 30 - np.floor(np.log2(largest.astype(np.float64))).astype(np.int64))

@@ -1,4 +1,4 @@
-"""Layers whose results are rounded to even: the constants of `mote_even.h`."""
+"""Constants of `mote_even.h` for layers that round results to even."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from mote.ir.ops.matrix.round_once import once_multiplier
 TO_EVEN = Refusal("results are rounded to even")
 NOT_TO_EVEN = Refusal("results are not rounded to even")
 BITS = 24
-"""Of a number in single precision."""
+"""Bits of a float32 significand."""
 EVEN_SHIFT = 64
-"""Added to the shifts of single precision, so that they differ from others."""
+"""Added to the shift of a float32 multiplier to distinguish it from an exact integer one."""
 LEAST_SHIFT, MOST_SHIFT = 1, 62
-"""Sums of 1 and more that are shifted less leave all of int8, those of 32 bits that are shifted more are zero."""
+"""Limits of the shift: with smaller ones every nonzero accumulator saturates int8; with larger ones every 32-bit
+accumulator becomes zero."""
 
 
 def rounds_to_even(view: View) -> bool:
@@ -29,14 +30,14 @@ def rounds_to_even(view: View) -> bool:
 
 
 def single_scale(real: float) -> tuple[int, int]:
-    """The multiplier and the shift of `mote_rescale_even` for a number in single precision."""
+    """Multiplier and shift of `mote_rescale_even` for a float32 scale."""
     fraction, exponent = math.frexp(real)
     shift = BITS - exponent
     return (0, LEAST_SHIFT) if shift > MOST_SHIFT else (int(math.ldexp(fraction, BITS)), max(shift, LEAST_SHIFT))
 
 
 def even_sums(real: float, zero: int, limit: int) -> Accumulators:
-    """The accumulators of one channel, no farther from zero than `limit`."""
+    """The accumulators of one channel with scale `real` and absolute values up to `limit`."""
     mult, shift = once_multiplier(real, zero, limit, even=True)
     ends = np.array([limit], np.int64)
     return Accumulators(
@@ -45,8 +46,8 @@ def even_sums(real: float, zero: int, limit: int) -> Accumulators:
 
 
 def even_channels(sums: Accumulators, bias: Ints) -> Structs:
-    """`mote_channel_t` of each channel as `mote_requantize_even` takes them: constants for rounding once where those
-    are exact."""
+    """`mote_channel_t` for each channel of `mote_requantize_even`: constants that round once where these are exact,
+    otherwise the float32 scale."""
     assert sums.real is not None
     once = channel_structs(bias, sums.mult, sums.shift).rows
     scales = np.array([single_scale(real) for real in sums.real.tolist()], np.int64) + np.array(
@@ -57,5 +58,5 @@ def even_channels(sums: Accumulators, bias: Ints) -> Structs:
 
 
 def even_finish(view: View, activation: Activation, sums: Accumulators, bias: Ints) -> Params:
-    """`mote_finish_s8_t` as `MOTE_FINISH_EVEN` takes it."""
+    """Requantization constants and output limits (`mote_finish_s8_t`) of a layer that rounds to even."""
     return {"channel": even_channels(sums, bias), "output": output_params(activation, view.output)}

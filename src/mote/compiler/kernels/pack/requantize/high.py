@@ -1,9 +1,9 @@
-"""Requantization by the high word of one product, on cores without SIMD: `mote_lanes_byte` in `mote_lanes_s8.h`.
+"""Requantization with the high word of one product, for cores without SIMD: `mote_lanes_byte` in `mote_lanes_s8.h`.
 
-With q = floor(x * mult / 2^30), the high word of 4x times mult, and a right shift s, the reference's results are
-floor((q + 2^s) / 2^(s + 1)) where it rounds once. Where it rounds twice, after the multiplication and after the shift,
-they are floor((q + 1 + 2^s) / 2^(s + 1)) for sums that are not negative; negative ones take a step more, unless the
-activation hides them. The zero point is added before the shift. No sum is 2^29 or more, so that 4x fits.
+Let q = floor(x * mult / 2^30), the high word of 4x times mult, and s the right shift. Where the reference rounds once,
+its results are floor((q + 2^s) / 2^(s + 1)). Where it rounds twice, after the multiplication and after the shift, they
+are floor((q + 1 + 2^s) / 2^(s + 1)) for non-negative accumulators; negative ones take an extra step, unless the
+activation clamps them. The zero point is added before the shift. Accumulators are below 2^29, so that 4x fits 32 bits.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from mote.ir.graph.numeric.fixedpoint import INT32_MAX, Ints
 from mote.ir.ops.matrix.accumulators import Accumulators
 
 LARGEST = 1 << 29
-"""Sums are smaller than that."""
-TOO_LARGE = Refusal("sums are too large for a high word of four times as much")
+"""Exclusive limit for the absolute value of accumulators."""
+TOO_LARGE = Refusal("four times an accumulator might not fit 32 bits")
 LEFT = Refusal("a scale is 1 or more, or 1/2 and negative results can be seen")
 
 
 @dataclass(frozen=True, eq=False)
 class HighWords:
-    """`mote_lanes_channel_t` of each channel, but for its bias, and what the layer shares."""
+    """The fields of `mote_lanes_channel_t` of all channels except for the bias, and the constants of the layer."""
 
     mult: Ints
     add: Ints
@@ -32,11 +32,11 @@ class HighWords:
     lo: int
     hi: int
     halves: bool
-    """Negative results can be seen, and their halves are rounded away from zero."""
+    """Whether negative results are visible and ties round away from zero."""
 
     @property
     def form(self) -> str:
-        """The name of the C function that makes bytes of sums, behind `mote_lanes_byte`."""
+        """Suffix of the C function `mote_lanes_byte_...` that requantizes."""
         return "halves" if self.halves else "plain"
 
     def structs(self, bias: Ints) -> Structs:
@@ -44,8 +44,8 @@ class HighWords:
 
 
 def high_words(sums: Accumulators, limits: tuple[int, int], *, idle: bool = False) -> HighWords | Refusal:
-    """Constants for all sums that can occur, with the activation's limits; a constant channel has a factor of 0.
-    `idle`: the kernel leaves the biases of such channels away, so that it does not matter how large they are."""
+    """Constants for all accumulators that can occur, with clamping to `limits`; constant channels have a multiplier of
+    0. `idle`: the kernel ignores the biases of constant channels, so that these may be of any size."""
     lo, hi = limits
     halves = not sums.once and lo < sums.zero and bool(np.any(sums.low < 0))
     constant, right = sums.constant | (sums.mult == 0), -sums.shift

@@ -1,6 +1,8 @@
-"""Constants that turn 32-bit sums of int16 layers into int16 with the high word of one product: LiteRT's reference
-multiplies by 15 bits and shifts right by 17 bits or more with one rounding, so the channels' multipliers are shifted
-left until all of them are followed by the same shift."""
+"""Constants that requantize 32-bit accumulators of int16 layers with the high word of one product.
+
+LiteRT's reference multiplies by 15 bits and shifts right by 17 bits or more with one rounding. Here each channel's
+multiplier is shifted left until all channels have the same final shift.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,23 @@ from mote.ir.graph.types import Activation
 from mote.ir.ops.common import bias_values, channel_scales, quantized_range, wide_sums
 
 MOST_LIFT = 16
-"""A multiplier of 15 bits that is shifted left by more does not fit 31 bits."""
+"""Maximum left shift of a 15-bit multiplier, so that it fits 31 bits."""
 MOST_SHIFT = 16
-"""The furthest that vectors of 32 bits are narrowed to 16."""
+"""Maximum right shift of the vector instruction that narrows 32 bits to 16."""
 MOST_RIGHT = 46
-"""The furthest that LiteRT shifts right."""
+"""LiteRT's largest right shift."""
 
 
 MOST_FIXED = 1 << 31
-"""Sums that stand for a fixed result are smaller."""
+"""Exclusive limit for the accumulator that produces a constant channel's result."""
 UNIT = 1 << 30
-"""The multiplier of channels whose result is fixed."""
+"""Multiplier of constant channels."""
 
 
 @dataclass(frozen=True, eq=False)
 class HighScale:
-    """`(high word of (sum * factor) + 2^(shift - 1)) >> shift`, kept inside the limits; sums begin with `bias`."""
+    """Constants of `(high word of (accumulator * factor) + 2^(shift - 1)) >> shift`, clamped to `low`..`high`.
+    Accumulators start with `bias`."""
 
     bias: Ints
     factor: Ints
@@ -38,17 +41,17 @@ class HighScale:
     low: int
     high: int
     fixed: NDArray[np.bool_]
-    """Channels whose result is the same for all inputs, and whose weights are taken for zeros: scales of channels that
-    training has left without weights are far from those of the others."""
+    """Channels with the same result for all inputs, whose weights are replaced by zeros: channels that training has
+    left without weights have scales far from the others'."""
 
     def weights(self, weights: Ints, axis: int) -> Ints:
-        """Those that are multiplied, of weights with the channels on an axis."""
+        """The weights that the kernel multiplies: zero for constant channels. `axis`: the output channels."""
         shape = [-1 if i == axis else 1 for i in range(weights.ndim)]
         return np.where(self.fixed.reshape(shape), 0, weights)
 
 
 def high_scale(view: View, activation: Activation, axis: int = 0) -> HighScale | Refusal:
-    """Of a layer whose weights have the output's channels on an axis."""
+    """Constants for a layer whose weights have the output channels on `axis`, or a refusal."""
     channels, weights = view.output.channels, view.constant(1).astype(np.int64)
     if not wide_sums(view.graph, view.op):
         return Refusal("sums wrap in 32 bits and are rounded twice")

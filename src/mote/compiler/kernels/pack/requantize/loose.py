@@ -1,5 +1,5 @@
-"""Round-to-even layers in which some channels have no exact constants: the kernel rounds once and patches the few
-results that are off by one (`patch.py`)."""
+"""Round-to-even layers in which some channels have no exact constants: the kernel rounds once, and `patch.py` corrects
+the few results that are off by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 class LooseConv2D(Conv2D):
-    """A convolution whose results in these channels are rounded once instead of to even."""
+    """A convolution that rounds once, instead of to even, in the channels `loose`."""
 
     loose: tuple[int, ...] = ()
 
@@ -26,7 +26,7 @@ class LooseConv2D(Conv2D):
 
 
 class LooseFullyConnected(FullyConnected):
-    """A fully connected layer in which some channels are off by one for a few accumulators."""
+    """A fully connected layer that rounds once, instead of to even, in the channels `loose`."""
 
     loose: tuple[int, ...] = ()
 
@@ -35,7 +35,7 @@ class LooseFullyConnected(FullyConnected):
 
 
 class LooseDepthwiseConv2D(DepthwiseConv2D):
-    """A depthwise convolution in which some channels are off by one for a few accumulators."""
+    """A depthwise convolution that rounds once, instead of to even, in the channels `loose`."""
 
     loose: tuple[int, ...] = ()
 
@@ -44,7 +44,7 @@ class LooseDepthwiseConv2D(DepthwiseConv2D):
 
 
 def loosened(sums: Accumulators, loose: tuple[int, ...]) -> Accumulators:
-    """Sums of which some channels are rounded once, with multipliers for that."""
+    """The layer's accumulators with constants that round once for the channels `loose`."""
     assert sums.real is not None
     limit = int(np.maximum(np.abs(sums.low), np.abs(sums.high)).max())
     mult, shift, mask = sums.mult.copy(), sums.shift.copy(), np.zeros(len(sums.mult), np.bool_)

@@ -1,5 +1,5 @@
-"""Kernels of layers that round to even, where some channels have no constants that are exact: those have constants that
-are wrong for a few accumulators, whose results are patched (`mote_patch_s8.h`)."""
+"""Round-to-even layers in which some channels have no exact constants: a kernel with nearly exact ones computes the
+layer, and a wrapper recomputes the results that may be off by one (`mote_patch_s8.h`)."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 FACTOR, MORE = 256, 7
-"""Constants are looked for with sums that come so many times as large, and are shifted so much further."""
+"""Fixed-point precision of the search: factor of the accumulators, and additional right shift."""
 LIMITS = (-128, 127)
 WORDS = 8
-"""Of a bit for each byte."""
+"""32-bit words of a bit mask with one bit for each int8 value."""
 LOOSE: dict[type[Op], type[Op]] = {
     Conv2D: LooseConv2D,
     DepthwiseConv2D: LooseDepthwiseConv2D,
     FullyConnected: LooseFullyConnected,
 }
-"""Operators that replace layers while kernels are bound to them."""
+"""Stand-ins for layers while kernels are bound, in which some channels round once."""
 LAYERS = Conv2D | DepthwiseConv2D | FullyConnected
 
 
 def patched(kernel: Kernel) -> Kernel:
-    """The kernel for layers some of whose channels it has no constants for."""
+    """The variant of a kernel for layers some of whose channels have no exact constants."""
 
     def pack(view: View, **knobs: Knob) -> Packed | Refusal:
         if not rounds_to_even(view) or type(view.op) not in LOOSE:
@@ -44,8 +44,8 @@ def patched(kernel: Kernel) -> Kernel:
         loose = view.once(loose_channels)
         if not loose:
             return Refusal("all channels have constants")
-        those = View(view.graph, (_loose(view, loose),), view.reads, view.writes, view.small)
-        base = kernel.bind(those, tuple(knobs.items()))
+        loose_view = View(view.graph, (_with_loose(view, loose),), view.reads, view.writes, view.small)
+        base = kernel.bind(loose_view, tuple(knobs.items()))
         return base if isinstance(base, Refusal) else _wrapped(view, base, loose)
 
     name, costs = f"{kernel.name}_patched", kernel.costs or kernel.name
@@ -59,7 +59,7 @@ def layer_sums_of(view: View) -> Accumulators:
 
 
 def loose_channels(view: View) -> tuple[int, ...]:
-    """The channels without exact constants."""
+    """Indices of the channels without exact constants."""
     sums = layer_sums_of(view)
     unsure = np.flatnonzero(~sums.exact & ~sums.constant)
     channels = []
@@ -73,13 +73,13 @@ def loose_channels(view: View) -> tuple[int, ...]:
     return tuple(channels)
 
 
-def _loose(view: View, loose: tuple[int, ...]) -> Op:
-    """The operator with channels that are not exact."""
+def _with_loose(view: View, loose: tuple[int, ...]) -> Op:
+    """A copy of the operator in which the channels `loose` round once."""
     return LOOSE[type(view.op)].like(view.op, loose=loose)
 
 
 def suspects(sums: Accumulators, loose: tuple[int, ...]) -> Ints:
-    """[channels, 8]: the bytes that sums become which are rounded otherwise, a bit for each."""
+    """Bit masks [channels, 8] of the int8 results that may be off by one and must be recomputed."""
     other = loosened(sums, loose).some(np.array(loose))
     even = sums.some(np.array(loose))
     masks = np.zeros((len(loose), WORDS), np.int64)
@@ -97,7 +97,7 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
     if base.entry.call not in (Call.FLAT, Call.ROWS):
         return Refusal("it is not called by pixels or rows")
     if any(layout != NHWC and not layout.planes[0] for layout in (base.needs.reads, base.needs.writes)):
-        return Refusal("values are computed anew in NHWC and in lines of channels only")
+        return Refusal("results can only be recomputed in NHWC and planar layouts")
     dry = "_DRY" if base.needs.scratch is None else ""
     ending = f"ROWS{dry}" if not flat else "FLAT" if dry else "FLAT_WORKING"
     instances = [*base.instances, Instance(f"MOTE_PATCHED_{ending}", (base.name,))]
@@ -121,7 +121,8 @@ def _wrapped(view: View, base: Packed, loose: tuple[int, ...]) -> Packed | Refus
 
 
 def _patch(view: View, loose: tuple[int, ...], base: Packed) -> Params:
-    """`mote_patching_t`."""
+    """The fields of `mote_patching_t`: window, weights and exact requantization of the channels `loose`, and their
+    suspect results."""
     op, weights, sums = view.op, view.constant(1), layer_sums_of(view)
     assert isinstance(op, LAYERS) and sums.real is not None
     which, depthwise = np.array(loose), isinstance(op, DepthwiseConv2D)
@@ -149,7 +150,7 @@ def _patch(view: View, loose: tuple[int, ...], base: Packed) -> Params:
 
 
 def _window(view: View, base: Packed) -> Params:
-    """Where the inputs of an output are: of pixels by themselves in one."""
+    """Window parameters for recomputing a result; a 1x1 window for kernels that are called for separate pixels."""
     if base.entry.call is Call.ROWS:
         window = window_params(view)
         rows = window["rows"]

@@ -1,9 +1,8 @@
-"""Integers that stand for LiteRT's FULLY_CONNECTED with int16 results, which multiplies sums in double precision and
-rounds once.
+"""Integer requantization with the results of LiteRT's int16 FULLY_CONNECTED, which multiplies accumulators in double
+precision and rounds once.
 
-The double itself is a whole number of up to 53 bits and a power of two. With a few bits more there is room to go where
-rounding the product to a double goes. Whether the results are the same is decided at the sums at which they become
-more, and beside them.
+The double is an integer of up to 53 bits times a power of two. A multiplier with a few more bits can also reproduce how
+the product rounds to a double. Equality is verified around the accumulators at which the result changes.
 """
 
 from __future__ import annotations
@@ -17,22 +16,21 @@ from numpy.typing import NDArray
 from mote.ir.graph.numeric.fixedpoint import scale_once
 
 MOST_BITS = 62
-"""Of a factor."""
+"""Maximum width of a multiplier."""
 PRODUCT_BITS = 93
-"""Of a factor and a sum together."""
+"""Maximum width of a product of multiplier and accumulator."""
 MOST_SHIFT = 62
 NEIGHBOURS = (0, *(sign << bit for bit in range(10) for sign in (1, -1)))
-"""The factors that are tried, beside the double."""
+"""Differences from the rounded multiplier that are tried."""
 MOST_RESULT = 1 << 15
 
 Exact = tuple[int, int]
-"""A factor, and by how much the product is shifted right, less 32."""
+"""A multiplier, and the right shift of the product minus 32."""
 
 
 @lru_cache(maxsize=1 << 14)
 def exact_scale(real: float, limit: int) -> Exact | None:
-    """The factor and the shift for sums no farther from zero than `limit`, which is at most 2^40; None where there are
-    none."""
+    """Multiplier and shift for accumulators of absolute value up to `limit` (at most 2^40); None if there are none."""
     if float(limit) * real < 0.5:
         return 0, 1
     fraction, exponent = math.frexp(real)
@@ -44,7 +42,7 @@ def exact_scale(real: float, limit: int) -> Exact | None:
 
 
 def exact_results(sums: NDArray[np.uint64], scale: Exact) -> NDArray[np.uint64]:
-    """The results of `mote_exact` for accumulators that are not negative."""
+    """Results of the C function `mote_exact` for non-negative accumulators."""
     high, low = (np.uint64(part) for part in divmod(scale[0], 1 << 32))
     word, shift = np.uint64(32), np.uint64(scale[1])
     above, below = sums >> word, sums & np.uint64(0xFFFFFFFF)
@@ -54,7 +52,8 @@ def exact_results(sums: NDArray[np.uint64], scale: Exact) -> NDArray[np.uint64]:
 
 
 def _same(real: float, limit: int, scale: Exact) -> bool:
-    """Whether these are LiteRT's results for all such sums: on both sides of each step, and at the end."""
+    """Whether the constants give LiteRT's result for all accumulators up to `limit`: verified on both sides of each
+    change of the result, and at `limit`."""
     steps = np.arange(min(MOST_RESULT, int(limit * real)) + 1, dtype=np.int64) + 0.5
     near = np.ceil(steps / real).astype(np.int64)
     at = np.clip(np.concatenate([near - 1, near, near + 1, [limit]]), 0, limit)

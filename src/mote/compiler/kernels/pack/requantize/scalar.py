@@ -1,17 +1,18 @@
-"""Requantization on cores that multiply single numbers: constants of every channel, exact for all sums, or none.
+"""Requantization on cores with scalar multiplication only: constants for each channel that are exact for all
+accumulators, or none.
 
-Cores with a product of 64 bits (Armv7-M) take its upper half,
+Cores with 64-bit products (Armv7-M) take the upper half,
 
     out = saturate(((x * mult >> 32) + add) >> shift)                                         plain
     out = saturate(((4 * x * mult >> 32) + add - (x < 0 ? fix : 0)) >> shift)                 linear
 
-where x is a sum with an offset that was searched for. Cores with products of 32 bits (Armv6-M) do
+where x is an accumulator plus an offset found by a search. Cores with 32-bit products (Armv6-M) compute
 
     u = clamp(x, 0, most)
     out = ((u * coarse + (u * fine >> drop) + add + (u < turn ? 0 : fix)) mod 2^32) >> 24     as a signed byte
 
-where x is the sum less the last one with the least output. `coarse * 2^drop + fine` is one multiplier of up to 32 bits
-and more, so that the steps of the reference, at most 255, each say how large `add` must be at least and at most.
+where x is the accumulator minus the last one with the lowest output. `coarse * 2^drop + fine` is one multiplier of 32
+bits or more; each of the at most 255 steps of the reference bounds `add` from both sides.
 """
 
 from __future__ import annotations
@@ -34,34 +35,34 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.ops.matrix.accumulators import Accumulators
 
 MOST_LONG = 1 << 29
-"""Four times a sum fits a register."""
+"""Exclusive limit for accumulators, so that four times their value fits a register."""
 MOST_SHIFT = 23
-"""Further shifted, zero points do not fit a register."""
+"""Exclusive limit for right shifts: with larger ones the shifted zero point overflows a register."""
 TOP = 24
-"""The output is the upper byte of a word."""
+"""Bit position of the output, which is the most significant byte of a word."""
 MOST_DROP = 24
 NEIGHBOURS = np.array(sorted(range(-24, 25), key=abs), np.int64)
-"""The multipliers that are tried, from the nearest one."""
+"""Differences from the nearest multiplier that are tried, in order."""
 FAR = 1 << 60
-"""Bounds that do not bind."""
+"""Stands for a missing bound."""
 SIGN = 1 << 31
-"""Added to a word, turns its upper byte from the output plus 128 into the output."""
+"""Added to a word to flip its sign bit, which subtracts 128 from its most significant byte."""
 
 
 @dataclass(frozen=True)
 class ScalarConstants:
-    """The constants of a layer's channels."""
+    """Requantization constants of a layer's channels."""
 
     offset: Ints
-    """Added to sums: goes into the bias."""
+    """Added to accumulators, by way of the bias."""
     rows: Ints
-    """[channels, constants] as the kernel reads them."""
+    """Constants [channels, constants] in the order in which the kernel reads them."""
     slow: NDArray[np.bool_]
-    """Channels without constants."""
+    """Mask of the channels without exact constants, which a slower path requantizes."""
 
 
 def long_product(sums: Accumulators) -> ScalarConstants:
-    """For cores with products of 64 bits: mult, add, shift, and fix for linear outputs."""
+    """Constants for cores with 64-bit products: mult, add, shift, and fix for linear outputs."""
     linear, right, constant = sums.linear, -sums.shift, sums.constant
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high))
     fits = sums.fits & (largest < MOST_LONG)
@@ -84,7 +85,7 @@ def long_product(sums: Accumulators) -> ScalarConstants:
 
 
 def _searched(stairs: Staircase, mult: int, shift: int, *, even: bool) -> tuple[int, tuple[int, int, int]] | None:
-    """The offset of a channel's sums, and its constants."""
+    """Searches offset and (mult, add, shift) of one channel; None if there are none."""
     constants = search(stairs, 1, shift, mult, linear=False)
     if constants is None and even:
         best = best_multiplier(stairs, 1, shift, mult, CHOOSING, (LOWEST, HIGHEST))
@@ -93,7 +94,7 @@ def _searched(stairs: Staircase, mult: int, shift: int, *, even: bool) -> tuple[
 
 
 def short_product(sums: Accumulators) -> ScalarConstants:
-    """For cores with products of 32 bits: most, coarse, fine, add, drop, and turn and fix for linear outputs."""
+    """Constants for cores with 32-bit products: most, coarse, fine, add, drop, and for linear outputs turn and fix."""
     linear, constant = sums.linear, sums.constant
     rows = np.zeros((len(constant), 5 + 2 * linear), np.int64)
     offset, slow = np.zeros(len(constant), np.int64), ~constant & ~sums.fits
@@ -110,7 +111,7 @@ def short_product(sums: Accumulators) -> ScalarConstants:
 
 
 def _staircase(stairs: Staircase, scale: float, *, linear: bool) -> tuple[int, ...] | None:
-    """The constants with which the outputs of all sums are right."""
+    """Searches the requantization constants of one channel for cores with 32-bit products; None if there are none."""
     steps = stairs.steps - (stairs.steps[0] - 1)
     most = int(steps[-1])
     drop = min(32 - most.bit_length(), MOST_DROP)
@@ -137,5 +138,5 @@ def _staircase(stairs: Staircase, scale: float, *, linear: bool) -> tuple[int, .
 
 
 def _between(low: int, high: int) -> int:
-    """The middle of bounds, of which one may be missing."""
+    """The middle between two bounds, or the only bound if the other one is missing."""
     return low if high >= FAR else high if low <= -FAR else (low + high) // 2

@@ -1,7 +1,7 @@
-"""Sums -> int8 in the lanes of a vector, exactly: the constants of `mote_lanes.h`.
+"""Requantization to int8 in vector lanes, bit for bit as the reference: the constants of `mote_lanes.h`.
 
-Vectors have a doubling multiplication that keeps the high half, rounded, and shifts that round and saturate. In two
-ways they give the results of the reference:
+Vectors have a doubling multiplication that returns the rounded high half, and shifts that round and saturate. Two
+formulas give the results of the reference:
 
     line    y = sum * 2^scale + offset          one multiplication with addition
             p = (y * mult + 2^30) >> 31
@@ -9,10 +9,10 @@ ways they give the results of the reference:
     twice   p = ((sum + offset) * mult + 2^30) >> 31, less one where sum + offset < 0
             out = saturate(((p + 2^(right-1)) >> right) + zero)
 
-A `line` has a scale and a shift that are the same for all channels, and the zero point in its offset. It fits where
-results are rounded once, and where negative ones vanish in the activation: its constants are then searched for
-(`requantize.py`) so that every sum that can occur has the reference's result. `twice` is what the reference does, step
-by step: the one less makes of a rounding shift one that rounds halves away from zero.
+`line` has one scale and one shift for all channels, and includes the zero point in the offset. It works where the
+reference rounds once, or where the activation clamps negative results: its constants are found by a search
+(`search.py`) such that every accumulator that can occur has the reference's result. `twice` does what the reference
+does, step by step: subtracting one turns the rounding shift into one that rounds ties away from zero.
 """
 
 from __future__ import annotations
@@ -30,72 +30,72 @@ from mote.ir.ops.matrix.accumulators import Accumulators
 
 
 class LaneForm(StrEnum):
-    """How sums become results."""
+    """Requantization formula."""
 
     LINE = "line"
-    """With one multiplication of scaled sums, rounded once."""
+    """One multiplication of scaled accumulators, rounded once."""
     TWICE = "twice"
-    """As LiteRT does, rounded twice."""
+    """Rounded twice, as LiteRT does."""
 
 
 COUNT = {LaneForm.LINE: 2, LaneForm.TWICE: 3}
-"""Constants of each channel."""
+"""Number of constants for each channel."""
 Limits = tuple[int, int]
 INT8_LIMITS: Limits = (-128, 127)
 MOST_SCALE = 14
-"""Further scaled sums leave too few bits for the multipliers."""
+"""Maximum log2 of the accumulator scale: larger ones leave too few bits for the multiplier."""
 SCALES = 4
-"""How many scales are tried, each a bit less than the one before."""
+"""Number of scales tried, each half of the previous one."""
 MOST_SHIFT = 16
-"""The largest shift that narrows; layers that share one share the code."""
+"""Maximum final shift, limited by the narrowing instruction; layers with equal shifts share code."""
 CONSTANT_MULT = 1 << 30
-"""The multiplier of a channel with one result, whose accumulators are zero."""
+"""Multiplier of a constant channel, whose accumulators are zero."""
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """The constants of a layer's channels. Weights of constant channels are to be zero."""
+    """Requantization constants of a layer's channels. The kernel's weights must be zero in constant channels."""
 
     form: LaneForm
     scale: int
-    """Of a line: sums are multiplied by 2^scale."""
+    """For LINE: log2 of the factor of accumulators."""
     shift: int
-    """Of a line: how far products are shifted."""
+    """For LINE: final right shift."""
     zero: int
-    """Added at the end: the zero point, where it is not in the offsets."""
+    """Zero point added at the end; 0 if the offsets include it."""
     limits: Limits
     offset: Ints
     mult: Ints
     right: Ints
-    """How far each channel's products are shifted, where they are rounded twice."""
+    """For TWICE: right shift of each channel."""
     constant: NDArray[np.bool_]
 
     def constants(self, bias: Ints) -> NDArray[np.int32]:
-        """[channels, 2]: what is added and the multiplier; for `twice` [channels, 3], with the shift as a left one.
-        `bias` is in the reference's sums and not in those that arrive."""
+        """[channels, 2]: initial accumulator and multiplier; for TWICE [channels, 3] with the negated shift. `bias` is
+        in units of the reference's accumulators, before scaling."""
         added = bias * self.bias_factors + self.offset
         columns = [wrap32(added), self.mult, *([-self.right] if self.form is LaneForm.TWICE else [])]
         return np.stack(columns, axis=1).astype(np.int32)
 
     @property
     def owners(self) -> NDArray[np.int64]:
-        """As `constants`: the channel, counted from 1, where its bias is added, and 0 at its other constants."""
+        """For each value of `constants`: 1 + channel where a bias is included, 0 for multipliers and shifts."""
         owners = np.zeros((len(self.constant), COUNT[self.form]), np.int64)
         owners[:, 0] = np.arange(1, len(owners) + 1, dtype=np.int64)
         return owners
 
     @property
     def bias_factors(self) -> Ints:
-        """The factors of biases where sums are."""
+        """Factor from a bias to its contribution to the initial accumulator, for each channel."""
         return np.where(self.constant, 0, 1 << self.scale)
 
     def weights(self, values: Ints) -> Ints:
-        """[channels, ..] without those of constant channels."""
+        """Weights [channels, ..] with constant channels set to zero."""
         return np.where(self.constant.reshape(-1, *[1] * (values.ndim - 1)), 0, values)
 
 
 def lanes(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | None:
-    """The constants for a layer whose outputs are cut off at the limits: a line where there is one."""
+    """Constants for a layer with outputs clamped to `limits`: LINE if possible, otherwise TWICE; None if neither is."""
     if limits[0] >= limits[1] or not np.all(sums.fits):
         return None
     hidden = sums.once or sums.zero <= limits[0] or not sums.linear
@@ -124,7 +124,8 @@ def _line(sums: Accumulators, limits: Limits) -> Lanes | None:
 
 
 def rounded_twice(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | None:
-    """The constants by which sums are rounded twice, as the reference does it: they depend on scales alone."""
+    """Constants for rounding twice like the reference, which only depend on the scales; None if the layer needs another
+    formula."""
     if sums.once or not np.all(sums.fits):
         return None
     constant, right = sums.constant, -sums.shift
@@ -136,7 +137,7 @@ def rounded_twice(sums: Accumulators, limits: Limits = INT8_LIMITS) -> Lanes | N
 
 
 def lanes_params(lanes: Lanes) -> Params:
-    """`mote_lanes_t`."""
+    """The fields of `mote_lanes_t`: scale, zero point, output limits, and the number of constants per channel."""
     return {
         "scale": 1 << lanes.scale,
         "zero": lanes.zero,

@@ -1,1 +1,1 @@
-"""Orders, sparsity and compression of weights."""
+"""Weight orders, sparsity and compression."""

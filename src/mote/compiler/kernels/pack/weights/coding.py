@@ -1,9 +1,9 @@
-"""Weights that compress, kept as a prefix code and expanded as they are used: the encoder for `mote_code.h`.
+"""Weight compression by a prefix code that kernels decode on the fly: the encoder for `mote_code.h`.
 
-Few distinct values, small ranges, values that are more frequent than others and runs of zeros are all one code. Values
-are sorted by how frequent they are and cut into classes of 2^b; a code is k zeros and a one for class k, then b bits.
-One class may stand for runs of zeros, whose b bits are a length. The classes are those that take the fewest bits. That
-is within a percent of Huffman's code, and a core finds a value in a dozen instructions.
+One code covers few distinct values, small ranges, skewed frequencies and runs of zeros. Values are sorted by frequency
+and divided into classes of 2^b values; the codeword of a value in class k is k zeros, a one, and b bits. One class may
+represent runs of zeros, with b bits for the length. Class sizes are chosen to minimize the total number of bits. The
+result is within a percent of Huffman's code, and a core decodes a value in a dozen instructions.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from mote.compiler.kernels.contract import Params
 from mote.ir.graph.numeric.fixedpoint import Ints
 
 MOST_CLASSES = 12
-"""Codes then have 20 bits at most; a decoder can see 25 at once."""
+"""Maximum number of classes: codewords then have at most 20 bits, and a decoder sees 25 at once."""
 MOST_BITS = 8
-"""Of a place in a class, or of the length of a run."""
+"""Maximum number of bits after the class prefix: index in the class or length of a run."""
 BITS = np.arange(MOST_BITS + 1, dtype=np.int64)[:, None]
 RUN_CLASSES = range(4)
-"""Where the class of runs is tried."""
+"""Positions tried for the class of zero runs."""
 SHORTEST_RUNS = (1, 2, 4)
-"""Zeros in runs that are shorter are values like others."""
+"""Minimum run lengths tried; shorter runs of zeros are coded value by value."""
 RUN = 255
-"""Symbols are values and 128, or this and the length of a run."""
+"""First symbol of zero runs: value symbols are 0..255 (value + 128), and RUN + n is a run of n zeros."""
 IMPOSSIBLE = 1 << 60
-"""More bits than there are."""
+"""Cost in bits that stands for an impossible choice."""
 BEHIND = 3
-"""Bytes that a decoder reads behind the last code."""
+"""Padding bytes after the last codeword, which the decoder may read."""
 
 
 @dataclass(frozen=True)
 class ZeroRuns:
-    """How zeros are coded: a class, the bits of a length, and the shortest run."""
+    """Coding of zero runs: class position, bits of the length, and the shortest run coded."""
 
     at: int
     bits: int
@@ -47,7 +47,7 @@ class ZeroRuns:
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """Coded weights; `symbols` is how many codes there are."""
+    """Coded weights; `symbols` is the number of codewords."""
 
     bits: NDArray[np.uint8]
     values: NDArray[np.int8]
@@ -61,7 +61,7 @@ class Code:
 
     @property
     def params(self) -> Params:
-        """`mote_code_t`."""
+        """The coded weights and decoding tables as fields of `mote_code_t`."""
         return {
             "bits": self.bits,
             "values": self.values,
@@ -72,7 +72,7 @@ class Code:
 
 
 def encode(rows: NDArray[np.int8]) -> Code:
-    """The smallest code of a matrix; no run goes on in the next row."""
+    """The smallest code of a matrix; zero runs do not cross rows."""
     return _encode(rows.tobytes(), rows.shape[1])
 
 
@@ -87,8 +87,8 @@ def _encode(data: bytes, width: int) -> Code:
 
 
 def _best(counts: Ints, lengths: Ints) -> Coding:
-    """The way to code zeros that takes the least. A way takes no less than its values take without runs and its runs
-    without the bits that tell them apart: most are left out for that."""
+    """The cheapest coding over all choices for zero runs. Candidates are skipped by a lower bound: the cost of their
+    values without runs plus that of the runs without class prefixes."""
     best = Coding(Frequencies(counts))
     others = {n: Frequencies(_without_runs(counts, lengths, n)) for n in (SHORTEST_RUNS if len(lengths) else ())}
     for runs in (ZeroRuns(at, b, n) for b in range(1, MOST_BITS + 1) for n in others for at in RUN_CLASSES):
@@ -100,14 +100,14 @@ def _best(counts: Ints, lengths: Ints) -> Coding:
 
 
 def _zero_runs(rows: NDArray[np.int8]) -> tuple[Ints, Ints]:
-    """Where zeros begin in the rows, one after another, and how many there are."""
+    """Start positions (in the flattened matrix) and lengths of the zero runs."""
     edges = np.diff(np.pad(rows == 0, ((0, 0), (1, 1))).astype(np.int8), axis=1)
     (row, begin), (_, end) = np.nonzero(edges == 1), np.nonzero(edges == -1)
     return row * rows.shape[1] + begin, end - begin
 
 
 def _without_runs(counts: Ints, lengths: Ints, shortest: int) -> Ints:
-    """How often each value is coded where runs of zeros are not."""
+    """Frequency of each value when zeros in long enough runs are not counted."""
     used = counts.copy()
     used[128] -= lengths[lengths >= shortest].sum()
     return used
@@ -115,8 +115,8 @@ def _without_runs(counts: Ints, lengths: Ints, shortest: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """How often each value is coded, and what classes of the most frequent ones take: those of 2^b values that begin
-    with the i-th most frequent, for each b and i."""
+    """Frequencies of the coded values, with the costs of candidate classes: for each b and i, the class of the 2^b
+    values from the i-th most frequent on."""
 
     counts: Ints
 
@@ -126,20 +126,20 @@ class Frequencies:
 
     @cached_property
     def nexts(self) -> Ints:
-        """The first value behind such a class."""
+        """For each b and i: index of the first value after the class of 2^b values that starts at the i-th value."""
         nexts: Ints = np.minimum(np.arange(self.size + 1, dtype=np.int64) + (1 << BITS), self.size)
         return nexts
 
     @cached_property
     def taken(self) -> Ints:
-        """How often the values of such a class are coded."""
+        """For each b and i: total frequency of the 2^b values from the i-th on."""
         before = np.concatenate([[0], np.cumsum(np.sort(self.counts[self.counts > 0])[::-1])])
         counts: Ints = before[self.nexts] - before
         return counts
 
     def costs(self, k: int, least: Ints, may_end: bool) -> Ints:
-        """The bits that all values from the i-th on take if class k is such a class, given what they take from the next
-        class on. No one follows the zeros of the last class."""
+        """For each b and i: total bits of all values from the i-th on if class k is that class, given the minimum bits
+        from the next class on (`least`). The last class needs no terminating one."""
         last = (self.nexts == self.size) & may_end
         bits: Ints = self.taken * (k + BITS + ~last) + least[self.nexts]
         bits[0] = np.where(last[0] & (k == 0), IMPOSSIBLE, bits[0])
@@ -147,7 +147,8 @@ class Frequencies:
 
     @cached_property
     def least(self) -> list[Ints]:
-        """The fewest bits that the values from the i-th on take in classes k and higher, without runs."""
+        """Minimum bits of the values from the i-th most frequent on, in classes k and higher, without zero runs: an
+        array over i for each k."""
         fewest = [np.where(np.arange(self.size + 1, dtype=np.int64) < self.size, np.int64(IMPOSSIBLE), 0)]
         for k in reversed(range(MOST_CLASSES)):
             fewest.insert(0, self.costs(k, fewest[0], may_end=True).min(axis=0))
@@ -156,7 +157,7 @@ class Frequencies:
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """Values, and a class of its own for so many runs of zeros."""
+    """A code for values, with an optional class for `number` zero runs."""
 
     values: Frequencies
     runs: ZeroRuns | None = None
@@ -164,7 +165,8 @@ class Coding:
 
     @cached_property
     def least(self) -> list[Ints]:
-        """The fewest bits that the values from the i-th on, and the runs, take in classes k and higher."""
+        """Minimum bits of the values from the i-th most frequent on and of all zero runs, in classes k and higher: an
+        array over i for each k."""
         if self.runs is None:
             return self.values.least
         fewest = self.values.least[self.runs.at + 1 :]
@@ -176,12 +178,12 @@ class Coding:
 
     @property
     def nbits(self) -> int:
-        """Bits of the coded weights and of the table of values."""
+        """Bits of the coded weights and of the value table."""
         return int(self.least[0][0]) + 8 * self.values.size
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """The bits of a place in each class."""
+        """For each class: number of bits that follow the class prefix in a codeword."""
         at = -1 if self.runs is None else self.runs.at
         widths: list[int] = []
         i = 0
@@ -196,7 +198,7 @@ class Coding:
 
 
 def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: ZeroRuns | None) -> Ints:
-    """The symbols to code, in order: weights, and runs of zeros."""
+    """Symbols to code in order: weights and zero runs."""
     symbols = weights.astype(np.int64) + 128
     if runs is None:
         return symbols
@@ -210,7 +212,7 @@ def _symbols(weights: NDArray[np.int8], begins: Ints, lengths: Ints, runs: ZeroR
 
 
 def _write(symbols: Ints, counts: Ints, runs: ZeroRuns | None, class_bits: Sequence[int]) -> Code:
-    """The symbols with codes of such classes."""
+    """Writes symbols with the codewords given by `class_bits`, the number of index bits of each class."""
     values = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     codes, lengths = np.zeros((2, RUN + 1 + (1 << MOST_BITS)), np.int64)
     classes = []
@@ -235,7 +237,7 @@ def _write(symbols: Ints, counts: Ints, runs: ZeroRuns | None, class_bits: Seque
 
 
 def _pack(codes: Ints, lengths: Ints) -> NDArray[np.uint8]:
-    """Codes one after another, the first bit of each first."""
+    """Concatenates codewords into a bit stream, most significant bit first."""
     ends = np.cumsum(lengths)
     left = repeat(ends, lengths) - 1 - np.arange(ends[-1], dtype=np.int64)
     packed = np.packbits((repeat(codes, lengths) >> left & 1).astype(np.uint8))

@@ -1,4 +1,4 @@
-"""float32 weights that half precision holds as they are: two bytes each in flash, expanded as they are read."""
+"""float32 weights that float16 represents exactly: stored as two bytes in flash and converted when read."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from mote.compiler.kernels.contract import Refusal, View
 from mote.ir.graph.tensor import Array
 
-WIDER = Refusal("weights are no numbers of half precision")
+WIDER = Refusal("float16 does not represent its weights exactly")
 
 
 def in_halves(weights: Array) -> NDArray[np.uint16]:
-    """The bits of weights in half precision."""
+    """Weights as float16 bit patterns."""
     with np.errstate(over="ignore"):
         return weights.astype(np.float16).view(np.uint16)
 
 
 def are_halves(view: View) -> bool:
-    """Whether half precision holds the layer's weights, all of them finite, bit for bit."""
+    """Whether float16 represents all weights of the layer exactly; all must be finite."""
     return view.once(_are_halves)
 
 

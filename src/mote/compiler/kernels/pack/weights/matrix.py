@@ -1,4 +1,4 @@
-"""Matrices of recurrent layers, whose products go on in more than 8 bits: `mote_matrix_s8.h`."""
+"""Weight matrices of recurrent layers, whose products are not requantized to int8: `mote_matrix_s8.h`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mote.ir.graph.tensor import Array
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """[rows, depth] int8 weights for vectors to whose values `zero` is added, the bias of each row, and the multiplier
-    and shift of the results."""
+    """Weight matrix [rows, depth] of int8 with the bias of each row; `zero` is added to every input value, and `scale`
+    is the multiplier and shift of the results."""
 
     weights: Array
     zero: int
@@ -24,15 +24,15 @@ class Matrix:
 
     @property
     def start(self) -> Ints:
-        """Where sums begin."""
+        """Initial accumulators: biases with the input offset folded in."""
         return wrap32(self.zero * self.weights.astype(np.int64).sum(axis=1) + self.bias)
 
     def params(self) -> Params:
-        """`mote_matrix_s8_t`, with the weights of four rows in turn."""
+        """The fields of `mote_matrix_s8_t`, with weights interleaved in blocks of four rows."""
         start = pad_to(self.start, 0, 4).astype(np.int32)
         return {**self.sizes, "weights": interleave(self.weights, 4), "start": start}
 
     @property
     def sizes(self) -> Params:
-        """The fields that do not depend on the order of the weights."""
+        """The fields that do not depend on the weight order."""
         return {"depth": self.weights.shape[1], **scale_params(*self.scale)}

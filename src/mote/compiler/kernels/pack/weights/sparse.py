@@ -1,4 +1,4 @@
-"""Weights without their blocks of zeros, for kernels that read with each block where its inputs are."""
+"""Block-sparse weights, for kernels that read the offset of the inputs with every nonzero block."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST = 0.8
-"""The share of blocks with weights above which it saves too little, for the code that it takes, to leave out the
-others."""
+"""Maximum density: with a larger share of nonzero blocks, sparse code is not worth its size."""
 LEAST = 2
-"""Blocks of a row. They follow their inputs, but for the first one, which comes last: the one way back ends a row."""
+"""Minimum number of blocks in a row. Blocks have ascending input offsets, except that the first one comes last: the
+only step backwards marks the end of a row."""
 
 
 class Sparse(NamedTuple):
-    """A matrix without its blocks of zeros."""
+    """A weight matrix without its zero blocks: the words of each row."""
 
     rows: list[NDArray[Any]]
     density: float
-    """The share of its blocks that are left."""
+    """Share of the blocks that are kept."""
 
 
 def without_zeros(blocks: NDArray[Any], nbytes: int, at: int) -> Sparse | None:
-    """The blocks of [rows, blocks, words] that are not zero, or None where few are. Word `at` of each is how far its
-    inputs, of `nbytes` bytes, are from the end of those of the block before it."""
+    """Removes zero blocks from [rows, blocks, words]; None if too few are zero. Word `at` of each kept block is the
+    distance in bytes from the end of the previous block's inputs to its own inputs, which take `nbytes` bytes."""
     if blocks.shape[1] < LEAST:
         return None
     orders = [_order(row.any(axis=1)) for row in blocks]
@@ -39,14 +39,15 @@ def without_zeros(blocks: NDArray[Any], nbytes: int, at: int) -> Sparse | None:
 
 
 def _order(used: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The blocks of a row that are used in the order in which kernels take them, with others where they are too few."""
+    """Indices of the kept blocks of a row in kernel order, filled up with zero blocks to the minimum number."""
     others = np.flatnonzero(~used)[: max(LEAST - int(used.sum()), 0)]
     return np.roll(np.union1d(np.flatnonzero(used), others), -1)
 
 
 def paired(used: NDArray[np.bool_]) -> NDArray[np.intp] | None:
-    """Rows of [rows, blocks] in an order in which two neighbours use few blocks between them: those that use the most
-    first, each beside what adds the least to it; as they are where that is no better. None where most are used."""
+    """Orders the rows of [rows, blocks] so that neighboring pairs share many blocks: greedily, the densest row first,
+    followed by the row that adds fewest blocks. The original order if that is no worse; None if the matrix is too
+    dense."""
     if used.mean() > MOST:
         return None
     left = np.argsort(-used.sum(axis=1), kind="stable").tolist()
@@ -59,5 +60,5 @@ def paired(used: NDArray[np.bool_]) -> NDArray[np.intp] | None:
 
 
 def _together(used: NDArray[np.bool_]) -> int:
-    """Blocks that neighbours use, two by two."""
+    """Number of blocks used by pairs of neighboring rows."""
     return int(np.logical_or.reduceat(used, np.arange(0, len(used), 2, dtype=np.intp), axis=0).sum())

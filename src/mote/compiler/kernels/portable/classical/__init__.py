@@ -1,4 +1,4 @@
-"""Kernels of detection, decision trees, distances and support vectors."""
+"""Kernels of object detection, decision trees, distances and support vector machines."""
 
 from mote.compiler.kernels.portable.classical import detection, distances_svm, forest
 

@@ -1,5 +1,5 @@
-"""Boxes: `mote_detection.h`, `mote_suppression.h`, `mote_greedy_suppression.h`, and the parts of what the first two
-compute, `mote_part.h`."""
+"""Post-processing of detection boxes and non-max suppression: `mote_detection.h`, `mote_suppression.h`,
+`mote_greedy_suppression.h`. The first two compute several outputs in one tensor, which `mote_part.h` separates."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def _detection(view: View) -> Packed:
 
 
 def _words(op: Detection, boxes: int) -> int:
-    """Working memory: scores and a heap of all boxes; classes with their scores, or detections and boxes of a class."""
+    """Scratch memory in 32-bit words. Fast mode: scores and a heap of all boxes, classes with their scores. Regular
+    mode: instead of classes, the detections and the boxes of a class."""
     if not op.regular:
         return 2 * boxes + 2 * op.classes
     return 2 * boxes + 4 * min(op.per_class, boxes) + 2 * op.detections

@@ -1,4 +1,4 @@
-"""Distances and support vectors: `mote_vectors_f32.h`."""
+"""Distances to stored vectors, and support vector machines: `mote_vectors_f32.h`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mote.ir.ops.classical.distances_svm import (
 )
 
 LIKE = "fully_connected_f32"
-"""The family in the tables of costs whose costs these kernels share."""
+"""Cost family that these kernels share."""
 METRICS = list(Metric)
 
 

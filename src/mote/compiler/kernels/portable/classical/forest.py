@@ -1,4 +1,5 @@
-"""Decision trees: as tables that a loop walks, `mote_forest.h`, or as code of their own, `mote_forest_code.h`."""
+"""Decision forests, as tables that a loop interprets (`mote_forest.h`) or as generated branches
+(`mote_forest_code.h`)."""
 
 from __future__ import annotations
 
@@ -48,37 +49,38 @@ TYPES = {
 }
 ALL = Signature(frozenset(FEATURE_TYPES), frozenset(SUM_TYPES))
 CODE, SEARCH, FEATURE = 14, 9, 18
-"""About the cycles of making a code, of a step of the search for it, and of a feature that needs none."""
+"""Estimated cycles to set up a feature code, of each step of its binary search, and of a feature whose code needs no
+search."""
 LOOP, TREE = 12, 14
-"""About the cycles of a node, and of a tree, where trees are tables."""
+"""Estimated cycles per node and per tree, for forests as tables."""
 BRANCH, RESULT = 4.5, 5
-"""About the cycles of a node, and of a tree, where trees are code."""
+"""Estimated cycles per node and per tree, for forests as generated code."""
 KEY = 3
-"""More of a node, where a feature is a float32 number."""
-MAYBE_NONE = "features that may be no numbers are made codes first"
+"""Extra cycles per node for float32 features."""
+MAYBE_NONE = "features that may be NaN need codes"
 DEEPEST = 100
-"""Levels that code may have: compilers need not take more than 127 blocks in each other."""
+"""Maximum depth of trees in generated code: C compilers need not support more than 127 nested blocks."""
 MOST_NODES = 20_000
-"""Nodes that compilers are asked to make code of."""
+"""Maximum number of nodes in generated code."""
 NODE_BYTES, LEAF_BYTES = 10, 4
-"""About what a node and a leaf take as code."""
+"""Estimated code bytes per node and per leaf of generated code."""
 LANES = 4
-"""Words that votes are counted in, at most."""
+"""Maximum number of 32-bit words that packed vote counters may take."""
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaves of a forest as a kernel reads them."""
+    """The leaf values of a forest in one of the formats of `mote_forest.h`."""
 
     form: str
-    """One of those of `mote_forest.h`."""
+    """Format: vote, sum, column, some or row."""
     number: Ints
-    """Of each leaf of the trees: which of these it is."""
+    """For each leaf of the trees: index of its value in this format."""
     params: Params
     columns: Ints
-    """Of each tree, where each has a column of its own."""
+    """For each tree: the output that it adds to; empty unless each tree has a single output."""
     added: float = 0.0
-    """How many values a leaf has, about, where it has some."""
+    """Average number of values that a leaf adds, for formats with several."""
 
     @property
     def count(self) -> int:
@@ -101,15 +103,15 @@ def _leaves(view: View) -> Leaves:
     rows = np.zeros((len(trees.values), trees.outputs), trees.values.dtype)
     np.put_along_axis(rows, trees.columns[:, None] + np.arange(trees.width, dtype=np.int64), trees.values, axis=1)
     values, number = np.unique(rows, axis=0, return_inverse=True)
-    some = _some(values, number.reshape(-1), trees)
+    some = _sparse_leaves(values, number.reshape(-1), trees)
     if some is not None and sum(p.nbytes for p in some.params.values() if isinstance(p, np.ndarray)) < values.nbytes:
         return some
     params = {"added": 0, "kinds": values.size, "values": values.reshape(-1)}
     return Leaves("row", number.reshape(-1), params, nothing, trees.outputs)
 
 
-def _some(rows: Array, number: Ints, trees: Trees) -> Leaves | None:
-    """Leaves without the values that are zero, where they can be counted."""
+def _sparse_leaves(rows: Array, number: Ints, trees: Trees) -> Leaves | None:
+    """Sparse format without zero leaf values; None if their number exceeds 16-bit indices."""
     leaf, column = np.nonzero(rows)
     values, which = np.unique(rows[leaf, column], return_inverse=True)
     if max(len(leaf), len(values)) >= 1 << 16 or not len(leaf):
@@ -131,13 +133,13 @@ def _column_type(trees: Trees) -> DType:
 
 
 def _types(view: View) -> tuple[str, str]:
-    """The types of the numbers of outputs, and of their sums, in C."""
+    """C types of output indices and of sums."""
     trees = view.the(Forest).trees
     return f"{_column_type(trees)}_t", TYPES[view.output.dtype][1]
 
 
-def _plain(view: View) -> Packed | Refusal:
-    """Features are compared as they are."""
+def _direct_table(view: View) -> Packed | Refusal:
+    """Packs the table kernel that compares features directly."""
     trees, leaves, x = view.the(Forest).trees, view.once(_leaves), view.input.dtype
     if x == DType.FLOAT32 and not trees.numbers:
         return Refusal(MAYBE_NONE)
@@ -148,14 +150,14 @@ def _plain(view: View) -> Packed | Refusal:
     kind = plain_type(slots.code, x)[0]
     name = f"forest_{leaves.form}_{TYPES[x][0]}_{kind.lower()}_{TYPES[view.output.dtype][0]}"
     types = (TYPES[x][1], "uint8_t", "uint16_t", *_types(view))
-    key, at = _compared(x)[0], f"MOTE_FOREST_{kind}_AT"
+    key, at = _comparison(x)[0], f"MOTE_FOREST_{kind}_AT"
     arguments = (name, *types, key, at, slots.bytes, 8, f"MOTE_FOREST_{leaves.form.upper()}")
     level = LOOP + (KEY if x == DType.FLOAT32 else 0)
-    return _walked(view, table, Instance("MOTE_FOREST", arguments), {}, 0.0, level)
+    return _table_kernel(view, table, Instance("MOTE_FOREST", arguments), {}, 0.0, level)
 
 
-def _ranked(view: View) -> Packed | Refusal:
-    """Features become codes first; elements are the smallest that can hold the forest."""
+def _ranked_table(view: View) -> Packed | Refusal:
+    """Packs the table kernel that first replaces features by codes; elements are as narrow as the forest allows."""
     trees, leaves, x, y = view.the(Forest).trees, view.once(_leaves), view.input.dtype, view.output.dtype
     table: ForestTable | Refusal = Refusal("it has no trees")
     for width in (BYTES, HALVES, WORDS):
@@ -166,21 +168,21 @@ def _ranked(view: View) -> Packed | Refusal:
         return table
     width, slots = table.width, table.slots
     name = f"forest_ranked_{leaves.form}_{TYPES[x][0]}_u{width.bits}_{TYPES[y][0]}"
-    types = (TYPES[x][1], TYPES[_kept(x)][1], f"uint{width.bits}_t", f"uint{width.wide}_t", *_types(view))
+    types = (TYPES[x][1], TYPES[_threshold_type(x)][1], f"uint{width.bits}_t", f"uint{width.wide}_t", *_types(view))
     add = f"MOTE_FOREST_{leaves.form.upper()}"
-    arguments = (name, *types, *_compared(x), f"{width.most}u", width.bits % 32, add)
+    arguments = (name, *types, *_comparison(x), f"{width.most}u", width.bits % 32, add)
     params: Params = {
         "slots": slots.count,
         "listed": len(slots.thresholds),
         "slot": _array(slots.described, width.number),
-        "thresholds": _array(slots.thresholds, _kept(x).numpy),
+        "thresholds": _array(slots.thresholds, _threshold_type(x).numpy),
     }
-    packed = _walked(view, table, Instance("MOTE_FOREST_RANKED", arguments), params, _coding(slots), LOOP)
+    packed = _table_kernel(view, table, Instance("MOTE_FOREST_RANKED", arguments), params, _coding_cost(slots), LOOP)
     return replace(packed, needs=replace(packed.needs, scratch=max(slots.count, 1) * width.code.itemsize))
 
 
-def _walked(view: View, table: ForestTable, made: Instance, params: Params, first: float, level: float) -> Packed:
-    """A table that is walked, with what its features take first, and each level."""
+def _table_kernel(view: View, table: ForestTable, made: Instance, params: Params, first: float, level: float) -> Packed:
+    """Packs a table kernel. `first`: estimated cycles to compute codes; `level`: estimated cycles per node."""
     op, leaves, width = view.the(Forest), view.once(_leaves), table.width
     trees = op.trees
     params = {
@@ -198,55 +200,55 @@ def _walked(view: View, table: ForestTable, made: Instance, params: Params, firs
         "of": leaves.params,
         **params,
     }
-    each = (TREE + _adding(leaves)) * len(trees.roots)
+    each = (TREE + _adding_cost(leaves)) * len(trees.roots)
     rows = op.rows(view.graph)
-    cost = rows * (first + level * _levels(trees) + each)
+    cost = rows * (first + level * _visited_nodes(trees) + each)
     return Packed(
         str(made.arguments[0]), params, Entry(Call.FLAT, rows), price=Price(cost=float(cost)), instances=(made,)
     )
 
 
-def _compared(features: DType) -> tuple[str, str]:
-    """How features compare in C, and whether they are no numbers."""
+def _comparison(features: DType) -> tuple[str, str]:
+    """C functions or macros that map a feature to a comparable integer and that test for NaN."""
     suffix = "f32" if features == DType.FLOAT32 else "s32"
     return f"mote_forest_key_{suffix}", f"MOTE_FOREST_NONE_{suffix.upper()}"
 
 
-def _kept(features: DType) -> DType:
-    """The type in which thresholds are kept."""
+def _threshold_type(features: DType) -> DType:
+    """The type in which thresholds are stored."""
     return DType.INT32 if features == DType.FLOAT32 else features
 
 
 def _array(values: Array, dtype: np.dtype[np.generic]) -> Array:
-    """An array of constants, which is never empty."""
+    """A constant array; a single zero if it would be empty."""
     return values.astype(dtype) if values.size else np.zeros(1, dtype)
 
 
-def _levels(trees: Trees) -> float:
-    """Nodes that are asked on the way through all trees, if every answer is as likely as the other."""
+def _visited_nodes(trees: Trees) -> float:
+    """Expected number of nodes visited in all trees, if both branches of a node are equally likely."""
     expected = np.zeros(trees.nodes)
     for i in reversed(range(trees.nodes)):
         expected[i] = 1 + sum(expected[r] for r in (trees.yes[i], trees.no[i]) if r >= 0) / 2
     return float(sum(expected[root] for root in trees.roots if root >= 0))
 
 
-def _coding(slots: Slots) -> float:
-    """The cost of computing the codes of all slots."""
+def _coding_cost(slots: Slots) -> float:
+    """Estimated cycles to compute the codes of all slots."""
     return sum(CODE + SEARCH * np.log2(len(s.thresholds) + 1) if s.spread else FEATURE for s in slots.slots)
 
 
-def _adding(leaves: Leaves) -> float:
-    """The cost of adding a leaf to the sums."""
+def _adding_cost(leaves: Leaves) -> float:
+    """Estimated cycles to add a leaf's values to the sums."""
     return 8.0 * leaves.added
 
 
-Asked = Callable[[int], str]
-"""The condition of a node in C."""
+Condition = Callable[[int], str]
+"""Returns the C condition of a node."""
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
-    """The trees of a forest in C, and what that takes in a compiler's output, about."""
+class GeneratedCode:
+    """A forest as generated C code, with its numbers of nodes and leaves, from which code size is estimated."""
 
     text: str
     nodes: int
@@ -257,8 +259,8 @@ class Written:
         return NODE_BYTES * self.nodes + LEAF_BYTES * self.leaves
 
 
-def _written(view: View, asked: Asked) -> Written | Refusal:
-    """All trees, one after another, with the sums kept in variables where they are few."""
+def _generated_code(view: View, condition: Condition) -> GeneratedCode | Refusal:
+    """Generates the code of all trees; the leaf format decides whether sums are kept in local variables."""
     trees, leaves = view.the(Forest).trees, view.once(_leaves)
     if max(map(trees.depth, range(len(trees.roots))), default=0) > DEEPEST:
         return Refusal(f"it has trees of more than {DEEPEST} levels")
@@ -267,15 +269,15 @@ def _written(view: View, asked: Asked) -> Written | Refusal:
     style = STYLES[leaves.form](trees, leaves)
     lines = style.begin()
     for tree, root in enumerate(trees.roots.tolist()):
-        lines += [*_branches(trees, root, tree, asked, style.leaf), *style.after(tree)]
+        lines += [*_branches(trees, root, tree, condition, style.leaf), *style.after(tree)]
     lines += style.end()
     reached = sum(len(leaves_of_tree) for leaves_of_tree in trees.leaves)
-    return Written("\n".join(lines), trees.nodes, reached)
+    return GeneratedCode("\n".join(lines), trees.nodes, reached)
 
 
-def _branches(trees: Trees, root: int, tree: int, asked: Asked, leaf: Callable[[int], str]) -> list[str]:
-    """A tree as nested branches; what several nodes lead to is written once, and gone to from elsewhere: leaves behind
-    all branches."""
+def _branches(trees: Trees, root: int, tree: int, condition: Condition, leaf: Callable[[int], str]) -> list[str]:
+    """Generates a tree as nested branches. Subtrees that several nodes lead to are written once and reached by goto, as
+    are all leaves, which follow the branches."""
     readers = Counter(r for node in trees.walk(root) if node >= 0 for r in (int(trees.yes[node]), int(trees.no[node])))
     lines: list[str] = []
     leaves: dict[str, str] = {}
@@ -295,14 +297,14 @@ def _branches(trees: Trees, root: int, tree: int, asked: Asked, leaf: Callable[[
         else:
             seen.add(what)
             label = f"tree{tree}_{what}: " if readers[what] > 1 else ""
-            lines.append(f"{label}if ({asked(what)}) {{")
+            lines.append(f"{label}if ({condition(what)}) {{")
             ahead += ["}", int(trees.no[what]), "} else {", int(trees.yes[what])]
     lines += [f"{label}: {text} goto behind{tree};" for text, label in leaves.items()]
     return [*lines, f"behind{tree}:;"] if leaves else lines
 
 
 class Style:
-    """How sums are kept: `leaf` is what the code does at a leaf of the trees."""
+    """Code generator for one leaf format; `leaf` returns the statement for a leaf of the trees."""
 
     def __init__(self, trees: Trees, leaves: Leaves) -> None:
         self.trees, self.leaves = trees, leaves
@@ -322,7 +324,7 @@ class Style:
 
 
 class Votes(Style):
-    """Votes of a few classes are counted side by side in words, those of many where the sums are."""
+    """Votes for classes: counted in packed local variables if there are few classes, otherwise in the output."""
 
     def __init__(self, trees: Trees, leaves: Leaves) -> None:
         super().__init__(trees, leaves)
@@ -354,7 +356,7 @@ class Votes(Style):
 
 
 class Sums(Style):
-    """A leaf is a number: one variable for one output, else the sums where they are."""
+    """One value per leaf: summed in a local variable if there is a single output, otherwise in the output."""
 
     @property
     def ctype(self) -> str:
@@ -375,7 +377,7 @@ class Sums(Style):
 
 
 class Several(Style):
-    """A leaf is the number of values for some outputs, or for each."""
+    """Several values per leaf: the generated code finds the leaf's index, and a macro adds the values."""
 
     def begin(self) -> list[str]:
         return [*super().begin(), "uint32_t leaf;"]
@@ -391,7 +393,7 @@ STYLES: Mapping[str, type[Style]] = {"vote": Votes, "sum": Sums, "column": Sums,
 
 
 def _literal(value: np.generic) -> str:
-    """A number in C, which reads back as the same."""
+    """A C literal that reads back as exactly this number."""
     if isinstance(value, np.floating):
         digits = f"{np.float32(value):.9g}"
         return f"{digits}f" if "." in digits or "e" in digits else f"{digits}.0f"
@@ -402,18 +404,18 @@ def _integer(value: int) -> str:
     return str(value) if value > -(1 << 31) else f"({value + 1} - 1)"
 
 
-def _needed(leaves: Leaves) -> Params:
-    """The parameters of the leaves for trees in C: numbers are in the code itself."""
+def _leaf_params(leaves: Leaves) -> Params:
+    """Leaf parameters for generated code; empty for formats whose values are literals in the code."""
     return leaves.params if STYLES[leaves.form] is Several else {"added": 0, "kinds": 0}
 
 
-def _plainly(view: View) -> Packed | Refusal:
-    """Features are compared as they are."""
+def _direct_code(view: View) -> Packed | Refusal:
+    """Packs generated code that compares features directly."""
     op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
     trees = op.trees
     keys = trees.threshold
 
-    def asked(node: int) -> str:
+    def condition(node: int) -> str:
         signed = x in (DType.INT8, DType.INT16)
         element = f"{'mote_forest_' + TYPES[x][0]}(x, {trees.feature[node]})" if signed else f"x[{trees.feature[node]}]"
         if x != DType.FLOAT32:
@@ -426,65 +428,65 @@ def _plainly(view: View) -> Packed | Refusal:
             return f"mote_forest_signed({element}) <= {bits}"
         return f"mote_forest_bits({element}) >= {bits:#x}u"
 
-    written = _written(view, asked)
-    if isinstance(written, Refusal):
-        return written
-    name = f"forest_{crc32(written.text.encode()):08x}_{TYPES[x][0]}"
-    arguments = (name, TYPES[x][1], *_types(view), trees.features, trees.outputs, written.text)
+    code = _generated_code(view, condition)
+    if isinstance(code, Refusal):
+        return code
+    name = f"forest_{crc32(code.text.encode()):08x}_{TYPES[x][0]}"
+    arguments = (name, TYPES[x][1], *_types(view), trees.features, trees.outputs, code.text)
     wide = 1.0 if x != DType.FLOAT32 else 1.4 if trees.numbers else 1.7
-    cost = BRANCH * wide * _levels(trees) + (RESULT + _adding(leaves)) * len(trees.roots)
+    cost = BRANCH * wide * _visited_nodes(trees) + (RESULT + _adding_cost(leaves)) * len(trees.roots)
     return Packed(
         name,
-        {"of": _needed(leaves)},
+        {"of": _leaf_params(leaves)},
         Entry(Call.FLAT, op.rows(view.graph)),
-        price=Price(cost=op.rows(view.graph) * cost, written=round(written.nbytes * wide)),
+        price=Price(cost=op.rows(view.graph) * cost, written=round(code.nbytes * wide)),
         instances=(Instance("MOTE_FOREST_CODE", arguments),),
     )
 
 
-def _coded(view: View) -> Packed | Refusal:
-    """Features become codes first, which are small."""
+def _ranked_code(view: View) -> Packed | Refusal:
+    """Packs generated code that first replaces features by 8-bit codes."""
     op, leaves, x = view.the(Forest), view.once(_leaves), view.input.dtype
     trees = op.trees
     slots = slots_of(trees, BYTES, x)
     if max(int(slots.thresholds.size), 2 * trees.features + 1) >= 1 << BYTES.wide:
         return Refusal(f"it has more features or thresholds than {BYTES.wide} bits can count")
-    written = _written(view, lambda node: f"x[{slots.slot[node]}] <= {slots.code[node]}")
-    if isinstance(written, Refusal):
-        return written
-    name = f"forest_coded_{crc32(written.text.encode()):08x}_{TYPES[x][0]}"
+    code = _generated_code(view, lambda node: f"x[{slots.slot[node]}] <= {slots.code[node]}")
+    if isinstance(code, Refusal):
+        return code
+    name = f"forest_coded_{crc32(code.text.encode()):08x}_{TYPES[x][0]}"
     arguments = (
         name,
         TYPES[x][1],
-        TYPES[_kept(x)][1],
+        TYPES[_threshold_type(x)][1],
         "uint8_t",
         *_types(view),
-        *_compared(x),
+        *_comparison(x),
         f"{BYTES.most}u",
         trees.features,
         trees.outputs,
         len(slots.slots),
-        written.text,
+        code.text,
     )
-    cost = _coding(slots) + BRANCH * _levels(trees) + (RESULT + _adding(leaves)) * len(trees.roots)
+    cost = _coding_cost(slots) + BRANCH * _visited_nodes(trees) + (RESULT + _adding_cost(leaves)) * len(trees.roots)
     params: Params = {
         "slot": _array(slots.described, BYTES.number),
-        "thresholds": _array(slots.thresholds, _kept(x).numpy),
-        "of": _needed(leaves),
+        "thresholds": _array(slots.thresholds, _threshold_type(x).numpy),
+        "of": _leaf_params(leaves),
     }
     return Packed(
         name,
         params,
         Entry(Call.FLAT, op.rows(view.graph)),
         Needs(scratch=max(len(slots.slots), 1)),
-        Price(cost=op.rows(view.graph) * cost, written=written.nbytes),
+        Price(cost=op.rows(view.graph) * cost, written=code.nbytes),
         instances=(Instance("MOTE_FOREST_CODED", arguments),),
     )
 
 
 KERNELS = (
-    Kernel("forest_code", (Forest,), ALL, _plainly, header="forest_code", costs=OTHER),
-    Kernel("forest_coded", (Forest,), ALL, _coded, header="forest_code", costs=OTHER),
-    Kernel("forest", (Forest,), ALL, _plain, header="forest", costs=OTHER),
-    Kernel("forest_ranked", (Forest,), ALL, _ranked, header="forest", costs=OTHER),
+    Kernel("forest_code", (Forest,), ALL, _direct_code, header="forest_code", costs=OTHER),
+    Kernel("forest_coded", (Forest,), ALL, _ranked_code, header="forest_code", costs=OTHER),
+    Kernel("forest", (Forest,), ALL, _direct_table, header="forest", costs=OTHER),
+    Kernel("forest_ranked", (Forest,), ALL, _ranked_table, header="forest", costs=OTHER),
 )

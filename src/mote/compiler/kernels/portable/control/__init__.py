@@ -1,4 +1,4 @@
-"""Kernels of states, and those that users bring."""
+"""Kernels that update states, and kernels of custom operators."""
 
 from mote.compiler.kernels.portable.control import custom, state
 

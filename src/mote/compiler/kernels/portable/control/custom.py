@@ -1,4 +1,4 @@
-"""Operators that users bring: the C that they brought with them."""
+"""Custom operators, which call C functions registered by users."""
 
 from __future__ import annotations
 

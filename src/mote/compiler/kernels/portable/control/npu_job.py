@@ -1,4 +1,4 @@
-"""Jobs of an Ethos-U as a kernel of runtimes: backends make them, no operator of a graph does."""
+"""Kernel that runs an Ethos-U command stream in a runtime. Only back ends create it; no operator of a graph does."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from mote.compiler.kernels.contract import Call, Entry, Needs, Packed, Params
 
 NPU = "npu_job"
 MOST_INPUTS = 3
-"""Inputs that a job in an image has at most."""
+"""Maximum number of inputs of an NPU job in a model image."""
 JOB_ALIGNMENT = 16
-"""Of addresses that the hardware takes, in bytes."""
+"""Address alignment in bytes that the hardware requires."""
 
 
 def npu_job(inputs: int, params: Params, scratch: int = 0) -> Packed:
-    """The kernel for a job with so many inputs and one output."""
+    """The kernel for an NPU job with `inputs` inputs and one output."""
     assert 1 <= inputs <= MOST_INPUTS
     return Packed(
         NPU if inputs == 1 else f"{NPU}{inputs}",

@@ -10,7 +10,7 @@ from mote.ir.ops.control.state import Assign, SlidingWindow
 from mote.ir.ops.moves.reshape import Reshape
 
 NEW = 1
-"""The position of what is new among the inputs of an operator that updates a state."""
+"""Input position of the new values, for operators that update a state."""
 
 
 def _assign(view: View) -> Packed:
@@ -18,12 +18,12 @@ def _assign(view: View) -> Packed:
 
 
 def _reshape(view: View) -> Packed:
-    """Of a constant, which has no buffer that the output could share."""
+    """Packs RESHAPE of a constant as a copy, because a constant has no buffer to share."""
     return Packed("copy", {"bytes": view.output.nbytes})
 
 
 def _slide(view: View) -> Packed:
-    """The window that slides in place: readers find the elements in their order."""
+    """Packs a sliding window that moves its contents, so that readers find the elements in order."""
     window, new = view.output, view.op.input(view.graph, NEW)
     runs = prod(window.shape[: view.the(SlidingWindow).axis])
     fresh = new.nbytes // runs
@@ -33,7 +33,7 @@ def _slide(view: View) -> Packed:
 
 
 def _ring(view: View) -> Packed | Refusal:
-    """The ring buffer, where rows of the stream are rows of the window."""
+    """Packs a sliding window as a ring buffer, if rows of the stream are rows of the window."""
     window, new, axis = view.output, view.op.input(view.graph, NEW), view.the(SlidingWindow).axis
     if prod(window.shape[:axis]) != 1 or axis not in _row_axes(window.shape):
         return Refusal("rows of the stream are not rows of the window")
@@ -44,7 +44,7 @@ def _ring(view: View) -> Packed | Refusal:
 
 
 def _row_axes(shape: Shape) -> range:
-    """Axes that rows lie along; those outside of them have one element."""
+    """Axes that rows are stacked along: all but the last two, or but the last one of a matrix."""
     return range(len(shape) - 2) if len(shape) > 2 else range(len(shape) - 1)
 
 

@@ -30,10 +30,10 @@ def _add(view: View) -> Packed | Refusal:
 
 
 def _add_exact(view: View) -> Packed | Refusal:
-    """LiteRT's own roundings, one after another: fits always."""
+    """Packs ADD or SUB with LiteRT's own sequence of roundings, which always works."""
     op = view.the(Add)
     if isinstance(op, EvenAdd):
-        return Refusal("it is not LiteRT's sum")
+        return Refusal("it rounds as ONNX Runtime does")
     scales = op.multipliers(view.graph)
     signs = (1, op.sign)
 

@@ -1,4 +1,4 @@
-"""Functions of two tensors, element by element: `mote_pairs.h` and the headers that include it."""
+"""Element-wise binary operators: `mote_pairs.h` and the headers that include it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ WHOLE = frozenset({DType.INT16, DType.INT32, DType.INT64})
 ONLY_FLOAT = frozenset({DType.FLOAT32})
 ONLY_BOOL = frozenset({DType.BOOL})
 ONLY_INT16 = frozenset({DType.INT16})
-SCALED = Refusal("the numbers have scales")
-UNSCALED = Refusal("the numbers have no scales")
+SCALED = Refusal("tensors are quantized")
+UNSCALED = Refusal("tensors are not quantized")
 
 
 def _kernel(name: str, kind: type[Binary], types: Collection[DType], pack: Pack, header: str) -> Kernel:
-    """Of operands and results of one type; comparisons give truths."""
+    """Catalogue entry for operands and results of equal type; comparisons return bool."""
     inputs = frozenset(types)
     outputs = ONLY_BOOL if issubclass(kind, Comparison) else inputs
     costs = OTHER_F32 if inputs == ONLY_FLOAT else OTHER_S16 if inputs == ONLY_INT16 else OTHER
@@ -43,7 +43,7 @@ def _kernel(name: str, kind: type[Binary], types: Collection[DType], pack: Pack,
 
 
 def _plain(name: str, kind: type[Binary], types: Collection[DType], header: str = "pairs") -> Kernel:
-    """A function without parameters: `MOTE_<name>` of its header."""
+    """Entry for a function without parameters, the macro `MOTE_<NAME>` of its header."""
 
     def pack(view: View) -> Packed | Refusal:
         scaled = isinstance(view.op, Comparison) and view.op.scaled(view.graph)
@@ -53,7 +53,7 @@ def _plain(name: str, kind: type[Binary], types: Collection[DType], header: str 
 
 
 def _of_any(name: str, kind: type[Binary], types: Collection[DType] = INTEGERS) -> tuple[Kernel, Kernel]:
-    """A function that is written alike for integers and floats."""
+    """Entries for integers and for float32 of a function with the same C code for both."""
 
     def real(view: View) -> Packed:
         return plain_kernel(view, name, f"MOTE_{name.upper()}")
@@ -62,7 +62,7 @@ def _of_any(name: str, kind: type[Binary], types: Collection[DType] = INTEGERS) 
 
 
 def _comparison(name: str, kind: type[Comparison]) -> tuple[Kernel, ...]:
-    """Comparisons of unquantized and of quantized tensors."""
+    """Entries of a comparison for unquantized and for quantized tensors."""
 
     def scaled(view: View) -> Packed | Refusal:
         op, g = view.the(Comparison), view.graph
@@ -79,13 +79,13 @@ def _comparison(name: str, kind: type[Comparison]) -> tuple[Kernel, ...]:
 
 
 def _limits(activation: Activation, dtype: DType) -> Params:
-    """`mote_limits_t`."""
+    """The fields of `mote_limits_t`: the range of the fused activation."""
     low, high = whole_range(activation, dtype)
     return {"low": low, "high": high}
 
 
 def _long_limits(activation: Activation) -> Params:
-    """`mote_long_limits_t`."""
+    """The fields of `mote_long_limits_t`: the range of the fused activation for int64."""
     least, most = DType.INT32.limits
     low, high = whole_range(activation, DType.INT64)
     limits = {"has_low": int(low >= least), "has_high": int(high <= most)}
@@ -93,7 +93,7 @@ def _long_limits(activation: Activation) -> Params:
 
 
 def _whole(stem: str, kind: type[Arithmetic], sign: Callable[[View], str]) -> Kernel:
-    """Integers that wrap, with a fused activation."""
+    """Entry for wrapping integer arithmetic with a fused activation."""
 
     def pack(view: View) -> Packed | Refusal:
         op, dtype = view.the(Arithmetic), view.output.dtype
@@ -125,7 +125,7 @@ def _add_s16(view: View) -> Packed | Refusal:
 
 
 def _shifted(view: View, op: Add, shifts: tuple[int, int]) -> Packed:
-    """Scales that are powers of two."""
+    """Packs int16 ADD or SUB whose scales are powers of two, so that shifts suffice."""
     lo, hi = quantized_range(op.activation, view.output)
     params: Params = {"sign": op.sign, "lo": lo, "hi": hi}
     for side, right in zip("ab", shifts, strict=True):

@@ -1,4 +1,5 @@
-"""Element-wise binary functions of unquantized integers: `mote_whole_pairs.h`, with expressions built in."""
+"""Element-wise binary functions of unquantized integers: `mote_whole_pairs.h`, with the C expression as macro
+argument."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ EXPRESSIONS = {
     IntegerFunction.GREATER: "x > y",
     IntegerFunction.GREATER_EQUAL: "x >= y",
 }
-"""C expressions that are the same for all types."""
+"""The C expression of each function that has the same one for signed and unsigned types."""
 SIGNED = {
     IntegerFunction.DIVIDE: "y == 0 ? 0 : y == -1 ? (type)(0u - a) : (type)(x / y)",
     IntegerFunction.MODULO: "y == 0 || y == -1 ? 0 : (type)mote_modulo(x, y)",

@@ -1,4 +1,4 @@
-"""Functions of one float32 tensor beside those that LiteRT has: `mote_angles_f32.h`."""
+"""float32 unary functions that LiteRT does not have: `mote_angles_f32.h`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FUNCTIONS: tuple[type[float_math.DoublePrecision], ...] = (
 
 
 def _function(op: type[float_math.DoublePrecision]) -> Kernel:
-    """The kernel is named as the operator."""
+    """Catalogue entry of a unary function, named after the operator."""
     name = f"{op.kind.lower()}_f32"
 
     def pack(view: View) -> Packed:

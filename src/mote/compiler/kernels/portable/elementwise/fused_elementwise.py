@@ -1,4 +1,4 @@
-"""Functions of one float32 tensor that are made of several: `mote_formula_f32.h`, with their expressions built in."""
+"""Chains of float32 unary functions fused into one kernel: `mote_formula_f32.h`, with generated C expressions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _formula(view: View) -> Packed:
 
 
 def _expression(inner: Graph, op: Op, names: dict[int, str]) -> str:
-    """The C expression of an operator."""
+    """The C expression of one operator, with its inputs by variable name."""
     given = [names[i] if i in names else _literal(inner, i) for i in op.inputs]
     if isinstance(op, Pow):
         return " * ".join([given[0]] * (2 if op.input(inner, 1).data == 2 else 3))
@@ -70,7 +70,7 @@ def _expression(inner: Graph, op: Op, names: dict[int, str]) -> str:
 
 
 def _clamped(result: str, low: float, high: float) -> str:
-    """A result between two numbers, or infinities, which are no limits."""
+    """A C expression clamped to low..high, where infinities are no limits."""
     if np.isfinite(low) and np.isfinite(high):
         return f"mote_clamp_f32({result}, {_number(low)}, {_number(high)})"
     if np.isfinite(low):
@@ -85,7 +85,7 @@ def _literal(inner: Graph, tensor: int) -> str:
 
 
 def _number(value: float) -> str:
-    """A float32 number in C, which reads back as the same."""
+    """A float32 literal in C that reads back as exactly this number."""
     digits = f"{np.float32(value):.9g}"
     text = digits if "." in digits or "e" in digits else f"{digits}.0"
     return f"({text}f)" if value < 0 else f"{text}f"

@@ -24,7 +24,7 @@ from mote.ir.ops.elementwise.prelu import PRelu
 
 
 def _packed(view: View, name: str, params: Params) -> Packed:
-    """With a walk on which the slopes are repeated to the input's shape."""
+    """Packs PRELU with the slopes broadcast to the input's shape."""
     x, alpha = view.input, view.op.input(view.graph, 1)
     _, walk = broadcast(view.output.shape, x.shape, alpha.shape)
     return Packed(name, {"walk": walk, **params}, Entry(Call.ROWS, operands=(0, 1)), Needs(in_place=(0, 1)))

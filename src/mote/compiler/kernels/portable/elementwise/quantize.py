@@ -1,4 +1,5 @@
-"""QUANTIZE and DEQUANTIZE between float32 and int8: `mote_quantize.h`; others, and CAST: `mote_convert.h`."""
+"""QUANTIZE and DEQUANTIZE between float32 and int8 (`mote_quantize.h`), between other types (`mote_convert.h`), and
+CAST (`mote_convert.h`)."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ NAMES = {
     DType.INT64: ("s64", "int64_t"),
     DType.FLOAT32: ("f32", "float"),
 }
-"""Suffixes of types in the names of functions, and the C types."""
+"""Suffix in function names and C type of each element type."""
 LIMITS = {
     DType.INT8: ("INT8_MIN", "INT8_MAX", "128.0f"),
     DType.UINT8: ("0", "UINT8_MAX", "256.0f"),
@@ -46,11 +47,11 @@ LIMITS = {
     DType.UINT64: ("0", "UINT64_MAX", "18446744073709551616.0f"),
     DType.INT64: ("INT64_MIN", "INT64_MAX", "9223372036854775808.0f"),
 }
-"""The least and the largest integer, and the first float that is too large, in C."""
+"""For each integer type in C: minimum, maximum, and the smallest float above the maximum."""
 OTHERS = frozenset({DType.UINT8, DType.INT16, DType.UINT16})
 REAL = frozenset({DType.FLOAT32})
-EVEN = Refusal("halves are rounded to even")
-NOT_EVEN = Refusal("halves are rounded away from zero")
+EVEN = Refusal("ties are rounded to even")
+NOT_EVEN = Refusal("ties are rounded away from zero")
 
 
 def _quantize(view: View) -> Packed | Refusal:
@@ -65,8 +66,8 @@ def _dequantize(view: View) -> Packed:
     return Packed("dequantize_s8_f32", {"scale": x.scale, "zero": x.zero_point}, Entry(Call.FLAT, x.size))
 
 
-def _made(view: View, verb: str, macro: str, params: Params, *arguments: str | int, in_place: bool = False) -> Packed:
-    """The function that a macro makes for the types."""
+def _typed(view: View, verb: str, macro: str, params: Params, *arguments: str | int, in_place: bool = False) -> Packed:
+    """Packs an element-wise function `<verb>_<input type>_<output type>` that a macro defines."""
     name = f"{verb}_{NAMES[view.input.dtype][0]}_{NAMES[view.output.dtype][0]}"
     instance = Instance(macro, (name, *arguments))
     over = (0,) if in_place else ()
@@ -78,12 +79,12 @@ def _quantize_to(view: View) -> Packed | Refusal:
     if view.the(Quantize).rounding is Rounding.EVEN:
         return EVEN
     params: Params = {"scale": y.scale, "zero": y.zero_point}
-    return _made(view, "quantize", "MOTE_QUANTIZE", params, NAMES[y.dtype][1], *y.dtype.limits)
+    return _typed(view, "quantize", "MOTE_QUANTIZE", params, NAMES[y.dtype][1], *y.dtype.limits)
 
 
 def _dequantize_from(view: View) -> Packed:
     x = view.input
-    return _made(view, "dequantize", "MOTE_DEQUANTIZE", {"scale": x.scale, "zero": x.zero_point}, NAMES[x.dtype][1])
+    return _typed(view, "dequantize", "MOTE_DEQUANTIZE", {"scale": x.scale, "zero": x.zero_point}, NAMES[x.dtype][1])
 
 
 def _requantize(view: View) -> Packed:
@@ -97,23 +98,23 @@ def _requantize(view: View) -> Packed:
         "hi": high,
     }
     types = NAMES[x.dtype][1], NAMES[y.dtype][1]
-    return _made(view, "requantize", "MOTE_REQUANTIZE", params, *types, in_place=x.dtype == y.dtype)
+    return _typed(view, "requantize", "MOTE_REQUANTIZE", params, *types, in_place=x.dtype == y.dtype)
 
 
 def _cast(view: View) -> Packed:
     x, y = view.input.dtype, view.output.dtype
     given, wanted = NAMES[x][1], NAMES[y][1]
-    same = x == y or x.itemsize == y.itemsize == 1  # compilers count on others not to lie over each other
+    same = x == y or x.itemsize == y.itemsize == 1  # in C pointers to other types must not alias
     if y == DType.BOOL:
-        return _made(view, "cast", "MOTE_CAST_BOOL", {"unused": 0}, given, in_place=same)
+        return _typed(view, "cast", "MOTE_CAST_BOOL", {"unused": 0}, given, in_place=same)
     if x == DType.FLOAT32 and y.integer:
-        return _made(view, "cast", "MOTE_CAST_REAL", {"unused": 0}, wanted, *LIMITS[y], in_place=same)
-    return _made(view, "cast", "MOTE_CAST_PLAIN", {"unused": 0}, given, wanted, in_place=same)
+        return _typed(view, "cast", "MOTE_CAST_REAL", {"unused": 0}, wanted, *LIMITS[y], in_place=same)
+    return _typed(view, "cast", "MOTE_CAST_PLAIN", {"unused": 0}, given, wanted, in_place=same)
 
 
 def _bitcast(view: View) -> Packed:
     x, y = view.input.dtype, view.output.dtype
-    return _made(view, "bitcast", "MOTE_BITCAST", {"unused": 0}, NAMES[x][1], NAMES[y][1], in_place=x.itemsize == 1)
+    return _typed(view, "bitcast", "MOTE_BITCAST", {"unused": 0}, NAMES[x][1], NAMES[y][1], in_place=x.itemsize == 1)
 
 
 KERNELS = (

@@ -1,6 +1,6 @@
-"""Operators that ONNX Runtime computes in single precision, with results that are rounded to even:
-`mote_add_even_s8.h`, `mote_mul_s8.h` or `mote_mul_steps_s8.h`, `mote_mean_even_s8.h`, `mote_pool_even_s8.h`,
-`mote_softmax_even_s8.h`, `mote_quantize_even.h`."""
+"""Operators with the arithmetic of ONNX Runtime, float32 with results rounded to even: `mote_add_even_s8.h`,
+`mote_mul_s8.h` or `mote_mul_steps_s8.h`, `mote_mean_even_s8.h`, `mote_pool_even_s8.h`, `mote_softmax_even_s8.h`,
+`mote_quantize_even.h`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ from mote.ir.ops.elementwise.quantize import QUANTIZED, Quantize
 from mote.ir.ops.onnxruntime_rounding import OFFSET, EvenAdd, EvenAveragePool, EvenMean, EvenMul, EvenSoftmax, saturated
 
 MOST_LEFT, MOST_RIGHT = 14, 22
-"""Shifts of a product before and after it is multiplied: further left it would not fit, further right zero points."""
+"""Maximum left shift of a product before it is multiplied, limited by 32 bits, and maximum right shift after it,
+limited by the zero point."""
 NEAR_BITS = 3
-"""How much further from a half than the error of fixed point sums are that single precision is asked for."""
+"""Extra margin around rounding ties, in units of the fixed-point sum, within which the kernel recomputes in floating
+point."""
 
 
 def _add(view: View) -> Packed | Refusal:
@@ -57,10 +59,10 @@ def _add(view: View) -> Packed | Refusal:
     factor = round(float(ratio) * one)
     fixed = np.rint(terms.astype(np.float64) * one).astype(np.int64) + half + factor * base - base * one
     near = min(256 + NEAR_BITS, half - 1)
-    results = _followed(op, factor, fixed, shift, near, ratio, terms)
+    results = _simulated(op, factor, fixed, shift, near, ratio, terms)
     want = op.results(g)
     if not np.array_equal(results, want.T if op.turned else want):
-        return Refusal("double precision is too little for its sums")
+        return Refusal("double precision does not give ONNX Runtime's results")
     params: Params = {
         "factor": factor,
         "shift": shift,
@@ -75,10 +77,10 @@ def _add(view: View) -> Packed | Refusal:
     return replace(made, price=replace(made.price, costs=OTHER))
 
 
-def _followed(
+def _simulated(
     op: EvenAdd, factor: int, fixed: Ints, shift: int, near: int, ratio: np.float32, terms: np.ndarray
 ) -> Ints:
-    """The results of `mote_add_even_one` for all pairs of int8 operands."""
+    """Results of the C function `mote_add_even_one` for all pairs of int8 operands."""
     base = OFFSET * op.unsigned
     sums = factor * CODES[:, None] + fixed[None, :]
     double = (CODES + base).astype(np.float64)[:, None] * np.float64(ratio) + terms.astype(np.float64)[None, :]
@@ -88,7 +90,7 @@ def _followed(
 
 
 def _staircase(view: View) -> Staircase:
-    """The results of all products that there are."""
+    """The reference's results as a function of the product of both operands."""
     op, g = view.the(EvenMul), view.graph
     zeros = op.input(g).zero_point, op.input(g, 1).zero_point
     corners = [(a - zeros[0]) * (b - zeros[1]) for a in (-128, 127) for b in (-128, 127)]
@@ -98,7 +100,7 @@ def _staircase(view: View) -> Staircase:
 
 
 def _mul(view: View) -> Packed | Refusal:
-    """By constants that give every step of the staircase."""
+    """Packs MUL with one multiplier, shift and addend that give the exact result for every product, or refuses it."""
     op, g, stairs = view.the(EvenMul), view.graph, view.once(_staircase)
     fraction, exponent = math.frexp(float(op.ratio(g)))
     left = min(MOST_LEFT, MOST_RIGHT + exponent)
@@ -112,7 +114,7 @@ def _mul(view: View) -> Packed | Refusal:
     largest = max(-stairs.low, stairs.high) << left
     fits = largest < REGISTER and (largest * mult >> 31) + abs(add) < REGISTER and 1 << 30 <= mult < REGISTER
     if not fits or not low <= HALF_CHOOSING.half + add * HALF_CHOOSING.one <= high:
-        return Refusal("no constants give every step")
+        return Refusal("no constants give ONNX Runtime's results")
 
     def params(order: Order) -> Params:
         a, b = (op.input(g, i).zero_point for i in order)

@@ -1,4 +1,4 @@
-"""float32 numbers as a type with fewer bits has them: `mote_narrow_f32.h`."""
+"""Rounding of float32 numbers to a narrower floating-point format: `mote_narrow_f32.h`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Functions of one tensor, element by element: `mote_lut_s8.h` for all of them between bytes, `mote_unary_f32.h` and
-`mote_functions_f32.h` for float32, and of int16 those that are interpolated (`mote_lut_s16.h`,
-`mote_sigmoid_s16.h`), linear (`mote_linear_s16.h`) or roots (`mote_sqrt_s16.h`); `mote_integers.h` for unquantized
-integers."""
+"""Element-wise unary operators: lookup tables for 8-bit types (`mote_lut_s8.h`), float32 (`mote_unary_f32.h`,
+`mote_functions_f32.h`), int16 by interpolation (`mote_lut_s16.h`, `mote_sigmoid_s16.h`), linear (`mote_linear_s16.h`)
+or square root (`mote_sqrt_s16.h`), and unquantized integers (`mote_integers.h`)."""
 
 from __future__ import annotations
 
@@ -61,7 +60,7 @@ def _flip(view: View) -> Packed:
 
 
 def _nothing(view: View) -> Params:
-    """The struct of a function without parameters: in C it must have a field."""
+    """Parameters of a function without any: a struct in C must have a field."""
     return {"unused": 0}
 
 
@@ -82,7 +81,7 @@ def _real(name: str, op: type[Op], params: Callable[[View], Params]) -> Kernel:
 
 
 def _function(name: str, op: type[Op]) -> Kernel:
-    """A float32 function without parameters."""
+    """Catalogue entry of a float32 function without parameters."""
 
     def pack(view: View) -> Packed:
         return _elements(view, f"{name}_f32", {"unused": 0})
@@ -126,7 +125,7 @@ def _leaky_relu(view: View) -> Packed:
 def _abs(view: View) -> Packed | Refusal:
     op = view.the(unary_math.Abs)
     if not op.rescales(view.input):
-        return Refusal("the numbers are not quantized")
+        return Refusal("tensors are not quantized")
     return _elements(view, "abs_s16", scale_params(*op.scales(view.input, view.output)[0]))
 
 
@@ -139,15 +138,15 @@ WORDS = {
     DType.INT32: ("s32", "int32_t", "uint32_t"),
     DType.INT64: ("s64", "int64_t", "uint64_t"),
 }
-"""How kernels for plain integers end, the type in C, and the unsigned one in which signs change."""
+"""For each unquantized integer type: suffix of kernel names, C type, and the unsigned type for wrapping negation."""
 
 
 def _plain(macro: str, name: str, op: type[Op], *types: DType) -> Kernel:
-    """An element-wise function of unquantized integers."""
+    """Catalogue entry of an element-wise function of unquantized integers."""
 
     def pack(view: View) -> Packed | Refusal:
         if isinstance(view.op, unary_math.Abs) and view.op.rescales(view.input):
-            return Refusal("the numbers are quantized")
+            return Refusal("tensors are quantized")
         suffix, ctype, word = WORDS[view.input.dtype]
         made = f"{name}_plain_{suffix}"
         return _elements(view, made, {"unused": 0}, Instance(macro, (made, ctype, word)))

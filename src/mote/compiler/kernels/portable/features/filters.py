@@ -1,4 +1,4 @@
-"""Filters of 16-bit samples, and their normalization: `mote_filters.h` and `mote_normalizing.h`."""
+"""Filters of 16-bit sample streams and their normalization: `mote_filters.h` and `mote_normalizing.h`."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ SAMPLES = signature(DType.INT16, DType.INT16)
 
 
 def _window(view: View) -> Params:
-    """`mote_window_t` over the rows that a filter reads."""
+    """The fields of `mote_window_t` for the input rows that a filter reads."""
     op, span = view.the(LookingBack), view.the(LookingBack).span(view.graph)
     axis = Axis(span, op.stride(view.graph), before=span - 1 - op.history)
     return rows_params(axis, view.input.shape, view.output.shape)
 
 
 def _factor(factor: int) -> Params:
-    """The factor with as few fraction bits as it needs: products with small numbers take fewer instructions."""
+    """Fixed-point factor reduced to the fewest fraction bits that represent it exactly, because narrow products take
+    fewer instructions."""
     spare = min((factor & -factor).bit_length() - 1, EMPHASIS_BITS - 1) if factor else EMPHASIS_BITS - 1
     return {"factor": factor >> spare, "fraction": EMPHASIS_BITS - spare}
 

@@ -1,5 +1,4 @@
-"""Images line by line: `mote_pixels.h`, `mote_demosaic.h`, `mote_resample.h`,
-`mote_packed_lines.h`."""
+"""Image preprocessing line by line: `mote_pixels.h`, `mote_demosaic.h`, `mote_resample.h`, `mote_packed_lines.h`."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ def _unpack(view: View) -> Packed:
 
 
 def _unpacking(op: PackedLines) -> tuple[str, Params]:
-    """The kernel of a format, and its parameters."""
+    """Kernel name and parameters that unpack a pixel format."""
     if op.packing == "bgr888":
         return "unpack_bgr888", {"channels": op.channels}
     if op.packing in ("rgb565", "rgb565be"):
@@ -55,7 +54,8 @@ def _unpacking(op: PackedLines) -> tuple[str, Params]:
 
 
 def _luma() -> Array:
-    """The luma of rgb565 by its high bytes, then by its low ones: each bit of a pixel is in one of them."""
+    """Lookup table for the luma of rgb565 pixels: 256 entries by the high byte, then 256 by the low byte; luma is the
+    sum of both entries."""
     byte = np.arange(256, dtype=np.int64)
     blue = byte & 31
     high = (byte & 248 | byte >> 5) * LUMA[0] + ((byte & 7) << 5 | (byte & 7) >> 1) * LUMA[1]
@@ -130,7 +130,7 @@ def _axis(axis: Resampling) -> Params:
 
 
 def _taps(value: float, tap: float) -> Callable[[View], float]:
-    """Cycles of each value of the output, and of each pixel that it is made from."""
+    """Returns a cost estimate from cycles per output value and cycles per filter tap."""
     return lambda view: value * view.output.size + tap * view.op.macs(view.graph)
 
 

@@ -1,4 +1,4 @@
-"""The micro front end: `mote_micro_features.h`."""
+"""TFLite Micro's audio front end (micro frontend): `mote_micro_features.h`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from mote.ir.ops.signal.fft import digit_order, factors, fixed_twiddles
 
 SUFFIXES = {DType.INT16: "s16", DType.INT32: "s32"}
 ROOTS = np.array([isqrt(max(high, 64) << 8) for high in range(256)], np.uint8)
-"""Square roots of 16-bit numbers by their high bytes, or one less; kernels shift numbers so that it is at least 64."""
+"""Square roots of 16-bit numbers by their high byte, exact or one too small; kernels normalize numbers so that the high
+byte is at least 64."""
 GAINS = 129
-"""Elements of the table of gains with those that a place of five bits could reach."""
+"""Length of the gain table, padded to every index that five bits can select."""
 
 
 def _pairs(first: Ints, second: Ints) -> Ints:
@@ -28,7 +29,8 @@ def _pairs(first: Ints, second: Ints) -> Ints:
 
 
 def _turns(half: int, roots: Ints) -> Ints:
-    """The twiddle factors of all stages but the first in the order in which they are used: three for each turn."""
+    """The twiddle factors of all FFT stages but the first, three per butterfly, in the order in which the kernel reads
+    them."""
     words, turns = _pairs(roots[:, 0], roots[:, 1]), []
     size = factors(half)[-1]
     while size < half:

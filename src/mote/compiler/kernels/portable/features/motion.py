@@ -1,4 +1,5 @@
-"""Features of windows of samples: `mote_window_statistics.h`, `mote_window_spectrum.h`, `mote_window_wavelet.h`."""
+"""Features of windows of sensor samples: `mote_window_statistics.h`, `mote_window_spectrum.h`,
+`mote_window_wavelet.h`."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from mote.ir.ops.features.motion import (
 
 SAMPLES = signature(DType.INT16, DType.INT16)
 ORDER = tuple(Statistic)
-"""In the order of `MOTE_STATISTIC_...`."""
+"""Statistics in the order of the C constants `MOTE_STATISTIC_...`."""
 CENTERED = {Statistic.SKEW, Statistic.KURTOSIS, Statistic.MEAN_CROSSINGS}
 
 
@@ -69,7 +70,7 @@ def _wavelet(view: View) -> Packed:
 
 
 def _samples(view: View) -> int:
-    """Samples of all windows and channels."""
+    """Number of samples in all windows and channels."""
     op = view.the(WindowFeatures)
     return view.output.shape[1] * op.frame * view.input.shape[-1]
 

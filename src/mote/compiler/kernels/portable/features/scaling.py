@@ -1,4 +1,4 @@
-"""The last operator of preprocessing, and the mean of channels: `mote_affine_map.h`, `mote_mono.h`."""
+"""The final scaling step of preprocessing (`mote_affine_map.h`), and the mean of channels (`mote_mono.h`)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ from mote.ir.ops.features.scaling import SOURCES, AffineMap
 
 BYTES = (DType.INT8, DType.UINT8)
 LEAST_SLOPE, MOST_SHIFT = 1e-9, 45
-"""The offset of a level, and the product with an integer of 32 bits, stay in 64 bits."""
+"""Smallest slope and largest shift with which a channel's offset and the product with a 32-bit integer fit 64 bits."""
 MOST_STEPS = 255
 BY_TABLE, BY_LINE, BY_SEARCH, IN_DOUBLES, A_SAMPLE, A_CHANNEL = 7, 20, 110, 150, 6, 3
-"""Cycles of an element on a Cortex-M4, about."""
+"""Estimated cycles on a Cortex-M4 per element of each kernel: lookup table, multiply and shift, binary search, double
+precision, and mean of channels per output and per input."""
 MULTIPLIERS = (0, 1, 2, 4, 8, 16)
-"""Added to the rounded multiplier until there is an offset for it: one that is a little too large sends both ties at
--0.5 and 0.5 away from zero, as quantization rounds them."""
+"""Increments of the rounded multiplier that are tried until an offset exists: a slightly larger one rounds the ties at
+-0.5 and 0.5 away from zero, as quantization does."""
 
 
 def _price(view: View, cycles: float) -> Price:
@@ -48,7 +49,7 @@ def _entry(view: View) -> Entry:
 
 
 def _named(view: View, verb: str, macro: str, *types: DType) -> tuple[str, tuple[Instance, ...]]:
-    """The function for the types, and the macro that makes it."""
+    """Name of the function for these types, and the macro instance that defines it."""
     name = "_".join((verb, *(NAMES[t][0] for t in types)))
     return name, (Instance(macro, (name, *(NAMES[t][1] for t in types))),)
 
@@ -64,8 +65,8 @@ def _table(view: View) -> Packed:
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """The results of a channel as a rising function of its integers, or of their negatives where it falls: `low`, and
-    one more from each of the integers `begin` on."""
+    """Output of a channel as an increasing function of its integer inputs (negated if it decreases): `low`, plus one
+    from each integer in `begin` on."""
 
     falls: bool
     slope: float
@@ -77,8 +78,8 @@ class Channel:
         return self.low + len(self.begin)
 
     def line(self, shift: int) -> tuple[int, int] | None:
-        """A multiplier and an offset with clamp((x * multiplier + offset) >> shift, low, high) for every integer: a
-        level is reached from its integer on, and not before, so that it is for all between as well."""
+        """Searches a multiplier and an offset with clamp((x * multiplier + offset) >> shift, low, high) equal to the
+        output for every integer; None if there are none. It is enough to check both sides of each step."""
         levels = list(enumerate(self.begin, self.low + 1))
         for more in MULTIPLIERS:
             mult = round(self.slope * 2.0**shift) + more
@@ -128,7 +129,8 @@ def _fixed(view: View) -> Packed | Refusal:
 
 
 def _steps(view: View, channels: list[Channel]) -> Packed | Refusal:
-    """Where no line has the roundings: float32 is coarser than the integers."""
+    """Packs a binary search over all steps, for channels that no multiplier and offset reproduce: float32 is coarser
+    than 32-bit integers."""
     count = max(len(c.begin) for c in channels)
     if count > MOST_STEPS:
         return Refusal(f"no multiplier gives its roundings for every integer, and there are {count:,} of them")
@@ -147,7 +149,7 @@ def _steps(view: View, channels: list[Channel]) -> Packed | Refusal:
 
 
 def _first_reaching(results: Callable[[Array], Array], levels: Array, first: int, last: int) -> Array:
-    """For each level the least integer whose result is not below it, by bisection."""
+    """For each output level, the smallest integer whose output reaches it, by bisection."""
     below, reaching = np.full(levels.shape, first, np.int64), np.full(levels.shape, last, np.int64)
     while (below + 1 < reaching).any():
         middle = (below + reaching) // 2
@@ -174,7 +176,7 @@ def _real(view: View) -> Packed:
 
 
 def _pairs(values: Array) -> Array:
-    """Each as two floats, the second of what the first one misses."""
+    """Each number as a float32 and the float32 of its rounding error."""
     first = values.astype(np.float32)
     return np.stack([first, (values - first).astype(np.float32)], -1).reshape(-1)
 

@@ -1,4 +1,5 @@
-"""Scores over time and decisions made of them: `mote_scores.h`, `mote_anomaly.h` and `mote_nms.h`."""
+"""Post-processing of scores over time, and decisions based on them: `mote_scores.h`, `mote_anomaly.h` and
+`mote_nms.h`."""
 
 from __future__ import annotations
 

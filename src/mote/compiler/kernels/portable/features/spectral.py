@@ -1,4 +1,4 @@
-"""Spectral features of sound: `mote_spectral_features.h`."""
+"""Spectral features of audio: `mote_spectral_features.h`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mote.ir.ops.features.spectral import (
 )
 
 BIN = 4
-"""Bytes of a complex number, or of its power."""
+"""Bytes of a complex FFT value, or of its power."""
 
 
 def fft_params(fft: RealFft) -> Params:
-    """`mote_real_fft_t`."""
+    """Sizes, permutation and twiddle factors of an FFT (`mote_real_fft_t`)."""
     params: Params = {
         "length": fft.length,
         "points": fft.points,
@@ -35,11 +35,11 @@ def fft_params(fft: RealFft) -> Params:
         "roots": fft.staged_roots.astype(np.int16).reshape(-1),
         "last": fft.last.astype(np.int16).reshape(-1) if fft.folded else np.zeros(0, np.int16),
     }
-    return _used(params)
+    return _without_empty(params)
 
 
-def _used(params: Params) -> Params:
-    """Without empty arrays: pointers to them are NULL."""
+def _without_empty(params: Params) -> Params:
+    """Parameters without empty arrays, whose pointers are then NULL."""
     return {name: value for name, value in params.items() if not isinstance(value, np.ndarray) or value.size}
 
 
@@ -62,7 +62,7 @@ def _spectrum(view: View) -> Params:
         "rising": bands.rising.astype(np.uint16),
         "root": (none if op.power else root_table()).astype(np.uint16),
     }
-    return _used(params)
+    return _without_empty(params)
 
 
 def _entry(view: View, name: str) -> Entry:
@@ -70,8 +70,8 @@ def _entry(view: View, name: str) -> Entry:
     return Entry(Call.ROWS, row=f"{name}_row", taps=op.frame // view.input.shape[2])
 
 
-def _room(op: SpectralFeatures) -> int:
-    """Numbers of working memory that the spectrum takes."""
+def _spectrum_size(op: SpectralFeatures) -> int:
+    """Scratch memory of the spectrum, in values of BIN bytes."""
     whole = op.filters == 0 and op.transform.folded
     return op.transform.points + int(whole)
 
@@ -79,7 +79,7 @@ def _room(op: SpectralFeatures) -> int:
 def _logs(view: View) -> Packed:
     op = view.the(SpectralFeatures)
     top, power = op.offset
-    behind, room = 0, _room(op)
+    behind, room = 0, _spectrum_size(op)
     if op.coefficients and not _in_place(op.bands):
         behind = room
         room += op.filters
@@ -97,11 +97,11 @@ def _logs(view: View) -> Packed:
         "cosines": op.cosines.astype(np.int16).reshape(-1),
         "logs_at": behind,
     }
-    return Packed("spectral_logs", _used(params), _entry(view, "spectral_logs"), Needs(scratch=BIN * room))
+    return Packed("spectral_logs", _without_empty(params), _entry(view, "spectral_logs"), Needs(scratch=BIN * room))
 
 
 def _in_place(bands: MelBank | None) -> bool:
-    """Whether the logarithm of each band lies where no bin is that is still to be read."""
+    """Whether the logarithms of mel bands can overwrite the spectrum: none replaces a bin that is read later."""
     return bands is not None and bool(np.all(np.arange(bands.filters, dtype=np.int64) < bands.first + bands.starts[2:]))
 
 
@@ -109,7 +109,9 @@ def _energies(view: View) -> Packed:
     op = view.the(SpectralFeatures)
     share, less = op.share
     params: Params = {"spectrum": _spectrum(view), "share": share, "less": less, "fraction": op.output_fraction}
-    return Packed("spectral_energies", params, _entry(view, "spectral_energies"), Needs(scratch=BIN * _room(op)))
+    return Packed(
+        "spectral_energies", params, _entry(view, "spectral_energies"), Needs(scratch=BIN * _spectrum_size(op))
+    )
 
 
 def _remove_gain(view: View) -> Packed:

@@ -1,4 +1,4 @@
-"""Cycles of kernels on a Cortex-M4, about, by the size of their output."""
+"""Estimated Cortex-M4 cycles of preprocessing kernels."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from mote.compiler.kernels.contract import View
 
 
 def each(cycles: float) -> Callable[[View], float]:
-    """So many cycles for each value of the output."""
+    """Returns a cost estimate of `cycles` per output value."""
     return lambda view: cycles * view.output.size

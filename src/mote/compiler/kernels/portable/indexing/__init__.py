@@ -1,4 +1,4 @@
-"""Kernels that read or write at indices known at run time."""
+"""Kernels that gather or scatter with indices known at run time."""
 
 from mote.compiler.kernels.portable.indexing import gather, scatter, scatter_onnx
 

@@ -1,4 +1,4 @@
-"""Parts of tensors at places that are computed at run time: `mote_lookup.h`."""
+"""Gather, lookup and slices with run-time indices: `mote_lookup.h`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _index_width(view: View, position: int = 1) -> int:
 def _gather(view: View) -> Packed | Refusal:
     op = view.the(Gather)
     if isinstance(op, ScaledLookup):
-        return Refusal("its values are scaled")
+        return Refusal("its table is quantized")
     batches, outer, size, count, behind = op.sizes(view.graph)
     params: Params = {
         "batches": batches,

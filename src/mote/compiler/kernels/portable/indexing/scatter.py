@@ -1,4 +1,5 @@
-"""Elements put where indices say: `mote_scatter.h`, `mote_overlay.h`, and `mote_move.h` for diagonals among zeros."""
+"""Scatter and one-hot with run-time indices (`mote_scatter.h`), slice and diagonal updates (`mote_overlay.h`), and
+diagonal matrices (`mote_move.h`)."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ SUMS = {
     DType.FLOAT32: ("f32", "float", "MOTE_SUM"),
     DType.BOOL: ("bool", "uint8_t", "MOTE_SUM_BOOL"),
 }
-"""How elements of each type are added: the end of the function's name, the type in C, and what adds two of them."""
+"""For each type of scatter-add: suffix of the function's name, C type, and the macro that adds two elements."""
 
 
 def _scatter(view: View) -> Packed:

@@ -1,4 +1,4 @@
-"""A tensor, combined with others at places that indices name: `mote_scatter_into.h`."""
+"""ONNX Scatter, which combines a tensor with updates at run-time indices: `mote_scatter_into.h`."""
 
 from __future__ import annotations
 

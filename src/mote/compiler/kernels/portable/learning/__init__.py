@@ -1,4 +1,4 @@
-"""Kernels of learning on the device without gradients."""
+"""Kernels of on-device learners without gradients."""
 
 from mote.compiler.kernels.portable.learning import gaussian, linear, neighbors, one_class, prototypes
 

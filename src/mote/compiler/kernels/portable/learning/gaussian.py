@@ -1,4 +1,4 @@
-"""Gaussian naive Bayes: `mote_gaussian_f32.h`."""
+"""On-device Gaussian naive Bayes: `mote_gaussian_f32.h`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear models that learn: `mote_linear_f32.h` and `mote_ridge_f32.h`."""
+"""On-device linear models, logistic and ridge regression: `mote_linear_f32.h` and `mote_ridge_f32.h`."""
 
 from __future__ import annotations
 

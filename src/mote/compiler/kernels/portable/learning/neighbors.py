@@ -1,4 +1,4 @@
-"""Nearest neighbours: `mote_neighbors.h`."""
+"""On-device k-nearest neighbors: `mote_neighbors.h`."""
 
 from __future__ import annotations
 

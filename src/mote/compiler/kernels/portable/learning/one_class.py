@@ -1,4 +1,4 @@
-"""The distance of a score from those of normal samples: `mote_one_class.h`."""
+"""On-device one-class scores, the distance of a value from the distribution of normal samples: `mote_one_class.h`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nearest class means: `mote_prototypes.h`."""
+"""On-device nearest class means: `mote_prototypes.h`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that multiply by a matrix, and layers of any shape with weights of other types."""
+"""Matrix multiplication kernels, and layers of any shape with other types than int8."""
 
 from mote.compiler.kernels.portable.matrix import (
     batch_matmul,

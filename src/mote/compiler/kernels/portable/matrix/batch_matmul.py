@@ -29,13 +29,15 @@ from mote.ir.graph.types import Activation, DType
 from mote.ir.ops.matrix.batch_matmul import BatchMatmul, HeadMatmul, MatrixProduct
 
 TURNED, LINES = "_turned", "_lines"
-"""Suffixes of the kernels that have a function for one line of a product."""
+"""Suffixes of kernels that also have a function for one row of a product: with a transposed right matrix, or with
+rows."""
 
 
 @dataclass(frozen=True)
 class _Form:
-    """The types that `mote_batch_matmul.h` takes: the parameters, the elements of both operands, products and their
-    sums, results, zero points, how sums are added up, what becomes of them, and what adds up many at once."""
+    """Types and operations that the macros of `mote_batch_matmul.h` take: parameter struct, operand, product,
+    accumulator and result types; subtraction of zero points, accumulation, requantization, and a dot product of many
+    elements at once."""
 
     params: str
     left: str
@@ -49,7 +51,8 @@ class _Form:
     run: str = "MOTE_MATMUL_NO_RUN"
 
     def instances(self, name: str, lines: str) -> tuple[Instance, ...]:
-        """`lines`: how the right matrix lies where there is a function for one line, else nothing."""
+        """The macro instances. `lines`: TURNED or LINES if there is a function for one row of a product, otherwise
+        empty."""
         how = self.zero, self.plus, self.finish
         types = self.params, self.left, self.right, self.each, self.sum, self.out
         instances = [Instance("MOTE_BATCH_MATMUL", (name, *types, *how, self.run))]
@@ -78,9 +81,8 @@ def _wide(right: str) -> _Form:
 
 @dataclass(frozen=True)
 class Walk:
-    """Where the matrices of output rows lie: the axes outside of a product (their sizes, and elements from one index to
-    the next in both operands), the rows of a product, how many products an output row has, and elements from line to
-    line and along a sum in both operands."""
+    """Strides of a batched product: batch axes (size, and stride in both operands), rows per product, products per
+    output row, and strides in both operands from line to line and along the accumulated axis."""
 
     axes: list[tuple[int, int, int]]
     rows: int
@@ -90,7 +92,7 @@ class Walk:
 
 
 def _batch_walk(view: View, op: BatchMatmul) -> Walk:
-    """An output row is a product, or one line of it where tensors have two axes."""
+    """Strides of a BATCH_MATMUL, whose output row is one product, or one row of it where tensors have two axes."""
     g = view.graph
     rows, depth, columns = op.sizes(g)
     left = (1, rows) if op.left_turned else (depth, 1)
@@ -103,7 +105,8 @@ def _batch_walk(view: View, op: BatchMatmul) -> Walk:
 
 
 def _head_walk(view: View, op: HeadMatmul) -> Walk:
-    """An output row has a line of every head, which meets that head's part of every line of the right operand."""
+    """Strides of attention heads that are read in place: an output row has one line for each head, multiplied by that
+    head's part of every line of the right operand."""
     rows, depth, columns = op.sizes(view.graph)
     heads, part = view.output.shape[1], depth if op.right_turned else columns
     right = (heads * depth, 1) if op.right_turned else (1, heads * columns)
@@ -111,7 +114,7 @@ def _head_walk(view: View, op: HeadMatmul) -> Walk:
 
 
 def _sizes(view: View) -> Params:
-    """`mote_matmul_t`."""
+    """Sizes and strides of a batched matrix product (`mote_matmul_t`)."""
     op = view.the(MatrixProduct)
     walk = _head_walk(view, op) if isinstance(op, HeadMatmul) else _batch_walk(view, view.the(BatchMatmul))
     _, depth, columns = op.sizes(view.graph)
@@ -164,7 +167,7 @@ def _bytes(view: View) -> Packed | Refusal:
 
 
 def _even(view: View) -> Packed | Refusal:
-    """Results that are rounded to even."""
+    """Packs the int8 product with results rounded to even."""
     if not rounds_to_even(view):
         return NOT_TO_EVEN
     op, y = view.the(MatrixProduct), view.output

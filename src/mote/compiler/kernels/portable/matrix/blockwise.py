@@ -1,4 +1,4 @@
-"""float32 layers and lookups with block-wise quantized constants: `mote_blockwise.h`."""
+"""float32 layers and lookup tables with block-wise quantized constants: `mote_blockwise.h`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _small(codes: Array) -> bool:
 
 
 def _nibbles(codes: Array, blocks: int) -> Array:
-    """Two integers a byte; every block begins with a new one."""
+    """Packs two 4-bit integers per byte; every block starts at a new byte."""
     rows = codes.reshape(len(codes) * blocks, -1)
     even = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2))).astype(np.uint8) & 15
     return (even[:, ::2] | even[:, 1::2] << 4).reshape(-1)

@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED in plain C: `mote_fully_connected_s8.h`, with coded weights, with tables of steps."""
+"""int8 FULLY_CONNECTED in portable C: `mote_fully_connected_s8.h`, with entropy-coded weights, and with step tables."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from mote.ir.ops.matrix.round_once import VALUES, once_results, once_steps
 
 FINE = Refusal("no multipliers of 31 bits give the reference's results")
 STEPS = 256
-"""Numbers of a table of steps."""
+"""Number of entries of a step table."""
 
 
 def sums_of(view: View) -> Accumulators:
-    """The sums of the layer for all inputs that can occur."""
+    """The layer's accumulators: their ranges for all possible inputs, and their requantization."""
     return view.the(FullyConnected).sums(view.graph, view.graph.ranges[view.input.id])
 
 
 def channels_of(view: View) -> Structs:
-    """`mote_channel_t`: the input's zero point is folded into the bias."""
+    """`mote_channel_t` for each channel, with the input's zero point folded into the bias."""
     sums = view.once(sums_of)
     return channel_structs(view.once(starts), sums.mult, sums.shift)
 
 
 def starts(view: View) -> Ints:
-    """Where sums begin."""
+    """Initial accumulators: the bias with the input's zero point folded in."""
     weights: Ints = view.constant(1).astype(np.int64).sum(axis=1)
     return bias_values(view.op.tensor(view.graph, 2), len(weights)) - view.input.zero_point * weights
 
@@ -68,12 +68,14 @@ def vectors(view: View) -> int:
 
 
 def plain_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
-    """`mote_fully_connected_s8_t`."""
+    """Parameters of the fully connected kernel (`mote_fully_connected_s8_t`), or a refusal if the requantization
+    constants are not exact."""
     return packed_params(view, weights) if view.once(sums_of).exact.all() else FINE
 
 
 def packed_params(view: View, weights: NDArray[np.int8]) -> Params:
-    """Parameters with interleaved weights, whether the constants are exact or not."""
+    """Parameters of the fully connected kernel (`mote_fully_connected_s8_t`) with interleaved weights, whether or not
+    the requantization constants are exact."""
     fours = weights.shape[0] // 4 * 4
     packed = np.concatenate([interleave(weights[:fours], 4), weights[fours:].reshape(-1)])
     return _common(view) | {"weights": packed, "channel": view.once(channels_of)}
@@ -104,8 +106,8 @@ def _coded(view: View) -> Packed | Refusal:
 
 
 def steps_params(view: View, weights: NDArray[np.int8]) -> Params | Refusal:
-    """`mote_fully_connected_steps_s8_t`, with the sums at which results become more: a table for each multiplier of the
-    layer."""
+    """The fields of `mote_fully_connected_steps_s8_t`, which requantizes with a table of the accumulators at which the
+    result increases: one table per multiplier."""
     sums = view.once(sums_of)
     if sums.even:
         return TO_EVEN
@@ -132,7 +134,7 @@ def _steps(view: View) -> Packed | Refusal:
 
 
 def _table(real: float, zero: int) -> NDArray[np.int32]:
-    """Where results begin, the least sum for those that all sums have, and the largest result that there is."""
+    """Step table of a scale: the smallest accumulator of each result from -127 to 127, then the largest result."""
     first, last = once_results(np.array([-INT32_MAX - 1, INT32_MAX], np.int64), real, zero)
     steps = np.where(first >= VALUES, -INT32_MAX - 1, once_steps(real, zero))
     return np.append(steps, last).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Fully connected layers whose weights have 4 bits, two in a byte: `mote_fully_connected_nibbles_s8.h`."""
+"""Fully connected layers with 4-bit weights, two per byte: `mote_fully_connected_nibbles_s8.h`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mote.compiler.kernels.portable.windows.nibbles_conv import HIGHEST, LOWEST,
 from mote.ir.graph.numeric.fixedpoint import Ints
 
 MORE = 8
-"""Nibbles are so much more than weights."""
+"""Offset of stored 4-bit weights, which makes them non-negative."""
 EIGHT, FOUR = 8, 4
 
 
 def fully_connected_nibbles(view: View, form: str, group: int, words: Callable[[Ints], Ints]) -> Packed | Refusal:
-    """The kernel whose form of weights has a name and so many inputs together; `words` are those of four or eight
-    outputs."""
+    """Packs the kernel whose weight format is called `form` and takes `group` inputs at a time; `words` packs the
+    weights of four or eight outputs."""
     weights = view.constant(1)
     if weights.dtype != np.int8 or weights.min() < LOWEST or weights.max() > HIGHEST:
         return WIDE

@@ -1,4 +1,4 @@
-"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with results that are rounded to even: `mote_conv2d_even_s8.h`,
+"""int8 CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with results rounded to even: `mote_conv2d_even_s8.h`,
 `mote_depthwise_even_s8.h` and `mote_fully_connected_even_s8.h`."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def _gemm(view: View) -> Params:
-    """`mote_gemm_s8_t`, with constants as `mote_requantize_even` takes them."""
+    """Parameters of the int8 matrix product (`mote_gemm_s8_t`), with requantization constants that round to even."""
     op, w = view.the(Conv2D), view.constant(1)
     folded = view.input.zero_point * w.reshape(w.shape[0], -1).sum(axis=1, dtype=np.int64)
     bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - folded

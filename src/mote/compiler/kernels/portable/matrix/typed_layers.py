@@ -1,6 +1,6 @@
-"""Layers as instances of the macros of `mote_layer_*.h`: float32, hybrid (float32 with int8 weights), float32 with
-weights of half precision, int16, int8 in groups of channels, rounded to even, with an affine requantization, or with
-weights that are given at run time."""
+"""Layers as instances of the macros in `mote_layer_*.h`: float32, hybrid (float32 with int8 weights), float32 with
+float16 weights, int16, grouped convolutions, rounded to even, affine requantization, and weights that are
+activations."""
 
 from __future__ import annotations
 
@@ -44,32 +44,34 @@ INT16 = signature(DType.INT16, DType.INT16)
 INTEGERS = frozenset({DType.INT8, DType.INT16})
 AFFINE = Signature(INTEGERS, INTEGERS, INTEGERS)
 INTEGER_COSTS = "conv2d_s16"
-"""The family in the tables of costs of layers whose integers are multiplied one by one."""
+"""Cost family of integer layers that multiply one product at a time."""
 
 
 def _layer(
-    view: View, made: LayerForm, layer: str, params: Params, entry: Entry, *, quads: bool = False, costs: str = ""
+    view: View, variant: LayerForm, layer: str, params: Params, entry: Entry, *, quads: bool = False, costs: str = ""
 ) -> Packed:
-    """The instance of `MOTE_LAYER_<layer>` that adds up products one output channel, or four, at a time; `quads`: of
-    weights in fours."""
-    how, dots = ("quads_", made.quads) if quads else ("one_", "MOTE_DOTS_ONE") if lean(view) else ("", "MOTE_DOTS")
-    name = f"layer_{layer}_{how}{made.suffix}"
-    instances = (Instance(f"MOTE_LAYER_{layer.upper()}", (name, *made.arguments, dots)),)
+    """Packs an instance of `MOTE_LAYER_<LAYER>`, which computes one output channel at a time or four. `quads`: for
+    weights reordered in groups of four inputs."""
+    how, dots = ("quads_", variant.quads) if quads else ("one_", "MOTE_DOTS_ONE") if lean(view) else ("", "MOTE_DOTS")
+    name = f"layer_{layer}_{how}{variant.suffix}"
+    instances = (Instance(f"MOTE_LAYER_{layer.upper()}", (name, *variant.arguments, dots)),)
     entry = replace(entry, row=f"{name}_row") if entry.call is Call.ROWS else entry
-    params = {**params, "finish": made.finish}
-    beats = tuple(f"{kind}_f32" for kind in (layer, "grouped")) if made.halves and not view.fast else ()
-    return Packed(name, params, entry, price=Price(costs=costs), instances=instances, headers=made.headers, beats=beats)
+    params = {**params, "finish": variant.finish}
+    beats = tuple(f"{kind}_f32" for kind in (layer, "grouped")) if variant.halves and not view.fast else ()
+    return Packed(
+        name, params, entry, price=Price(costs=costs), instances=instances, headers=variant.headers, beats=beats
+    )
 
 
 def _conv2d(view: View, *, halves: bool = False) -> Packed | Refusal:
-    """Of all channels, or of groups of them."""
+    """Packs a convolution, grouped or not."""
     op, weights, channels = view.op, view.constant(1), view.input.shape[3]
     assert isinstance(op, Conv2D | GroupedConv2D | AffineConv2D)
-    made = form(view, halves=halves)
-    if isinstance(made, Refusal):
-        return made
+    variant = form(view, halves=halves)
+    if isinstance(variant, Refusal):
+        return variant
     depth = weights.shape[3]
-    by_fours = bool(made.quads) and depth % 4 == 0
+    by_fours = bool(variant.quads) and depth % 4 == 0
     groups = channels // depth
     params: Params = {
         **window_params(view),
@@ -78,53 +80,54 @@ def _conv2d(view: View, *, halves: bool = False) -> Packed | Refusal:
         "depth": depth,
         "outputs": weights.shape[0] // groups,
         "in_zero": view.input.zero_point,
-        "weights": quads(weights) if by_fours else made.stored(weights),
+        "weights": quads(weights) if by_fours else variant.stored(weights),
     }
     entry, costs = Entry(Call.ROWS, taps=op.vertical.kernel), "conv2d_quads_s16" if by_fours else ""
-    return _layer(view, made, "conv2d", params, entry, quads=by_fours, costs=costs)
+    return _layer(view, variant, "conv2d", params, entry, quads=by_fours, costs=costs)
 
 
 def _depthwise(view: View, *, halves: bool = False) -> Packed | Refusal:
     op = view.op
     assert isinstance(op, DepthwiseConv2D | AffineDepthwiseConv2D)
-    made = form(view, axis=3, halves=halves)
-    if isinstance(made, Refusal):
-        return made
+    variant = form(view, axis=3, halves=halves)
+    if isinstance(variant, Refusal):
+        return variant
     params: Params = {
         **window_params(view),
         "in_channels": view.input.shape[3],
         "channels": view.output.shape[3],
         "multiplier": op.multiplier,
         "in_zero": view.input.zero_point,
-        "weights": made.stored(np.ascontiguousarray(view.constant(1)[0])),
+        "weights": variant.stored(np.ascontiguousarray(view.constant(1)[0])),
     }
-    return _layer(view, made, "depthwise", params, Entry(Call.ROWS, taps=op.vertical.kernel))
+    return _layer(view, variant, "depthwise", params, Entry(Call.ROWS, taps=op.vertical.kernel))
 
 
 def _fully_connected(view: View, *, halves: bool = False) -> Packed | Refusal:
     op, weights = view.op, view.constant(1)
     assert isinstance(op, FullyConnected | AffineFullyConnected)
-    made = form(view, rounding=op.rounding, halves=halves) if isinstance(op, FullyConnected) else form(view)
-    if isinstance(made, Refusal):
-        return made
+    variant = form(view, rounding=op.rounding, halves=halves) if isinstance(op, FullyConnected) else form(view)
+    if isinstance(variant, Refusal):
+        return variant
     channels, depth = weights.shape
     params: Params = {
         "depth": depth,
         "channels": channels,
         "in_zero": view.input.zero_point,
-        "weights": quads(weights) if made.quads else made.stored(weights),
+        "weights": quads(weights) if variant.quads else variant.stored(weights),
     }
     entry = Entry(Call.FLAT, units_of(view.input.shape, depth))
-    return _layer(view, made, "fully_connected", params, entry, quads=bool(made.quads))
+    return _layer(view, variant, "fully_connected", params, entry, quads=bool(variant.quads))
 
 
 def _even(pack: Callable[[View], Packed | Refusal]) -> Callable[[View], Packed | Refusal]:
-    """For results that are rounded to even."""
+    """Wraps a packer so that it only accepts layers that round to even."""
     return lambda view: pack(view) if rounds_to_even(view) else NOT_TO_EVEN
 
 
 def _inexact(view: View) -> Packed | Refusal:
-    """Other kernels are for layers with multipliers that round once."""
+    """Packs a fully connected layer without exact integer requantization constants; other kernels compute those that
+    have some."""
     op = view.the(FullyConnected)
     exact = rounds_to_even(view) and op.sums(view.graph, view.graph.ranges[op.inputs[0]]).exact.all()
     return Refusal("multipliers of 31 bits give the reference's results") if exact else _fully_connected(view)
@@ -135,9 +138,9 @@ def _grouped(view: View) -> Packed | Refusal:
 
 
 def _projection(view: View) -> Packed | Refusal:
-    made = projection(view)
-    if isinstance(made, Refusal):
-        return made
+    variant = projection(view)
+    if isinstance(variant, Refusal):
+        return variant
     weights = view.op.input(view.graph, 1)
     channels, depth = weights.shape
     params: Params = {
@@ -145,25 +148,25 @@ def _projection(view: View) -> Packed | Refusal:
         "channels": channels,
         "in_zero": view.input.zero_point,
         "weight_zero": weights.zero_point,
-        "finish": made.finish,
+        "finish": variant.finish,
     }
-    name = f"layer_projection_{made.suffix}"
-    instances = (Instance("MOTE_LAYER_PROJECTION", (name, *made.arguments)),)
+    name = f"layer_projection_{variant.suffix}"
+    instances = (Instance("MOTE_LAYER_PROJECTION", (name, *variant.arguments)),)
     vectors = units_of(view.input.shape, depth)
     return Packed(name, params, Entry(Call.FLAT, vectors, operands=(0, 1)), instances=instances)
 
 
 def _transpose_conv(view: View, *, halves: bool = False) -> Packed | Refusal:
-    made = form(view, halves=halves)
-    if isinstance(made, Refusal):
-        return made
+    variant = form(view, halves=halves)
+    if isinstance(variant, Refusal):
+        return variant
     params: Params = {
         **spread_params(view),
         "in_zero": view.input.zero_point,
-        "weights": quads(view.constant(1)) if made.quads else made.stored(view.constant(1)),
+        "weights": quads(view.constant(1)) if variant.quads else variant.stored(view.constant(1)),
     }
     entry = Entry(Call.ROWS, row_index=True, taps=view.the(TransposeConv).taps)
-    return _layer(view, made, "transpose_conv", params, entry, quads=bool(made.quads))
+    return _layer(view, variant, "transpose_conv", params, entry, quads=bool(variant.quads))
 
 
 FULLY_CONNECTED_HALVES = partial(_fully_connected, halves=True)

@@ -1,5 +1,5 @@
-"""Layers with weights of 9 bits, as uint8 models have them less their zero point: `mote_offset_s8.h`,
-`mote_fully_connected_offset_s8.h`, `mote_depthwise_offset_s8.h`. In flash a weight is a byte; all share an offset."""
+"""Layers with 9-bit weights, which uint8 models have after subtracting the zero point: `mote_offset_s8.h`,
+`mote_fully_connected_offset_s8.h`, `mote_depthwise_offset_s8.h`. Weights are stored as bytes with a common offset."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ WIDE = Signature(frozenset({DType.INT8}), frozenset({DType.INT8}), frozenset({DT
 
 
 def _offset(view: View) -> int:
-    """The offset of the stored bytes: weights of 0 to 255 less any zero point fit int8 once it is subtracted."""
+    """The offset to subtract from the weights so that they fit int8."""
     w = view.constant(1)
     return (int(w.min()) + int(w.max()) + 1) // 2
 
 
 def _bytes(view: View) -> NDArray[np.int8]:
-    """The weights less the offset."""
+    """The weights minus the offset, as int8."""
     return (view.constant(1) - np.int16(_offset(view))).astype(np.int8)
 
 
 def _gemm(view: View) -> Params:
-    """`mote_offset_t`: what the input's zero point makes of whole weights is folded into the bias."""
+    """Parameters of the matrix product with 9-bit weights (`mote_offset_t`), with the input's zero point folded into
+    the bias."""
     matrix = _bytes(view).reshape(view.constant(1).shape[0], -1)
     return {"gemm": conv.gemm_params(view) | {"weights": interleave(matrix, 2)}, "offset": _offset(view)}
 

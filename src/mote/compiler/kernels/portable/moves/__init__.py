@@ -1,4 +1,4 @@
-"""Kernels that only move elements."""
+"""Kernels that only move data."""
 
 from mote.compiler.kernels.portable.moves import gather_constant, pad_concat_transpose, strided
 

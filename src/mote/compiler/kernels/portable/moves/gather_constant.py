@@ -1,4 +1,4 @@
-"""Operators that take listed elements: `mote_pick.h`."""
+"""Gather with constant indices: `mote_pick.h`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.ir.ops.moves.gather_constant import Pick, row_axes
 from mote.ir.ops.moves.pad_concat_transpose import steps
 
 EVEN = -1
-"""Where the places of an axis without a list begin."""
+"""Offset in the index list that marks an axis without one, whose elements are all copied."""
 
 
 def _pick(view: View) -> Packed:

@@ -1,6 +1,6 @@
-"""Operators that only move elements: `mote_join.h` by rows, `mote_move.h` where rows do not stay together.
+"""Operators that only move data: `mote_join.h` row by row, `mote_move.h` where output rows are not made of input rows.
 
-Elements are moved as bytes, whatever their type.
+Elements are copied as bytes, whatever their type.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from mote.ir.ops.moves.slice import Slice
 
 
 def _width(t: Tensor) -> int:
-    """The bytes of an element."""
+    """Bytes of an element."""
     return t.dtype.itemsize
 
 
 def _span_params(spans: Sequence[CopySpan], width: int) -> Params:
-    """`mote_move_t` of a copy between boxes."""
+    """The fields of `mote_move_t` for a copy between regions of two tensors."""
     source, target = steps([s.size for s in spans], width), steps([s.total for s in spans], width)
     in_start = sum(s.begin * i for s, i in zip(spans, source, strict=True))
     out_start = sum(s.at * o for s, o in zip(spans, target, strict=True))
@@ -42,7 +42,7 @@ def _span_params(spans: Sequence[CopySpan], width: int) -> Params:
 
 
 def _padding(view: View, elements: int) -> Params:
-    """So many elements of what PAD puts around its input; other operators fill nothing."""
+    """The fields of `mote_fill_t` that fill `elements` elements with PAD's value; other operators fill nothing."""
     if not isinstance(view.op, Pad):
         return fill_params(0, np.zeros(1, np.int8))
     value = np.array(view.op.value).astype(view.output.dtype.numpy)
@@ -50,7 +50,7 @@ def _padding(view: View, elements: int) -> Params:
 
 
 def _part(copy: RowCopy, width: int) -> list[int]:
-    """`mote_part_t`."""
+    """The fields of `mote_part_t`: one row-by-row copy."""
     w, c = copy.columns, copy.channels
     loops, run = merge(span_loops([w, c], width), width)
     (lines, line_in, line_out), (items, item_in, item_out) = [(1, 0, 0)] * (2 - len(loops)) + loops
@@ -80,7 +80,7 @@ def _join(view: View) -> Packed | Refusal:
 
 
 def _join_instance(count: int) -> Instance:
-    """The function that joins so many inputs."""
+    """The macro instance that concatenates `count` inputs."""
     names = [f"x{i}" for i in range(count)]
     inputs = ", ".join(f"mote_any_const_t {x}" for x in names)
     return Instance(

@@ -1,5 +1,5 @@
-"""Operators whose output elements lie at even steps of the input: `mote_strides.h` by rows, `mote_move.h` where an
-output row would take too many input rows."""
+"""Operators that read the input at regular strides: `mote_strides.h` row by row, `mote_move.h` where an output row
+would need too many input rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _walk(view: View) -> Packed | Refusal:
 
 
 def _merged(walk: RowWalk) -> Sequence[Digit]:
-    """The digits of rows with as few divisions as possible."""
+    """The mixed-radix digits of an output row's index, merged so that the kernel needs as few divisions as possible."""
     merged: list[Digit] = []
     for n, step in walk.digits:
         if n == 1:

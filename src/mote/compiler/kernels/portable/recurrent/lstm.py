@@ -1,5 +1,5 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM: `mote_lstm_s8.h`, `mote_lstm_f32.h`, with int8 weights
-`mote_lstm_hybrid.h`; backwards `mote_lstm_backward_f32.h`."""
+"""UNIDIRECTIONAL_SEQUENCE_LSTM: `mote_lstm_s8.h`, `mote_lstm_f32.h`, with int8 weights `mote_lstm_hybrid.h`, and
+backwards `mote_lstm_backward_f32.h`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def _lstm_float(view: View) -> Packed:
 
 
 def _gate(view: View, n: int) -> Params:
-    """The weights that a gate has, of all that it could have; those of single cells are few, and float32."""
+    """Weights of a float32 gate: matrices, and those of bias, peephole and layer normalization that it has, which are
+    float32."""
     params: Params = {"input": _matrix(view, 1 + n), "recurrent": _matrix(view, 5 + n)}
     for name, position in (("bias", 12 + n), ("peephole", PEEPHOLES.get(n)), ("norm", 20 + n)):
         t = None if position is None else view.op.tensor(view.graph, position)
@@ -52,7 +53,7 @@ def _gate(view: View, n: int) -> Params:
 
 
 def _matrix(view: View, position: int) -> Value:
-    """float32 weights, or `mote_lstm_matrix_hybrid_t`."""
+    """A weight matrix: float32, or the fields of `mote_lstm_matrix_hybrid_t` for int8 weights."""
     weights = view.constant(position)
     return (
         {"weights": weights, "scale": view.op.input(view.graph, position).scale}

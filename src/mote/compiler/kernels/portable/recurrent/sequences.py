@@ -27,7 +27,7 @@ REASONS = {
     "given": "lengths and states are given",
     "": "it begins with zeros and has the usual gates",
 }
-"""Why a form of a layer's kernel is not for it, by the form that is."""
+"""Refusals by the variant that a layer needs: why other variants do not fit."""
 Pack = Callable[[View], Packed | Refusal]
 
 
@@ -92,7 +92,8 @@ def _matrices(view: View) -> Params:
 
 
 def _packer(name: str, params: Callable[[View], Params], vectors: int, form: str) -> Pack:
-    """The packer of a layer that begins with zeros, that is given lengths and states, or that has gates of any kind."""
+    """Returns the packer of one variant: "" (initial states are zero), "given" (lengths and initial states are inputs),
+    or "any" (gates with any activation functions)."""
 
     def pack(view: View) -> Packed | Refusal:
         op = view.the(Recurrent)

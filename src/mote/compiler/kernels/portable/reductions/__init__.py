@@ -1,4 +1,4 @@
-"""Kernels along an axis: sums, extremes, normalizations."""
+"""Reduction kernels: sums, extremes, normalizations."""
 
 from mote.compiler.kernels.portable.reductions import along_axis, cumprod_det, fused_last_axis, mean, reduce, softmax
 

@@ -39,19 +39,19 @@ ELEMENTS = {
     DType.FLOAT32: ("f32", "float"),
     DType.BOOL: ("u8", "uint8_t"),
 }
-"""How the names of kernels end, and the C type."""
+"""Suffix of kernel names and C type of each element type."""
 SUMS = {DType.INT32: "uint32_t", DType.INT64: "uint64_t", DType.FLOAT32: "float"}
-"""The C type of accumulators, by the type of elements."""
+"""C type of accumulators, by element type."""
 
 
 def _along(view: View, axis: int) -> tuple[int, int]:
-    """How many elements an axis has, and how far they are apart."""
+    """Size and stride of an axis, in elements."""
     shape = view.input.shape
     return shape[axis], prod(shape[axis + 1 :])
 
 
 def _arg_instance(view: View, form: str) -> tuple[str, Instance]:
-    """The name of the function, and what defines it."""
+    """Name of the function, and the macro instance that defines it."""
     suffix, element = ELEMENTS[view.input.dtype]
     index_suffix, index = ELEMENTS[view.output.dtype]
     what, better = ("max", "MOTE_ARG_ABOVE") if view.the(ArgExtreme).largest else ("min", "MOTE_ARG_BELOW")
@@ -68,11 +68,12 @@ def _arg(view: View) -> Packed:
 
 
 def _arg_add(view: View) -> Packed | Refusal:
-    """Where an output of one row has the indices of every input row."""
+    """Packs ARG_MAX or ARG_MIN with running results, for outputs of one row that holds the indices of all input
+    rows."""
     shape, axis = view.input.shape, view.the(ArgExtreme).axis
     rows = row_count(shape)
     if rows == 1 or row_count(view.output.shape) != 1 or axis < outer_axes(shape):
-        return Refusal("the output is not one row made from several, one by one")
+        return Refusal("the output is not one row computed from several, one by one")
     count, inner = _along(view, axis)
     lines = units_of(shape, count * inner) // rows
     name, instance = _arg_instance(view, "_add")
@@ -93,7 +94,7 @@ def _cumsum_s8(view: View) -> Packed:
 
 
 def _lines(view: View) -> Params:
-    """`mote_cumsum_t`."""
+    """Length, stride and flags of a cumulative sum (`mote_cumsum_t`)."""
     op = view.the(CumSum)
     count, inner = _along(view, op.axis)
     return {"count": count, "inner": inner, "exclusive": int(op.exclusive), "reverse": int(op.reverse)}
@@ -131,7 +132,7 @@ def _segment_sum(view: View) -> Packed:
 def _kernels(
     name: str, op: type[Op], types: tuple[DType, ...], outputs: tuple[DType, ...], pack: Callable[[View], Packed]
 ) -> tuple[Kernel, Kernel]:
-    """For integers and for float32; results are of the input's type where `outputs` names none."""
+    """Catalogue entries for integers and for float32; without `outputs`, results have the input's type."""
     whole, real = frozenset(types) - {DType.FLOAT32}, frozenset({DType.FLOAT32})
     output_types = frozenset(outputs)
     return (

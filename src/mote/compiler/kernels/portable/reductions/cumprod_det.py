@@ -1,4 +1,4 @@
-"""Running products and determinants: `mote_cumprod.h` and `mote_determinant_f32.h`."""
+"""Cumulative products and determinants: `mote_cumprod.h` and `mote_determinant_f32.h`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.reductions.cumprod_det import CumProd, Determinant
 
 PRODUCTS = {DType.INT32: "uint32_t", DType.INT64: "uint64_t", DType.FLOAT32: "float"}
-"""The C type of products, by the type of elements."""
+"""C type of products, by element type."""
 
 
 def _cumprod(view: View) -> Packed:

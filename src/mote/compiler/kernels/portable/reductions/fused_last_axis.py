@@ -1,4 +1,5 @@
-"""Layer normalization and its kin, one line after another: `mote_lines_s8.h` and `mote_lines_f32.h`."""
+"""Layer normalization and similar chains along the last axis, computed line by line: `mote_lines_s8.h` and
+`mote_lines_f32.h`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MEAN, and SUM of int8, which is scaled otherwise: `mote_mean_s8.h`, `mote_mean_f32.h`, of vectors
+"""MEAN, and int8 SUM, which rescales its result: `mote_mean_s8.h`, `mote_mean_f32.h`, over the last axis
 `mote_mean_lines_s8.h`, and with running sums `mote_mean_add_s8.h`."""
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from mote.ir.ops.reductions.reduce import LOOPS, RowReduction, ScaledSum, Sum
 
 
 def walk_params(view: View) -> Params:
-    """The loops over the input."""
+    """Sizes and strides of the loops over kept and averaged axes."""
     kept, averaged, inner = view.the(RowReduction).loops(view.graph)
     return {"inner": inner, "kept": _structs(kept), "averaged": _structs(averaged)}
 
 
 def _structs(loops: list[tuple[int, int]]) -> Structs:
-    """`mote_loop_t[3]`, idle loops first."""
+    """Nested loops (size, stride) as `mote_loop_t[3]`; unused ones come first."""
     return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
 
 
 def _finish(view: View) -> Params:
-    """How sums become outputs."""
+    """Requantization parameters of the sums."""
     op = view.the(ScaledSum)
     mult, shift = op.scale(view.graph)
     bias = -view.input.zero_point * op.count(view.graph)
@@ -59,7 +59,7 @@ def _mean(view: View) -> Packed:
 
 
 def _mean_lines(view: View) -> Packed | Refusal:
-    """One number of each vector, in any run of them."""
+    """Packs the mean over the last axis, callable for any number of vectors."""
     op = view.the(Mean)
     if not op.of_lines(view.graph):
         return Refusal("other axes than the last one are averaged")
@@ -68,7 +68,8 @@ def _mean_lines(view: View) -> Packed | Refusal:
 
 
 def _mean_add(view: View) -> Packed | Refusal:
-    """Where all rows become one: the pixels of a row are added up, which makes `size` sums."""
+    """Packs the mean with running sums, for inputs whose rows are all averaged: the pixels of each row are added to
+    `size` sums."""
     shape, axes = view.input.shape, view.the(ScaledSum).axes
     rows = row_count(shape)
     outer = len(shape) - (2 if len(shape) > 2 else 1)

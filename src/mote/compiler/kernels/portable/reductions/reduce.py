@@ -1,4 +1,4 @@
-"""SUM, REDUCE_MAX and their kin: `mote_reduce.h`, for axes next to one another, for any axes, and with running sums.
+"""SUM, REDUCE_MAX and other reductions (`mote_reduce.h`): over adjacent axes, over any axes, and with running sums.
 
 MEAN of int8 and float32, and SUM of int8, have kernels of their own; REDUCE_MAX of int8 has `mote_most_s8.h`.
 """
@@ -56,7 +56,7 @@ ELEMENTS = {
     DType.UINT8: ("u8", "uint8_t", "UINT8"),
     DType.BOOL: ("u8", "uint8_t", "UINT8"),
 }
-"""How the names of kernels end, the C type, and what the macros for its limits begin with."""
+"""Suffix of kernel names, C type, and prefix of the C macros for its limits."""
 FLOAT_MAX = "3.402823466e+38f"
 NAMES: dict[type[Reduction], str] = {
     Sum: "sum",
@@ -67,12 +67,13 @@ NAMES: dict[type[Reduction], str] = {
     ReduceAny: "max",
     ReduceAll: "min",
 }
-"""The names of kernels: of bools the largest one says whether any is true, and their sum and product as much."""
+"""Kernel names. For bools the maximum means any and the minimum all; their sum and product are treated likewise."""
 
 
 @dataclass(frozen=True)
-class _Way:
-    """How elements are gathered, as arguments of the macros."""
+class _ReduceMacro:
+    """A reduction as arguments of the macros in `mote_reduce.h`: accumulator type, initial value, step and final
+    conversion."""
 
     name: str
     sum: str
@@ -80,13 +81,13 @@ class _Way:
     step: str
     finish: str
     params: str = "plain"
-    """The part of the struct's name that says how results are finished."""
+    """Part of the struct's name that says how results are finished."""
     more: tuple[tuple[str, int | Params], ...] = ()
-    """Its fields."""
+    """Extra fields of the parameter struct."""
     sum_bytes: int = 0
 
     def packed(self, view: View, form: str, over: Params, call: Call, units: int = 0, sums: int = 0) -> Packed:
-        """`form`: nothing, or what the names of the macro and the struct end with."""
+        """Packs the reduction; `form` is the suffix of macro and struct names."""
         suffix, element, _ = ELEMENTS[view.input.dtype]
         name = f"reduce_{self.name}{form}_{suffix}"
         struct = f"mote_reduce_{self.params}{form}_t"
@@ -101,8 +102,8 @@ class _Way:
         )
 
 
-def _way(view: View) -> _Way:
-    """How the operator gathers elements of its type."""
+def _reduce_macro(view: View) -> _ReduceMacro:
+    """The macro arguments for an operator and its element type."""
     op, dtype = view.the(Reduction), view.input.dtype
     suffix, element, limits = ELEMENTS[dtype]
     name, size, plain = NAMES[type(op)], dtype.itemsize, f"MOTE_REDUCED_{suffix.upper()}"
@@ -117,12 +118,12 @@ def _way(view: View) -> _Way:
             name, begin = f"{name}_or_infinite", f"{sign}MOTE_INFINITY"
         elif dtype != DType.FLOAT32:
             begin = f"{limits}_MAX" if name == "min" else "0" if limits == "UINT8" else f"{limits}_MIN"
-        return _Way(name, element, begin, f"MOTE_REDUCE_STEP_{step}", plain, sum_bytes=size)
+        return _ReduceMacro(name, element, begin, f"MOTE_REDUCE_STEP_{step}", plain, sum_bytes=size)
     if isinstance(op, ScaledSum) and dtype in QUANTIZED:
         mult, shift = op.scale(view.graph)
         bias = int(wrap32(np.array(-view.input.zero_point * op.count(view.graph))))
         scale: Params = {"bias": bias, "mult": mult, "shift": -shift - 1, "zero": view.output.zero_point}
-        return _Way(
+        return _ReduceMacro(
             "sum",
             "uint32_t",
             "(uint32_t)p->scale.bias",
@@ -134,14 +135,16 @@ def _way(view: View) -> _Way:
         )
     verb, begin = ("PLUS", "0") if name in ("sum", "mean") else ("TIMES", "1")
     if dtype == DType.FLOAT32:
-        return _Way(name, "float", f"{begin}.0f", f"MOTE_REDUCE_STEP_{verb}", plain, sum_bytes=size)
+        return _ReduceMacro(name, "float", f"{begin}.0f", f"MOTE_REDUCE_STEP_{verb}", plain, sum_bytes=size)
     bits = 64 if dtype == DType.INT64 or name == "mean" else 32
-    gathered = _Way(name, f"uint{bits}_t", f"{begin}u", f"MOTE_REDUCE_STEP_{verb}_U{bits}", plain, sum_bytes=bits // 8)
+    gathered = _ReduceMacro(
+        name, f"uint{bits}_t", f"{begin}u", f"MOTE_REDUCE_STEP_{verb}_U{bits}", plain, sum_bytes=bits // 8
+    )
     if name != "mean":
         return gathered
     divisor = (("divisor", op.count(view.graph)),)
     finish = f"MOTE_REDUCED_MEAN_{suffix.upper()}"
-    return _Way(name, gathered.sum, gathered.begin, gathered.step, finish, "divided", divisor)
+    return _ReduceMacro(name, gathered.sum, gathered.begin, gathered.step, finish, "divided", divisor)
 
 
 def _scaled_product(view: View) -> bool:
@@ -149,8 +152,8 @@ def _scaled_product(view: View) -> bool:
 
 
 def _adjacent(view: View) -> tuple[int, int] | None:
-    """How many elements that lie evenly one result is of, and how many results lie side by side; None where axes do not
-    lie next to one another."""
+    """Number of elements per result and number of adjacent results, where the reduced axes are adjacent; None where
+    they are not."""
     kept, reduced, inner = view.the(Reduction).loops(view.graph)
     if len(reduced) > 1:
         return None
@@ -162,11 +165,13 @@ def _adjacent(view: View) -> tuple[int, int] | None:
 def _flat(view: View) -> Packed | Refusal:
     adjacent = _adjacent(view)
     if isinstance(view.op, ReduceMax) and view.input.dtype == DType.INT8:
-        return Refusal("it is done four at a time")
+        return Refusal("REDUCE_MAX of int8 has a kernel of its own")
     if adjacent is None or _scaled_product(view):
-        return Refusal("axes do not lie next to one another, or the order matters")
+        return Refusal("axes are not adjacent, or the order matters")
     count, inner = adjacent
-    return _way(view).packed(view, "", {"count": count, "inner": inner}, Call.FLAT, units_of(view.output.shape, inner))
+    return _reduce_macro(view).packed(
+        view, "", {"count": count, "inner": inner}, Call.FLAT, units_of(view.output.shape, inner)
+    )
 
 
 def _loops(view: View) -> Packed | Refusal:
@@ -175,12 +180,12 @@ def _loops(view: View) -> Packed | Refusal:
     if _scaled_product(view):
         return _product(view, over)
     if _adjacent(view) is not None:
-        return Refusal("axes lie next to one another")
-    return _way(view).packed(view, "_loops", over, Call.WHOLE)
+        return Refusal("axes are adjacent")
+    return _reduce_macro(view).packed(view, "_loops", over, Call.WHOLE)
 
 
 def _structs(loops: list[tuple[int, int]]) -> Structs:
-    """`mote_loop_t[3]`, idle loops first."""
+    """Nested loops (size, stride) as `mote_loop_t[3]`; unused ones come first."""
     return Structs("mote_loop_t", np.array([(1, 0)] * (LOOPS - len(loops)) + loops, np.int64))
 
 
@@ -195,51 +200,51 @@ def _product(view: View, over: Params) -> Packed:
 
 
 def _add(view: View) -> Packed | Refusal:
-    """Where all rows become one: its results are those of all rows, or each row has some of them to itself."""
+    """Packs the reduction with running sums, for outputs of one row: each input row contributes to all results, or to
+    some of its own."""
     op, shape = view.the(Reduction), view.input.shape
     outer = outer_axes(shape)
     if row_count(shape) == 1 or row_count(view.output.shape) != 1:
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     if _scaled_product(view) or (view.input.dtype == DType.FLOAT32 and op.every_axis(view.graph)):
         return Refusal("the order of elements matters")
-    way = _way(view)
-    if way.sum_bytes not in (1, 2, 4):
-        return Refusal("sums of 64 bits are not kept")
+    macro = _reduce_macro(view)
+    if macro.sum_bytes not in (1, 2, 4):
+        return Refusal("running sums of 64 bits are not supported")
     groups = [(n, i in op.axes) for i, n in enumerate(shape[:outer]) if n > 1]
     kept = [i for i, (_, reduced) in enumerate(groups) if not reduced]
     if kept and kept != list(range(kept[0], kept[-1] + 1)):
-        return Refusal("rows that are kept do not lie next to one another")
+        return Refusal("rows that are not reduced are not adjacent")
     below = prod(n for n, _ in groups[kept[-1] + 1 :]) if kept else 1
     places = prod(groups[i][0] for i in kept)
     count, inner, lines = _in_row(op, shape)
     over: Params = {"count": count, "inner": inner, "lines": lines, "below": below, "kept": places}
-    return way.packed(view, "_add", over, Call.ADDS, sums=view.output.size)
+    return macro.packed(view, "_add", over, Call.ADDS, sums=view.output.size)
 
 
 def _most(view: View) -> Packed | Refusal:
     adjacent = _adjacent(view)
     if adjacent is None:
-        return Refusal("axes do not lie next to one another")
+        return Refusal("axes are not adjacent")
     count, inner = adjacent
     params: Params = {"count": count, "inner": inner, "lines": 1}
     return Packed("most_s8", params, Entry(Call.FLAT, units_of(view.output.shape, inner)))
 
 
 def _most_add(view: View) -> Packed | Refusal:
-    """Where all rows become one, and have all of its results."""
+    """Packs int8 REDUCE_MAX with running maxima, for inputs whose rows are all reduced to one."""
     shape, axes = view.input.shape, view.the(Reduction).axes
     if any(n > 1 and i not in axes for i, n in enumerate(shape[: outer_axes(shape)])):
         return Refusal("not all rows are reduced")
     if row_count(shape) == 1 or row_count(view.output.shape) != 1:
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     count, inner, lines = _in_row(view.the(Reduction), shape)
     params: Params = {"count": count, "inner": inner, "lines": lines}
     return Packed("most_add_s8", params, Entry(Call.ADDS), Needs(sums=view.output.size))
 
 
 def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """How many elements are reduced to one result of a row, how many results lie side by side, and in how many
-    lines."""
+    """For one input row: elements per result, adjacent results, and number of such groups."""
     axes = [(n, i in op.axes) for i, n in enumerate(shape) if i >= outer_axes(shape)]
     (pixels, pixels_reduced), (channels, channels_reduced) = [(1, False)] * (2 - len(axes)) + axes
     if channels_reduced:
@@ -248,7 +253,7 @@ def _in_row(op: Reduction, shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _kernels(op: type[Reduction], types: tuple[DType, ...]) -> tuple[Kernel, ...]:
-    """Of one operator, for these types."""
+    """Catalogue entries of one operator for these types."""
     kernels: list[Kernel] = []
     forms: tuple[tuple[str, Callable[[View], Packed | Refusal], Call | None], ...] = (
         ("reduce", _flat, None),

@@ -1,4 +1,4 @@
-"""SOFTMAX, LOG_SOFTMAX and other normalizations, a vector at a time: `mote_softmax_s8.h`, `mote_softmax_table_s8.h`,
+"""SOFTMAX, LOG_SOFTMAX and other normalizations of vectors: `mote_softmax_s8.h`, `mote_softmax_table_s8.h`,
 `mote_softmax_s8_s16.h`, `mote_softmax_s16.h`, `mote_softmax_f32.h`, and `mote_log_softmax_*.h`,
 `mote_l2_normalization_*.h`, `mote_local_response_f32.h`, `mote_standardize_f32.h`."""
 
@@ -32,11 +32,11 @@ from mote.ir.ops.reductions.normalize import ONE_OVER_128, L2Normalization, Loca
 from mote.ir.ops.reductions.softmax import EXP_LINES, RECIPROCAL_LINES, Softmax, exponentials
 
 MAX_SHIFT = 30
-"""C has no larger left shift of 32 bits. Beyond it only zeros are shifted, the distances of the largest elements."""
+"""Maximum left shift, the largest that C allows for int32; larger ones would only be applied to zeros."""
 
 
 MANY = 1024
-"""So many elements are worth a table of that many bytes."""
+"""Minimum number of elements for which a table of exponentials, 1024 bytes, is worth its flash."""
 
 
 def _packed(view: View, name: str, params: Params) -> Packed:
@@ -55,16 +55,16 @@ def _softmax(view: View) -> Packed:
 
 
 def _softmax_table(view: View) -> Packed | Refusal:
-    """With all exponentials in flash, where there are many to compute."""
+    """Packs int8 SOFTMAX with a table of all exponentials, for large inputs."""
     if view.small or view.input.size < MANY:
-        return Refusal("exponentials are computed: that is less flash than a table of them")
+        return Refusal("a table of exponentials takes more flash than computing them")
     steps = -np.arange(256, dtype=np.int64).astype(np.int16)
     exp = exponentials(steps, *view.the(Softmax).scaling(view.graph)).astype(np.int32)
     return replace(_packed(view, "softmax_table_s8", {"exp": exp}), beats=("softmax",))
 
 
 def _steps(scaling: tuple[int, int, int]) -> Params:
-    """From steps of the input to exponentials."""
+    """Rescaling of input differences for the exponential."""
     mult, shift, radius = scaling
     return {"mult": mult, "shift": min(shift, MAX_SHIFT), "radius": radius}
 

@@ -1,4 +1,4 @@
-"""Kernels of the Signal operators, and Fourier transforms."""
+"""Kernels of TFLite Micro's Signal operators, and Fourier transforms."""
 
 from mote.compiler.kernels.portable.signal import audio, rfft2d
 

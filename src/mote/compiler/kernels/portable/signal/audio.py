@@ -1,4 +1,4 @@
-"""The Signal operators: `mote_fft.h`, `mote_signal_samples.h`, `mote_filter_bank.h` and `mote_frames.h`."""
+"""TFLite Micro's Signal operators: `mote_fft.h`, `mote_signal_samples.h`, `mote_filter_bank.h` and `mote_frames.h`."""
 
 from __future__ import annotations
 

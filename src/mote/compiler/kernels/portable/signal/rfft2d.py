@@ -1,4 +1,4 @@
-"""Spectra: `mote_rfft2d.h`."""
+"""2D Fourier transforms and parts of complex numbers: `mote_rfft2d.h`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def _rfft2d(view: View) -> Packed:
 
 
 def _transform(length: int, samples: int) -> Params:
-    """Of a real signal, or of a complex one of half the length."""
+    """FFT parameters for a real signal of `samples` samples, or if `samples` is 0, for a complex signal of half the
+    length."""
     radices = factors(length // 2)
     roots, last = (t.astype(np.float32) for t in twiddles(length, False))
     return {

@@ -1,4 +1,5 @@
-"""Kernels of training: layers that learn, gradients, losses and the steps of optimizers, in float32 and in integers."""
+"""Kernels of on-device training: layers with learned weights, gradients, losses and optimizer steps, in float32 and in
+integers."""
 
 from mote.compiler.kernels.portable.training import (
     gradient_sums,

@@ -1,4 +1,4 @@
-"""Sums of int8 gradients, whole or by rows: `mote_gradient_sums_s8.h`."""
+"""Sums of int8 gradients over pixels, on whole tensors or row by row: `mote_gradient_sums_s8.h`."""
 
 from __future__ import annotations
 

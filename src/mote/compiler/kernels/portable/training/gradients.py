@@ -1,4 +1,4 @@
-"""Gradients of activations, normalizations and windows: `mote_activation_gradients_f32.h`,
+"""float32 gradients of activations, normalizations and windowed layers: `mote_activation_gradients_f32.h`,
 `mote_normalization_gradients_f32.h` and `mote_window_gradients_f32.h`."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _leaky_relu(view: View) -> Packed:
 
 
 def _plain(name: str) -> Pack:
-    """Without parameters."""
+    """Returns the packer of an activation's gradient without parameters."""
     return lambda view: _elements(name, view)
 
 
@@ -83,7 +83,7 @@ def _normalization(view: View) -> Packed:
 
 
 def _windows(view: View, name: str, images: Shape, made: Shape, operands: tuple[int, ...] = (0, 1)) -> Packed:
-    """From `images` to what a layer `made` of them."""
+    """Packs a gradient of a windowed layer. `images`, `made`: shapes of the layer's input and output."""
     op = view.op
     assert isinstance(op, WindowGradient | WeightGradient)
     params: Params = {
@@ -97,12 +97,12 @@ def _windows(view: View, name: str, images: Shape, made: Shape, operands: tuple[
 
 
 def _images(name: str, *operands: int) -> Pack:
-    """The gradient of images."""
+    """Returns the packer of a gradient with respect to the layer's input."""
     return lambda view: _windows(view, name, view.output.shape, view.input.shape, operands)
 
 
 def _weights(name: str) -> Pack:
-    """The gradient of weights."""
+    """Returns the packer of a gradient with respect to the weights."""
     return lambda view: _windows(view, name, view.input.shape, view.op.input(view.graph, 1).shape)
 
 

@@ -1,4 +1,4 @@
-"""Gradients of int8 layers: `mote_masks_s8.h`, `mote_input_gradients_s8.h` and
+"""Gradients of int8 layers with respect to their inputs: `mote_masks_s8.h`, `mote_input_gradients_s8.h` and
 `mote_depthwise_multiplier_input_gradient_s8.h`."""
 
 from __future__ import annotations
@@ -79,20 +79,21 @@ def conv_input_gradient(view: View) -> Packed:
 def _depthwise(view: View) -> Packed | Refusal:
     op = view.the(IntegerDepthwiseInputGradient)
     if op.multiplier > 1:
-        return Refusal("several channels are made of each")
+        return Refusal("the depth multiplier is above 1")
     return _by_channel(view, "depthwise_input_gradient_s8", {})
 
 
 def _depthwise_multiplier(view: View) -> Packed | Refusal:
     op = view.the(IntegerDepthwiseInputGradient)
     if op.multiplier == 1:
-        return Refusal("one channel is made of each")
+        return Refusal("the depth multiplier is 1")
     own: Params = {"multiplier": op.multiplier, "factor": op.factors(view.graph).astype(np.int16)}
     return _by_channel(view, MULTIPLIER, own)
 
 
 def _by_channel(view: View, name: str, own: Params) -> Packed:
-    """A kernel with a scale for each channel of the images, and the taps of a pixel as scratch."""
+    """Packs a depthwise input gradient, with a scale for each input channel and scratch memory for the taps of a
+    pixel."""
     op = view.the(IntegerDepthwiseInputGradient)
     mult, shift = op.scaling(view.graph)
     scales = [tuple(scale_params(*pair).values()) for pair in zip(mult.tolist(), shift.tolist(), strict=True)]
@@ -102,12 +103,12 @@ def _by_channel(view: View, name: str, own: Params) -> Packed:
 
 
 def input_gradient_work(cycles: float) -> Callable[[View], float]:
-    """Cycles for each product, and those of each element of the result."""
+    """Returns a cost estimate from cycles per product, plus those to rescale each element of the result."""
     return lambda view: cycles * view.op.macs(view.graph) + RESULT_CYCLES * view.output.size
 
 
 RESULT_CYCLES = 20
-"""Cycles of rescaling a sum."""
+"""Estimated cycles to rescale an accumulator."""
 BITS = signature(DType.INT8, DType.UINT8)
 MASKS, INPUTS, MULTIPLIER = "masks_s8", "input_gradients_s8", "depthwise_multiplier_input_gradient_s8"
 KERNELS = (

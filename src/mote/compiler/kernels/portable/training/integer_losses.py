@@ -1,4 +1,5 @@
-"""Losses of int8 models: `mote_cross_entropy_s8.h` and `mote_mean_squared_error_s8.h`."""
+"""Losses of int8 models, with gradients and training steps: `mote_cross_entropy_s8.h` and
+`mote_mean_squared_error_s8.h`."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from mote.ir.ops.training.integer.losses import (
 )
 
 MOST_SHIFT = 30
-"""C has no larger left shift of 32 bits. Beyond it only zeros are shifted, the distances of the largest elements."""
+"""Maximum left shift, the largest that C allows for int32; larger ones would only be applied to zeros."""
 
 
 def _cross_entropy(view: View) -> Params:

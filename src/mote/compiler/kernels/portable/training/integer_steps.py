@@ -1,4 +1,4 @@
-"""Steps of int8 weights and int32 biases: `mote_steps_s8.h`."""
+"""Optimizer steps for int8 weights and int32 biases: `mote_steps_s8.h`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _bias(view: View) -> Packed:
 
 
 def with_momentum(view: View, name: str, suffix: str, params: Params, scratch: int | None = None) -> Packed:
-    """A step at once, or of an update, which momentum adds."""
+    """Packs an optimizer step, with momentum if the operator keeps an update tensor."""
     op = view.op
     assert isinstance(op, IntegerStep)
     entry, needs = Entry(operands=tuple(range(1, len(op.inputs)))), Needs(scratch)
@@ -72,23 +72,23 @@ def weights_step(view: View) -> Params:
 
 
 def weights_work(cycles: float) -> Callable[[View], float]:
-    """Cycles for each product, and those of each weight's step."""
+    """Returns a cost estimate from cycles per product, plus those to update each weight."""
     return lambda view: cycles * view.op.macs(view.graph) + WEIGHT_CYCLES * view.output.size
 
 
 def axis_params(axis: Axis, size: int) -> Params:
-    """Rows or columns of a window over an image."""
+    """Window parameters along one axis: input and output size, taps, stride, dilation, padding."""
     window = {"taps": axis.kernel, "stride": axis.stride, "spread": axis.dilation, "pad": axis.before}
     return {"in": size, "out": axis.size(size), **window}
 
 
 def span(axis: Axis, size: int) -> int:
-    """The rows or columns that all windows together reach over."""
+    """Number of rows or columns that all windows together cover."""
     return (axis.size(size) - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
 
 
 WEIGHT_CYCLES = 30
-"""Cycles of rounding a step and subtracting it."""
+"""Estimated cycles to round and subtract a step."""
 WORDS = signature(DType.INT32, DType.INT32)
 KERNELS = (
     Kernel("bias_step_s32", (BiasStep,), WORDS, _bias, "steps_s8", costs=OTHER),

@@ -1,4 +1,5 @@
-"""float32 layers whose weights or biases learn: `mote_learned_layer.h` around the layers of `mote_layer_*.h`."""
+"""float32 layers with weights or biases learned on the device: `mote_learned_layer.h` around the layers of
+`mote_layer_*.h`."""
 
 from __future__ import annotations
 
@@ -21,26 +22,27 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
-CONSTANT = Refusal("it is for weights or biases that learn")
+CONSTANT = Refusal("it is for learned weights or biases")
 
 
 def _layer(view: View, layer: str, params: Params, entry: Entry) -> Packed | Refusal:
-    """The layer that adds up products of four output channels at once, or of one where flash counts more."""
+    """Packs a layer with learned weights, which computes four output channels at once, or one where flash matters more
+    than time."""
     op = view.op
     assert isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected)
     if not learned(view.graph, op):
         return CONSTANT
-    made, biased = float_layer(view, op.activation), op.tensor(view.graph, BIAS) is not None
+    variant, biased = float_layer(view, op.activation), op.tensor(view.graph, BIAS) is not None
     lean, dots = ("one_", "MOTE_DOTS_ONE") if view.small else ("", "MOTE_DOTS")
-    of = f"layer_{layer}_{lean}{made.suffix}"
+    of = f"layer_{layer}_{lean}{variant.suffix}"
     name = f"learned_{'' if biased else 'unbiased_'}{of}"
     instances = (
-        Instance(f"MOTE_LAYER_{layer.upper()}", (of, *made.arguments, dots)),
+        Instance(f"MOTE_LAYER_{layer.upper()}", (of, *variant.arguments, dots)),
         Instance(f"MOTE_LEARNED_{entry.call.name}", (name, of, "BIASED" if biased else "UNBIASED")),
     )
     return Packed(
         name,
-        {**params, "in_zero": 0, "weights": 0, "finish": {**made.finish, **({"bias": 0} if biased else {})}},
+        {**params, "in_zero": 0, "weights": 0, "finish": {**variant.finish, **({"bias": 0} if biased else {})}},
         Entry(
             entry.call,
             entry.units,

@@ -1,4 +1,4 @@
-"""Losses with their gradients: `mote_losses_f32.h`."""
+"""float32 losses with their gradients: `mote_losses_f32.h`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of optimizers: `mote_optimizers_f32.h`. Weights and sums are the output, which is written over."""
+"""float32 optimizer steps: `mote_optimizers_f32.h`. The output, weights or gradient sums, is updated in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _accumulated(view: View) -> Packed:
 
 
 def _sgd(view: View) -> Packed:
-    """With or without momentum; with the number of the step where several gradients make one."""
+    """Packs SGD with or without momentum; with gradient accumulation the step counter is an operand, too."""
     op = view.the(SgdStep)
     params: Params = {
         "size": view.output.size,

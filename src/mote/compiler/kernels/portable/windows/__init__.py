@@ -1,4 +1,4 @@
-"""Kernels that move a window over an image: convolutions, pooling, resizing, sampling."""
+"""Kernels with sliding windows over images: convolutions, pooling, resizing, sampling."""
 
 from mote.compiler.kernels.portable.windows import (
     conv,

@@ -1,4 +1,4 @@
-"""Convolutions whose weights are coded: `mote_coded_s8.h` around a kernel that takes them as they are."""
+"""Convolutions with entropy-coded weights: `mote_coded_s8.h` around a kernel for plain weights."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from mote.compiler.kernels.pack.weights.coding import encode
 from mote.ir.graph.rows import row_count
 
 STREAM_FIRST = 8
-"""Bytes of constants before a pair's weights in a stream."""
+"""Bytes of other constants before the weights of each channel pair in a stream."""
 AT_ONCE = (2, 8, 32)
-"""Channels that are expanded at once: the more, the less often inputs are gone through, and the more memory."""
+"""Numbers of channels decoded at once that are offered: larger ones need fewer passes over the inputs but more
+memory."""
 
 
 def coded(base: Kernel) -> tuple[Kernel, ...]:
-    """The kernels that expand weights for `base`, so many channels at once."""
+    """The variants of `base` with coded weights, one for each number of channels decoded at once."""
     return tuple(_kernel(base, at_once) for at_once in AT_ONCE)
 
 
@@ -38,16 +39,17 @@ def _kernel(base: Kernel, at_once: int) -> Kernel:
 
 @dataclass(frozen=True)
 class ChannelPairs:
-    """The constants of a kernel by pairs of channels: weights alone, or in a stream with others."""
+    """Constants of a kernel grouped by pairs of output channels: weights alone, or a stream that contains other
+    constants."""
 
     base: Packed
     channels: int
     gemm: Mapping[str, Value]
     field: str
     bytes: NDArray[np.int8]
-    """[pairs, bytes of each]."""
+    """The constants as bytes [pairs, bytes per pair]."""
     weights: tuple[int, int]
-    """The bytes of a pair that are weights."""
+    """Range of the weights within the bytes of a pair."""
 
     @classmethod
     def of(cls, base: Packed, view: View) -> ChannelPairs:
@@ -63,8 +65,8 @@ class ChannelPairs:
     def expanded(
         self, view: View, at_once: int, how: str, first: int, end: int, constants: Params, symbols: int
     ) -> Packed:
-        """The kernel that expands bytes first..end of every pair from `constants`, by `MOTE_<HOW>`, for some channels
-        at once, and takes the others as they are; `symbols`: the codes that it reads."""
+        """Wraps the kernel so that `MOTE_<HOW>` decodes bytes first..end of every pair from `constants`, `at_once`
+        channels at a time; other bytes are stored plain. `symbols`: number of symbols decoded per pass."""
         base, size = self.base, self.bytes.shape[1]
         rest = np.delete(self.bytes, slice(first, end), axis=1).view(np.uint8)
         flat = base.entry.call is Call.FLAT
@@ -93,8 +95,7 @@ class ChannelPairs:
 
 
 def _coded(base: Packed, view: View, at_once: int) -> Packed:
-    """Weights lie in pairs of channels, in a stream with other constants, which are coded as well where that is less,
-    or not."""
+    """Packs the variant with coded weights; other constants in the stream are coded too if that is smaller."""
     pairs = ChannelPairs.of(base, view)
     count, size = pairs.bytes.shape
     spans = dict.fromkeys([(0, size), pairs.weights])

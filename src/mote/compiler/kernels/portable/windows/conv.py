@@ -1,4 +1,5 @@
-"""CONV_2D in plain C: `mote_conv2d_s8.h`, `mote_pointwise_s8.h`, with running sums `mote_conv2d_add_s8.h`."""
+"""int8 CONV_2D in portable C: `mote_conv2d_s8.h`, `mote_pointwise_s8.h`, and with running sums
+`mote_conv2d_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ from mote.ir.ops.windows.conv import Conv2D
 
 
 def sums_of(view: View) -> Accumulators:
-    """The sums of the layer for all inputs that can occur."""
+    """The layer's accumulators: their ranges for all possible inputs, and their requantization."""
     return view.once(_sums)
 
 
@@ -49,13 +50,13 @@ def _sums(view: View) -> Accumulators:
 
 
 def patch_params(view: View) -> Params:
-    """`mote_patch_t`."""
+    """The fields of `mote_patch_t`, which gathers the inputs of a window (im2col)."""
     x = view.input
     return {**window_params(view), "in_channels": x.shape[3], "in_zero": x.zero_point}
 
 
 def gemm_params(view: View) -> Params:
-    """`mote_gemm_s8_t`: the input's zero point is folded into the bias."""
+    """Parameters of the int8 matrix product (`mote_gemm_s8_t`), with the input's zero point folded into the bias."""
     op, w, y = view.the(Conv2D), view.constant(1), view.output
     matrix = w.reshape(w.shape[0], -1).astype(np.int64)
     bias = bias_values(op.tensor(view.graph, 2), w.shape[0]) - view.input.zero_point * matrix.sum(
@@ -73,8 +74,8 @@ def gemm_params(view: View) -> Params:
 
 
 def _channels(view: View, bias: NDArray[np.int64]) -> Structs:
-    """`mote_channel_t`. A channel without weights is a constant, whatever its bias and scale: a small one, so that
-    sums stay small."""
+    """`mote_channel_t` for each channel. A channel whose weights are all zero gets a small bias and a fixed scale with
+    the same constant result, so that accumulators stay small."""
     w = view.op.input(view.graph, 1)
     of = view.input, w, view.output, w.shape[0]
     if view.the(Conv2D).rounding is Rounding.EVEN:
@@ -118,13 +119,13 @@ def _conv2d(view: View) -> Packed | Refusal:
     )
 
 
-def _adding(view: View) -> Packed | Refusal:
-    """Row by row into running sums. Where no column is padding a row of the window is one long tap, else each of its
-    columns is one, with a share of its own in what the input's zero point adds."""
+def _running_sums(view: View) -> Packed | Refusal:
+    """Packs a convolution with running sums over input rows. If no column is padded, each window row is one long tap;
+    otherwise each column is a tap with its own correction for the input's zero point."""
     if rounds_to_even(view):
         return TO_EVEN
     if not adds_rows(view):
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     op, x, w, y = view.the(Conv2D), view.input, view.constant(1), view.output
     h = op.horizontal
     inside = [r != OUTSIDE for r in op.reads(view.graph, 0, 0) or ()]
@@ -152,5 +153,5 @@ CONV2D = learning(Kernel("conv2d", (Conv2D,), INT8, _conv2d, tuned=True, lanes=2
 KERNELS = (
     POINTWISE,
     CONV2D,
-    Kernel("conv2d_add", (Conv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
+    Kernel("conv2d_add", (Conv2D,), INT8, _running_sums, call=Call.ADDS, tuned=True),
 )

@@ -12,7 +12,7 @@ from mote.ir.ops.windows.conv3d import Conv3D, Conv3DTranspose, Volume
 
 
 def _spans(view: View) -> dict[str, Params]:
-    """`mote_span_t` of each axis."""
+    """`mote_span_t` for each axis: depth, height, width."""
     sizes = zip(
         ("deep", "high", "wide"), view.the(Volume).axes, view.input.shape[1:], view.output.shape[1:], strict=False
     )

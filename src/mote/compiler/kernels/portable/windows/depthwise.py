@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D in plain C: `mote_depthwise_s8.h`, with running sums `mote_depthwise_add_s8.h`."""
+"""int8 DEPTHWISE_CONV_2D in portable C: `mote_depthwise_s8.h`, and with running sums `mote_depthwise_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def layer_params(view: View) -> Params:
-    """`mote_depthwise_s8_t`."""
+    """All parameters of the depthwise kernel (`mote_depthwise_s8_t`)."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     channels = y.shape[3]
     scales = channel_scales(x, op.input(view.graph, 1), y, channels)
@@ -39,7 +39,7 @@ def layer_params(view: View) -> Params:
 
 
 def by_four(weights: Array) -> Array:
-    """[kernel rows, kernel columns, channels] as [blocks of 4 channels][tap][4]."""
+    """Reorders weights [rows, columns, channels] to [blocks of 4 channels][tap][4], zero-padded."""
     taps = weights.reshape(-1, weights.shape[2])
     blocks = pad_to(taps, 1, 4).reshape(taps.shape[0], -1, 4).transpose(1, 0, 2)
     return np.ascontiguousarray(blocks).reshape(-1)
@@ -53,15 +53,15 @@ def _by_rows(view: View) -> Packed | Refusal:
     return Packed("depthwise_s8", layer_params(view), entry, biases=biases)
 
 
-def _adding(view: View) -> Packed | Refusal:
+def _running_sums(view: View) -> Packed | Refusal:
     if rounds_to_even(view):
         return TO_EVEN
     if not adds_rows(view):
-        return Refusal("the output is not one row made from several")
+        return Refusal("the output is not one row computed from several")
     return Packed("depthwise_add_s8", layer_params(view), Entry(Call.ADDS), Needs(sums=4 * view.output.size))
 
 
 KERNELS = (
     learning(Kernel("depthwise", (DepthwiseConv2D,), INT8, _by_rows, tuned=True)),
-    Kernel("depthwise_add", (DepthwiseConv2D,), INT8, _adding, call=Call.ADDS, tuned=True),
+    Kernel("depthwise_add", (DepthwiseConv2D,), INT8, _running_sums, call=Call.ADDS, tuned=True),
 )

@@ -1,4 +1,4 @@
-"""Images read between pixels, at places that are computed: `mote_grid_sample_f32.h`, `mote_roi_align_f32.h` and
+"""Sampling of images at run-time coordinates: `mote_grid_sample_f32.h`, `mote_roi_align_f32.h` and
 `mote_max_roi_pool_f32.h`."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _grid_sample(view: View) -> Packed:
 
 
 def _regions(view: View, op: RoiAlign | MaxRoiPool) -> Params:
-    """The images, the regions of them, and the cells of each."""
+    """Sizes of the images, number of regions of interest, and grid cells of each region."""
     images, height, width, channels = view.input.shape
     return {
         "images": images,

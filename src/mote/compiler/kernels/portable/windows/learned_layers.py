@@ -1,7 +1,7 @@
-"""Int8 layers whose weights and biases learn: `mote_learned_conv2d_s8.h`, `mote_learned_depthwise_s8.h`, and with
-results that are rounded to even `mote_learned_conv2d_even_s8.h`, `mote_learned_depthwise_even_s8.h`.
+"""int8 layers with weights and biases learned on the device: `mote_learned_conv2d_s8.h`, `mote_learned_depthwise_s8.h`,
+and with results rounded to even `mote_learned_conv2d_even_s8.h`, `mote_learned_depthwise_even_s8.h`.
 
-Weights are operands, in the order of the model. A bias may also be a constant.
+Weights are operands in the model's own order. A bias may be constant.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 OPERANDS = (0, WEIGHTS, BIAS)
-CONSTANT = Refusal("it is for weights that learn")
+CONSTANT = Refusal("it is for learned weights")
 WITHOUT_BIAS = Refusal("it is for layers with a bias")
 FAR = Refusal(f"its biases exceed 2^{MOST_LEARNED_BITS}")
 EVEN = "_even"
-"""The ending of names of kernels whose results are rounded to even."""
+"""Suffix of the names of kernels that round to even."""
 
 
 def learned_layer(view: View, depth: int, rounded: str = "") -> Params | Refusal:
-    """`mote_learned_layer_t`."""
+    """Sizes and requantization of a layer with learned weights (`mote_learned_layer_t`), or a refusal."""
     op, y = view.op, view.output
     if WEIGHTS not in learned(view.graph, op):
         return CONSTANT
@@ -72,7 +72,7 @@ def learned_layer(view: View, depth: int, rounded: str = "") -> Params | Refusal
 
 
 def _scales(view: View) -> Params | Refusal:
-    """How sums become outputs: rounded twice, once, or to even."""
+    """Requantization parameters for layers that round twice, once, or to even."""
     op, y = view.op, view.output
     assert isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected)
     none = np.zeros(y.channels, np.int64)
@@ -88,7 +88,7 @@ def _scales(view: View) -> Params | Refusal:
 
 
 def _widened(depth: int) -> int:
-    """Bytes of the widened inputs of two pixels."""
+    """Scratch bytes for the inputs of two pixels widened to int16."""
     return 16 * (-(-depth // 4))
 
 

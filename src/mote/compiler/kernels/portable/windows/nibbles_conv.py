@@ -1,4 +1,4 @@
-"""Convolutions whose weights have 4 bits, two in a byte: `mote_nibbles_s8.h` around a kernel that takes bytes."""
+"""Convolutions with 4-bit weights, two per byte: `mote_nibbles_s8.h` around a kernel for int8 weights."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from mote.compiler.kernels.portable.windows.coded_conv import ChannelPairs
 from mote.ir.graph.numeric.fixedpoint import Ints
 
 AT_ONCE = (8, 32)
-"""Channels that are expanded at once: the more, the less often inputs are gone through, and the more memory."""
+"""Numbers of channels expanded at once that are offered: larger ones need fewer passes over the inputs but more
+memory."""
 LOWEST, HIGHEST = -8, 7
 WORDS = {"stream": 1, "weights": 2}
-"""Codes that it takes as much time as to expand a word of eight weights: words are stored as words, or by bytes."""
+"""Cost of expanding a word of eight weights, in units of one decoded symbol: in a stream words are stored as words,
+elsewhere byte by byte."""
 WIDE = Refusal("weights have more than 4 bits")
 
 
 def nibbles(base: Kernel) -> tuple[Kernel, ...]:
-    """The kernels that expand weights of 4 bits for `base`, so many channels at once."""
+    """The variants of `base` with 4-bit weights, one for each number of channels expanded at once."""
     return tuple(_kernel(base, at_once) for at_once in AT_ONCE)
 
 
@@ -60,7 +62,8 @@ def _packed(base: Packed, view: View, at_once: int) -> Packed | Refusal:
 
 
 def in_words(weights: Ints) -> NDArray[np.uint32]:
-    """Eight weights a word, four in the low halves of its bytes and four in the high ones; rows begin with a word."""
+    """Packs eight 4-bit weights per 32-bit word, four in the low halves of its bytes and four in the high ones; rows
+    start at a new word."""
     padded = np.pad(weights, ((0, 0), (0, -weights.shape[1] % 8))).reshape(-1, 2, 4) & 15
     low, high = ((padded[:, i] << np.arange(0, 32, 8, dtype=np.int64)).sum(axis=1) for i in range(2))
     return np.asarray(low | high << 4, np.uint32)

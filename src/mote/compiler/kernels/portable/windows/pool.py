@@ -1,5 +1,5 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D: `mote_pool_s8.h`, `mote_pool_s16.h`, `mote_pool_f32.h`, and with
-running sums `mote_pool_add_s8.h`."""
+"""AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D: `mote_pool_s8.h`, `mote_pool_s16.h`, `mote_pool_f32.h`, and with running
+sums `mote_pool_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _params(view: View) -> Params:
 
 
 def pool_rows(view: View, name: str) -> Packed:
-    """A kernel that computes rows of outputs."""
+    """Packs a pooling kernel that computes output rows."""
     taps = view.the(Pool).vertical.kernel
     return Packed(name, _params(view), Entry(Call.ROWS, row=f"{name}_row", taps=taps))
 
@@ -49,12 +49,12 @@ def _by_rows(name: str) -> Callable[[View], Packed]:
     return partial(pool_rows, name=name)
 
 
-def _adding(name: str, sum_bytes: int) -> Callable[[View], Packed | Refusal]:
-    """Running sums, or maxima, of so many bytes each."""
+def _running(name: str, sum_bytes: int) -> Callable[[View], Packed | Refusal]:
+    """Returns the packer with running sums or maxima of `sum_bytes` bytes each."""
 
     def pack(view: View) -> Packed | Refusal:
         if not adds_rows(view):
-            return Refusal("the output is not one row made from several")
+            return Refusal("the output is not one row computed from several")
         return Packed(name, _params(view), Entry(Call.ADDS), Needs(sums=sum_bytes * view.output.size))
 
     return pack
@@ -71,7 +71,7 @@ KERNELS = (
                 f"{name}_add",
                 (op,),
                 INT8,
-                _adding(f"{name}_add_s8", sum_bytes),
+                _running(f"{name}_add_s8", sum_bytes),
                 header="pool_add_s8",
                 call=Call.ADDS,
                 tuned=True,
@@ -81,7 +81,7 @@ KERNELS = (
                 f"{name}_add_s16",
                 (op,),
                 INT16,
-                _adding(f"{name}_add_s16", max(sum_bytes, 2)),
+                _running(f"{name}_add_s16", max(sum_bytes, 2)),
                 header="pool_s16",
                 costs=OTHER_S16,
                 call=Call.ADDS,

@@ -1,7 +1,7 @@
-"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear.h`; of uint8 models
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: `mote_resize_nearest.h`, `mote_resize_bilinear.h`, and for uint8 models
 `mote_resize_unsigned_s8.h`.
 
-Tables say where each output row and column reads.
+Tables give the input position of each output row and column.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _bilinear_f32(view: View) -> Packed:
 
 
 def _blended(view: View, name: str, weight: DTypeLike) -> Packed:
-    """Interpolation with weights of this type."""
+    """Packs bilinear interpolation with weights of this type."""
     op = view.the(ResizeBilinear)
     _, height, width, channels = view.input.shape
     rows, columns = op.blend(view.graph, height, op.size[0]), op.blend(view.graph, width, op.size[1])

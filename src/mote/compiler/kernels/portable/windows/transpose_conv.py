@@ -32,8 +32,8 @@ def _transpose_conv(view: View) -> Packed | Refusal:
 
 
 def _phases(view: View) -> tuple[Structs, NDArray[np.int8], Structs]:
-    """`mote_phase_t` of each pair of remainders, and their weights and channels one after another. The taps of a phase
-    are reversed, so that they meet input pixels in ascending order."""
+    """`mote_phase_t` for each phase (output row and column modulo the strides), with the concatenated weights and
+    channels of all phases. The taps of a phase are reversed, so that they meet input pixels in ascending order."""
     op, x, y = view.the(TransposeConv), view.input, view.output
     outputs = y.shape[3]
     scales = channel_scales(x, op.input(view.graph, 1), y, outputs)
