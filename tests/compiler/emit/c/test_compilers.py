@@ -102,7 +102,7 @@ SMALL_ENOUGH = ("lstm", "mixed", "norms", "numbers", "svdf")
 """Models that `make test` runs on an AVR: fixed point of 8, 16 and 32 bits."""
 NATIVE = ("lanes",)
 """Models with kernels for the vectors of this computer."""
-TOO_LARGE = ("blocks", "planar", "even", "patched", "patched_lanes", "patched_quads")
+TOO_LARGE = ("blocks", "planar", "even", "patched", "patched_lanes", "patched_quads", "proven_gradients")
 """Their constants, which lie in RAM there, leave no room for a stack."""
 LONG_DOUBLE = ("pairs", "proven_boxes")
 """Computed in double precision: a compiler whose `double` has 32 bits refuses them."""
@@ -347,17 +347,20 @@ def test_headers_are_cpp(standard: str, firmware: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+INSTANCE_OR_LINE = r"^(?:MOTE_\w+\((?:[^\n]*|[^\n]*,\n(?: +\"[^\n]*\n)* +\"[^\n]*)\)$|.*$)"
+"""A macro that defines functions, with assembly of several lines in its arguments if there is some; or a line."""
+
+
 def in_one_file(firmware: Path, names: list[str]) -> str:
-    """Models, with their constants."""
+    """Models, with their constants; what several of them define alike, once."""
     seen: set[str] = set()
     lines = []
     for name in names:
         constants = (firmware / f"{name}_constants.h").read_text()
         text = (firmware / f"{name}.c").read_text().replace(f'#include "{name}_constants.h"', constants)
-        for line in text.splitlines():
-            instance = re.match(r"MOTE_\w+\(.*\)$", line)
-            lines += [] if instance and line in seen else [line]
-            seen.add(line)
+        for part in re.findall(INSTANCE_OR_LINE, text, re.MULTILINE):
+            lines += [] if part.startswith("MOTE_") and part in seen else [part]
+            seen.add(part)
         lines += [f"#undef {macro}" for macro in ("MOTE_TRACE", "MOTE_NEXT", "AT", "ROW", "AT_KEPT")]
     return "\n".join(lines) + "\n"
 
