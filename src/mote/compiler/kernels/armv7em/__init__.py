@@ -1,4 +1,5 @@
-"""Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55), with portable twins in their C."""
+"""Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55); their headers have portable C that
+computes the same."""
 
 from mote.compiler.kernels.armv7em.depthwise import depthwise_column, depthwise_gemm, depthwise_planar, depthwise_time
 from mote.compiler.kernels.armv7em.elementwise import arithmetic, lines

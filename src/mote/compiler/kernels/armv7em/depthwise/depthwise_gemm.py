@@ -1,4 +1,5 @@
-"""Depthwise convolutions with the 1x1 convolution behind them: what `mote_depthwise_gemm_s8.h` needs."""
+"""Depthwise convolutions fused with the 1x1 convolution after them: parameters and instances of
+`mote_depthwise_gemm_s8.h`."""
 
 from __future__ import annotations
 
@@ -42,18 +43,18 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 BLOCK = 4
 """Pixels that are computed at once."""
 WORD = 4 * BLOCK
-"""Bytes of two channels of these."""
+"""Bytes of a block's intermediate values (int16) of two channels."""
 
 
 @dataclass(frozen=True)
 class DepthwiseGemm:
-    """One of the kernels: the forms of both operators' weights, and rows of outputs at once."""
+    """Variant of the fused kernel: weight formats of both operators, and output rows at once."""
 
     matrix: MatrixWeights
     weights: Weights
     rows: int
     way: str = ""
-    """The end of the name of the 1x1 convolution's kernel: DUAL, FPU, SHARED."""
+    """Name suffix of the 1x1 convolution's kernel: DUAL, FPU, SHARED or empty."""
 
     @property
     def plain(self) -> str:
@@ -81,7 +82,8 @@ class DepthwiseGemm:
 
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
-        """The kernels for each of the operators: they cost as much, but for the widening of what is between them."""
+        """The unfused kernels of the two operators, whose costs are summed; fusing saves the widening of the
+        intermediate values."""
         depthwise = f"depthwise{'_two' if self.rows == ROWS else '3'}{self.compact}"
         every = (*depthwise_planar.KERNELS, *gemm4x2.KERNELS, *gemm4x2.FPU_KERNELS, *gemm4x2.SHORT_KERNELS)
         kernels = {kernel.name: kernel for kernel in every}
@@ -140,14 +142,15 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
 
 @dataclass(frozen=True)
 class Stream:
-    """The weights and constants of the 1x1 convolution."""
+    """Packed weights and requantization constants of the 1x1 convolution."""
 
     words: Ints
     shift: int
 
 
 def _stream(view: View, matrix: MatrixWeights) -> Stream | None:
-    """In the order of the widened inputs: a word has one channel of each half."""
+    """Pack the 1x1 convolution's weights in the order of the intermediate values: a word pairs a channel of the first
+    half with one of the second half. None: no requantization constants are exact."""
     depth = view.input.shape[3]
     pairs = np.arange(depth, dtype=np.int64).reshape(2, -1).T.reshape(-1, 2, 2)
     order = pairs.transpose(0, 2, 1).reshape(-1)
@@ -226,7 +229,8 @@ def _gemm(view: View, way: DepthwiseGemm, stream: Stream, *, unrolled: bool) -> 
 def _functions(
     name: str, way: DepthwiseGemm, stride: int, line: int, count: int, width: int, form: tuple[str, int]
 ) -> tuple[Instance, ...]:
-    """The code of the depthwise convolution: of one row, and of two that are contiguous or anywhere."""
+    """Code of the depthwise convolution: for one output row, and for two from contiguous rows or from rows at any
+    address."""
     shape = Shape(width // BLOCK, None, stride)
     block = count // 2 * WORD
     to = Outputs("strh", 4, block, width // BLOCK * block, WORD)
