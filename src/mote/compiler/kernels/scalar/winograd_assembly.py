@@ -1,9 +1,9 @@
-"""The assembly of `mote_winograd_words.h`: products of transformed inputs and weights of two tiles and two channels, in
-16-bit instructions.
+"""Assembly of `mote_winograd_words.h`: products of transformed inputs and weights of two tiles and two channels, in
+16-bit Thumb instructions.
 
-Registers: r0 inputs, r1 weights, r8-r11 the sums of both tiles for the first channel and for the second, r12 where sums
-go, lr where the inputs of a position end; r2 and r3 weights of both channels in a word, of two inputs. On the stack:
-the bytes of a position's inputs, and where all of them end.
+Registers: r0 inputs, r1 weights, r8-r11 the sums of both tiles for the first channel and for the second, r12 the
+destination of sums, lr the end of a position's inputs; r2 and r3 the weights of two inputs, both channels in a word. On
+the stack: bytes of a position's inputs, and the end of all inputs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r
 
 @lru_cache(maxsize=64)
 def products(depth: int, unroll: int) -> tuple[str, ...]:
-    """The function for so many input channels, an even number of them in each turn of the loop."""
+    """The function for `depth` input channels; `unroll`: input channels in a loop iteration, an even number."""
     assert depth % unroll == 0 and unroll % 2 == 0
     return (
         ".syntax unified",

@@ -1,4 +1,4 @@
-"""Fully connected layers with two products in one multiplication: the weights and constants of
+"""Fully connected layers with two products in one multiplication (SWAR): packed weights and constants of
 `mote_fully_connected_swar_s8.h`."""
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 CHANNELS = 4
 """Channels that are computed at once."""
 INPUTS = 8
-"""Inputs come in multiples of this."""
+"""Inputs are zero-padded to a multiple of this."""
 BYTES, JOINED, WORDS = "bytes", "joined", "words"
-"""Values of the knob `weights`: a byte each that is taken apart in the loop, a byte each of which half is taken out, or
-two bytes each."""
+"""Values of the knob `weights`: one byte each, all unpacked in the loop (BYTES); one byte each, of which only every
+second is unpacked (JOINED); two bytes each (WORDS)."""
 
 
 @dataclass(frozen=True)
 class VectorLoop:
-    """A loop over the inputs of a vector."""
+    """Variant of the inner loop over the inputs: weight format, channels at once, and memory layout of the inputs."""
 
     name: str
     weights: str
@@ -53,7 +53,7 @@ class VectorLoop:
 
     @property
     def inputs(self) -> int:
-        """Of a group."""
+        """Inputs of a group."""
         return 2 * self.places.words
 
 
@@ -69,8 +69,8 @@ KNOBS: dict[str, dict[str, tuple[Knob, ...]]] = {
     "armv6m": {"weights": (BYTES, JOINED, WORDS)},
     "rv32m": {"weights": (BYTES, JOINED), "channels": (4, 8), "inputs": (4, 8)},
 }
-"""Of instruction sets: how weights lie, channels that are computed at once, and inputs whose products are added up
-before their upper half is taken."""
+"""For each instruction set: the knobs `weights` (format), `channels` (computed at once) and `inputs` (accumulated
+before the upper half of a packed sum is extracted)."""
 
 
 def _pack(
@@ -143,18 +143,18 @@ def _packed(view: View, products: CoreProducts, loop: VectorLoop) -> Packed | Re
 
 
 def _by_group(weights: SwarWeights, loop: VectorLoop) -> Ints:
-    """[groups, channels, words]"""
+    """Packed weights with shape [groups, channels, words]."""
     words = weights.words if loop.weights == WORDS else weights.bytes
     return words.reshape(len(words), weights.pairs.shape[1], -1).transpose(1, 0, 2)
 
 
 def _no_weight(loop: VectorLoop) -> int:
-    """A word of weights of zero."""
+    """A word of zero weights."""
     return 0 if loop.weights == WORDS else 0x80808080
 
 
 def kernels(products: CoreProducts, isa: str, ending: str = "") -> tuple[Kernel, ...]:
-    """The kernels of an instruction set, whose names end so."""
+    """Catalogue entries for an instruction set; `ending`: suffix of the kernels' names."""
     return (
         Kernel(
             f"fully_connected_swar{products.suffix}{ending}",

@@ -1,7 +1,7 @@
-"""Whether two blocks do the same: both are executed with symbols in place of numbers.
+"""Checks by symbolic execution that two blocks of assembly are equivalent.
 
-A value is a symbol and a constant that is added to it. What a load gives depends on its address and on the stores
-before it that may share a byte with it, and so does what a store leaves in memory.
+A value is a symbol plus a constant. The result of a load depends on its address and on the earlier stores that may
+overlap it, and so does what a store leaves in memory.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from mote.compiler.kernels.armv7em.ordering.blocks import Registers, halves
 from mote.compiler.kernels.armv7em.ordering.text import FLAGS, Operation, is_register
 
 Symbol = tuple[int, int]
-"""The number of an expression, and what is added to it."""
+"""Index of an expression, and the constant that is added to it."""
 Address = tuple[Symbol, int]
-"""Where an access begins, and how many bytes it has."""
+"""Start address of an access, and its size in bytes."""
 
 
 class _Names:
-    """Numbers of expressions: equal ones have the same."""
+    """Numbering of expressions: equal expressions get equal numbers."""
 
     def __init__(self, frame: Registers) -> None:
         self._numbers: dict[object, int] = {}
@@ -30,14 +30,14 @@ class _Names:
         return self._numbers.setdefault(expression, len(self._numbers))
 
     def made(self, *expression: object, sources: Sequence[Symbol] = ()) -> Symbol:
-        """A new symbol; one that is made from an address of the stack may be one, too."""
+        """The symbol of an expression; one derived from a stack address may itself be a stack address."""
         number = self.of(*expression)
         if any(symbol in self.frame for symbol, _ in sources):
             self.frame.add(number)
         return number, 0
 
     def apart(self, a: Address, b: Address) -> bool:
-        """Whether two accesses certainly share no byte."""
+        """Whether two accesses certainly do not overlap."""
         (one, at), (other, there) = a[0], b[0]
         if one == other:
             return at + a[1] <= there or there + b[1] <= at
@@ -49,7 +49,7 @@ class _Machine:
         self.names = names
         self.registers: dict[str, Symbol] = {}
         self.stores: list[tuple[Address, int]] = []
-        """Where they go, and the numbers that stand for their values and those before them."""
+        """Each store's address, and the number of the expression of its value and of earlier overlapping stores."""
 
     def get(self, register: str) -> Symbol:
         if register not in self.registers:
@@ -74,7 +74,7 @@ class _Machine:
             self.registers[FLAGS] = self.names.made("flags", result)
 
     def _step(self, o: Operation) -> Symbol | None:
-        """A register plus a constant."""
+        """The result of adding a constant to a register; None: not such an operation."""
         if o.flags or len(o.operands) != 3 or not o.operands[2].startswith("#") or not is_register(o.operands[1]):
             return None
         sign = {"add": 1, "addw": 1, "sub": -1, "subw": -1}.get(o.name, 0)
@@ -100,8 +100,8 @@ class _Machine:
 
 
 def same(before: Sequence[Operation], after: Sequence[Operation], needed: Registers, frame: Registers) -> bool:
-    """Whether two blocks leave the same in memory and in the registers that are needed behind them; `frame`: registers
-    that may point to the stack."""
+    """Whether two blocks leave equal values in memory and in the `needed` registers; `frame`: registers that may point
+    to the stack."""
     names = _Names(frame)
     machines = _Machine(names), _Machine(names)
     for machine, operations in zip(machines, (before, after), strict=True):

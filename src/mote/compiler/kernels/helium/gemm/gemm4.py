@@ -1,4 +1,4 @@
-"""Convolutions four channels and two pixels at a time: the weights and constants of `mote_gemm4_s8.h`."""
+"""Convolutions four output channels and two pixels at a time: packed weights and constants of `mote_gemm4_s8.h`."""
 
 from __future__ import annotations
 
@@ -41,19 +41,20 @@ from mote.ir.ops.common import BIAS, WEIGHTS, bias_values, int8_range, learned
 from mote.ir.ops.windows.conv import Conv2D
 
 VECTOR = 16
-"""Inputs that are multiplied at once."""
+"""Inputs that are multiplied at once (bytes of a vector)."""
 TILE = (1, PAIR)
 FEW = Refusal("there are fewer than four channels")
 
 
 class GemmBuffers(NamedTuple):
-    """How much of the inputs is kept at once: a kernel that keeps less takes less memory and a bit more time."""
+    """Size of the kernel's input buffers: smaller ones save RAM and cost some time. `end`: suffix of the kernel's
+    name."""
 
     end: str
     packed: int
-    """Bytes of windows that are packed at once, at most, where there are more than two."""
+    """Most bytes of packed windows at once (at least two windows are packed)."""
     pads: bool
-    """Rows are kept with their padding."""
+    """Whether rows are copied with their padding."""
 
 
 ROOMS = (GemmBuffers("", 1024, True), GemmBuffers("_lean", 0, False))
@@ -61,7 +62,7 @@ ROOMS = (GemmBuffers("", 1024, True), GemmBuffers("_lean", 0, False))
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution's constants: its weights are [outputs, rows of the window, inputs under a row]."""
+    """Constants of a convolution; weights have shape [outputs, window rows, inputs under a row]."""
 
     lanes: Lanes
     weights: NDArray[np.int8]
@@ -73,12 +74,13 @@ class Layer:
 
     @property
     def fours(self) -> NDArray[np.int64]:
-        """The channels that are computed at once: where they are no multiple of four the last ones overlap."""
+        """Channel indices [groups, 4]: the channels computed at once; the last group overlaps if their number is not a
+        multiple of four."""
         first = np.minimum(np.arange(0, self.channels, CHANNELS, dtype=np.int64), self.channels - CHANNELS)
         return first[:, None] + np.arange(CHANNELS, dtype=np.int64)
 
     def params(self, weights: NDArray[np.int8]) -> Params:
-        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie."""
+        """Parameters `mote_gemm4_t`; `weights`: [outputs, inputs] in the memory order of the inputs."""
         fours = pad_to(weights, 1, VECTOR)[self.fours].reshape(len(self.fours), CHANNELS, -1, VECTOR)
         return {
             "weights": np.ascontiguousarray(fours.transpose(0, 2, 1, 3)).reshape(-1),
@@ -90,7 +92,7 @@ class Layer:
         }
 
     def _in_fours(self, constants: Array) -> Array:
-        """[channels, constants] -> [fours][constants][four]."""
+        """Pack constants [channels, constants] as [groups of four][constants][four]."""
         return np.ascontiguousarray(constants[self.fours].transpose(0, 2, 1)).reshape(-1)
 
     @property
@@ -121,7 +123,7 @@ def _layer(view: View) -> Layer | None:
 
 
 def instance(conv: Layer, pixels: Pixels) -> tuple[str, Instance]:
-    """The code for pixels that lie so, and its name."""
+    """Name and code of the matrix product for pixels in this memory layout."""
     requantize = Requantize.of(conv.lanes)
     name = f"{pixels.steps}x{pixels.apart}_{conv.channels}_{requantize.name}"
     form, shift = requantize.form, requantize.shift
@@ -130,7 +132,7 @@ def instance(conv: Layer, pixels: Pixels) -> tuple[str, Instance]:
 
 
 def _pointwise(view: View) -> Packed | Refusal:
-    """Windows of one pixel, at any stride."""
+    """The kernel for 1x1 windows, at any stride."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     if v.kernel * h.kernel > 1 or v.before + v.after + h.before + h.after:
@@ -184,13 +186,13 @@ def columns_of(view: View) -> Columns:
 
 
 def vectors_of(columns: Columns) -> NDArray[np.int64]:
-    """The vectors of a window's weights in the order in which they are read."""
+    """Indices of the vectors of a window's weights in the order in which the code reads them."""
     vectors = np.arange(columns.weights // CHANNELS, dtype=np.int64).reshape(columns.rows, columns.columns, -1)
     return vectors[:, columns.order].transpose(0, 2, 1).reshape(-1)
 
 
 def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
-    """Windows over pixels whose channels are whole vectors."""
+    """The kernel that slides windows over pixels whose channels are whole vectors, without packing them."""
     op, x, y = view.the(Conv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
     if v.kernel * h.kernel == 1:
@@ -230,7 +232,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
 
 
 def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
-    """Any window, packed."""
+    """The kernel for any window, which packs windows into contiguous vectors first."""
     op, x = view.the(Conv2D), view.input
     v, h = op.vertical, op.horizontal
     if op.pointwise and x.shape[3] % 4 == 0:

@@ -1,5 +1,5 @@
-"""Convolutions four pixels and three channels at a time with two products in one multiplication: the stream of
-`mote_dot4x3_s8.h`."""
+"""Convolutions four pixels and three output channels at a time, with two products in one multiplication (SWAR): packed
+weights and constants of `mote_dot4x3_s8.h`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HEADER = "dot4x3_s8"
 
 
 def blocks(channels: int) -> list[int]:
-    """How many channels each block has, of two or more: threes, and at most two twos at the end."""
+    """Split channels (at least two) into blocks of three, and at most two blocks of two at the end."""
     twos = -channels % 3
     return [3] * ((channels - 2 * twos) // 3) + [2] * twos
 
 
 def stream(view: View) -> Stream | Refusal:
-    """All blocks in the order in which the kernel reads them."""
+    """Weights and constants of all blocks in the order in which the kernel reads them."""
     made = gemm.layer(view, LONG)
     if isinstance(made, Refusal):
         return made
@@ -42,7 +42,7 @@ def _form(made: Layer) -> str:
 
 
 def _unroll(view: View) -> int:
-    """Groups of a turn of the loop."""
+    """Unroll factor of the loop over groups of inputs."""
     return 1 if gemm.groups_of(view) % 2 else 2
 
 
@@ -55,7 +55,7 @@ def _block(made: Layer, own: slice) -> Ints:
 
 
 def pack(view: View) -> Packed | Refusal:
-    """Two bytes a weight."""
+    """The kernel for weights of two bytes."""
     pointwise = gemm.for_pointwise(view)
     made = gemm.pack(view, LONG, view.once(stream), pointwise=pointwise)
     if isinstance(made, Refusal):
