@@ -1,4 +1,4 @@
-"""Kernels for cores with Thumb-2, products of 64 bits and no DSP instructions (Cortex-M3)."""
+"""Kernels for cores with Thumb-2, 64-bit products and no DSP instructions (Cortex-M3)."""
 
 from mote.compiler.kernels.swar import gemm, lists, vector
 

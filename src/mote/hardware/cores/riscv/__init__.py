@@ -1,4 +1,4 @@
-"""RISC-V: RV32IMC, with the F extension or without it."""
+"""RISC-V: RV32IMC cores, with or without the F extension."""
 
 from pathlib import Path
 
