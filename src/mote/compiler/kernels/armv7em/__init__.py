@@ -37,7 +37,7 @@ KERNELS = (
     *depthwise4x2.KERNELS,
     *fully_connected8.KERNELS,
     *gemm3.CODED,
-    *(made for kernel in gemm4x2.KERNELS if kernel.name.endswith("_pair") for made in nibbles(kernel)),
+    *(entry for kernel in gemm4x2.KERNELS if kernel.name.endswith("_pair") for entry in nibbles(kernel)),
     *(patched(kernel) for kernel in LAYERS if "sparse" not in kernel.name),
     *affines(*LAYERS),
 )

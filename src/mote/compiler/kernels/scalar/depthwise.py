@@ -138,8 +138,8 @@ def _price(view: View, parts: Spilled, family: str) -> Price:
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     rows, columns = view.constant(1)[0].shape[:2]
     inside = int(op.vertical.inside(y[1], x[1]).sum()) * int(op.horizontal.inside(y[2], x[2]).sum()) * y[3]
-    taken = int(np.count_nonzero(parts.taken))
-    density = y[1] * y[2] * (parts.weights.size + SPILLED * taken) / max(inside, 1)
+    spills = int(np.count_nonzero(parts.taken))
+    density = y[1] * y[2] * (parts.weights.size + SPILLED * spills) / max(inside, 1)
     shape = "_column" if y[2] == 1 else "" if (rows, columns) == (3, 3) else "_any"
     return Price(family + shape, density=density)
 

@@ -107,8 +107,8 @@ def plane(shape: Plane) -> tuple[str, ...]:
     the end of the columns, r12 bytes from the last word of a column to the first of the next.
     """
     stride, words = shape.columns * shape.channels, shape.words
-    made = [k for k, kind in enumerate(words) if kind != "none"]
-    first, last = made[0], made[-1] + 1
+    used = [k for k, kind in enumerate(words) if kind != "none"]
+    first, last = used[0], used[-1] + 1
     return (
         ".syntax unified",
         *SAVE,
@@ -183,8 +183,8 @@ def windows(shape: Windows, *, halves: bool) -> tuple[str, ...]:
         "4:",
         f"add r7, sp, #{SLOTS['start']}",
         "ldmia r7!, {r5, r6}",
-        *_joined("r8", "r9"),
-        *_joined("r10", "r11"),
+        *_unpacked("r8", "r9"),
+        *_unpacked("r10", "r11"),
         "ldmia r7!, {r2-r6}",
         *(
             line
@@ -299,7 +299,7 @@ def _spilled(step: int) -> Iterator[str]:
     yield from ("subs r3, r3, #1", "bne 3b")
 
 
-def _joined(low: str, high: str) -> tuple[str, ...]:
+def _unpacked(low: str, high: str) -> tuple[str, ...]:
     """Convert T and H to the sums of the upper and the lower window, adding the initial values in r5 and r6."""
     return (
         f"mov r1, {high}",

@@ -60,7 +60,7 @@ def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal
     how = (short_bytes if short else long_bytes)(sums_of(view), wrap32(bias), limits)
     if isinstance(how, Refusal):
         return how
-    turned = np.einsum("pi,qj,oijc->opqc", MATRIX, MATRIX, weights).reshape(-1, lanes, POSITIONS, x.shape[3])
+    transformed = np.einsum("pi,qj,oijc->opqc", MATRIX, MATRIX, weights).reshape(-1, lanes, POSITIONS, x.shape[3])
     params: Params = {
         **window_params(view),
         "images": x.shape[0],
@@ -69,14 +69,14 @@ def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal
         "in_zero": x.zero_point,
         "lo": how.lo,
         "hi": how.hi,
-        "weights": np.ascontiguousarray(turned.transpose(0, 2, 3, 1)).astype(np.int16),
+        "weights": np.ascontiguousarray(transformed.transpose(0, 2, 3, 1)).astype(np.int16),
         "channel": wrap32(how.constants).astype(np.int32),
     }
     name = f"{tiles}x{lanes}_{x.shape[3]}"
-    made = Instance("MOTE_WINOGRAD_WORDS_LOOP", (name, tiles, lanes))
+    loop = Instance("MOTE_WINOGRAD_WORDS_LOOP", (name, tiles, lanes))
     if short:
         unroll = next(n for n in (UNROLLED, 12, 8, 4) if x.shape[3] % n == 0)
-        made = Instance("MOTE_WINOGRAD_WORDS_CODE", made.arguments, products(x.shape[3], unroll))
+        loop = Instance("MOTE_WINOGRAD_WORDS_CODE", loop.arguments, products(x.shape[3], unroll))
     words = POSITIONS * tiles * (x.shape[3] + lanes)
     return Packed(
         f"winograd_words_{how.form}_{name}",
@@ -85,7 +85,7 @@ def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal
         Needs(4 * words + POSITIONS * x.shape[3]),
         Price(density=SHARE),
         (
-            made,
+            loop,
             Instance("MOTE_WINOGRAD_WORDS_FINISH", (how.form,)),
             Instance("MOTE_WINOGRAD_WORDS", (how.form, tiles, lanes, name)),
         ),

@@ -37,7 +37,7 @@ def products(depth: int, unroll: int) -> tuple[str, ...]:
         "movs r4, #0",
         *(f"mov r{i}, r4" for i in range(8, 12)),
         "2:",
-        *(line for _ in range(unroll // 2) for line in ("ldmia r1!, {r2, r3}", *_input("r2"), *_input("r3"))),
+        *(line for _ in range(unroll // 2) for line in ("ldmia r1!, {r2, r3}", *_products("r2"), *_products("r3"))),
         *(("cmp r0, lr", "beq 3f", "b 2b", "3:") if unroll < depth else ()),
         *(f"mov r{i}, r{i + 4}" for i in range(4, 8)),
         "mov r2, r12",
@@ -54,7 +54,7 @@ def products(depth: int, unroll: int) -> tuple[str, ...]:
     )
 
 
-def _input(weights: str) -> tuple[str, ...]:
+def _products(weights: str) -> tuple[str, ...]:
     """Four products, in 14 cycles."""
     return (
         "ldmia r0!, {r4, r5}",

@@ -111,16 +111,16 @@ def layer(view: View, products: CoreProducts) -> Layer | Refusal:
 
 
 def _stream(view: View, products: CoreProducts, *, joined: bool = False) -> Stream | Refusal:
-    made = layer(view, products)
-    if isinstance(made, Refusal):
-        return made
-    sums, weights, constants = made.sums, made.weights, made.constants
+    channels = layer(view, products)
+    if isinstance(channels, Refusal):
+        return channels
+    sums, weights, constants = channels.sums, channels.weights, channels.constants
     if joined and constants.slow.any():
         return NO_CONSTANTS
     packed = weights.bytes if joined else weights.words
     parts = [
         np.concatenate([[start], words, left_over(spills), rest])
-        for start, words, spills, rest in zip(made.starts, packed, weights.spills, constants.rows, strict=True)
+        for start, words, spills, rest in zip(channels.starts, packed, weights.spills, constants.rows, strict=True)
     ]
     begins = np.cumsum([0, *map(len, parts)])[:-1]
     slow = np.flatnonzero(constants.slow)
@@ -172,8 +172,8 @@ def _pack(
             else winograd.pack(view, tiles=2, lanes=2, short=True)
         )
     if weights == JOINED:
-        made = pack(view, products, view.once(_joined), pointwise=pointwise)
-        return made if isinstance(made, Refusal) else _with_bytes(view, made, pointwise=pointwise)
+        packed = pack(view, products, view.once(_joined), pointwise=pointwise)
+        return packed if isinstance(packed, Refusal) else _with_bytes(view, packed, pointwise=pointwise)
     return pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
 
 
@@ -181,14 +181,14 @@ def _joined(view: View) -> Stream | Refusal:
     return _stream(view, SHORT_PRODUCT, joined=True)
 
 
-def _with_bytes(view: View, made: Packed, *, pointwise: bool) -> Packed:
+def _with_bytes(view: View, packed: Packed, *, pointwise: bool) -> Packed:
     """The kernel for one-byte weights, with scratch for inputs in their packed form after the widened ones and for a
     window in between."""
-    form = made.name.rpartition("_")[2]
+    form = packed.name.rpartition("_")[2]
     scratch = _scratch(view) + (GROUP + JOINED_GROUP) * groups_of(view)
     kind = "POINTWISE" if pointwise else "CONV"
     instances = Instance("MOTE_JOINED", (form,)), Instance(f"MOTE_{kind}_JOINED", (form,))
-    return replace(made, needs=Needs(scratch=scratch), instances=instances, headers=(JOINED_HEADER,))
+    return replace(packed, needs=Needs(scratch=scratch), instances=instances, headers=(JOINED_HEADER,))
 
 
 def for_pointwise(view: View) -> bool:

@@ -93,12 +93,12 @@ def _words(weight: int, places: Ints) -> Ints:
 
 
 def _pack(view: View, products: CoreProducts, *, pointwise: bool) -> Packed | Refusal:
-    made = gemm.pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
-    if isinstance(made, Refusal):
-        return made
-    form = made.name.rpartition("_")[2]
+    packed = gemm.pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
+    if isinstance(packed, Refusal):
+        return packed
+    form = packed.name.rpartition("_")[2]
     kind = "POINTWISE" if pointwise else "CONV"
-    return replace(made, instances=(Instance("MOTE_LISTS", (form,)), Instance(f"MOTE_{kind}_LISTS", (form,))))
+    return replace(packed, instances=(Instance("MOTE_LISTS", (form,)), Instance(f"MOTE_{kind}_LISTS", (form,))))
 
 
 _STREAMS = {a.suffix: partial(stream, products=a) for a in (gemm.LONG, gemm.SHORT_PRODUCT)}

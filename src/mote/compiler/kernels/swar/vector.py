@@ -76,8 +76,8 @@ before the upper half of a packed sum is extracted)."""
 def _pack(
     view: View, products: CoreProducts, *, weights: str = BYTES, channels: int = 4, inputs: int = 4
 ) -> Packed | Refusal:
-    asked = weights, channels, inputs
-    loop = next((loop for loop in LOOPS if (loop.weights, loop.channels, loop.inputs) == asked), None)
+    wanted = weights, channels, inputs
+    loop = next((loop for loop in LOOPS if (loop.weights, loop.channels, loop.inputs) == wanted), None)
     if loop is None:
         return Refusal(f"there is no loop for {channels} channels and {inputs} inputs with weights in {weights}")
     return _packed(view, products, loop)
@@ -128,16 +128,16 @@ def _packed(view: View, products: CoreProducts, loop: VectorLoop) -> Packed | Re
         "output": output_params(op.activation, y),
     }
     usual = loop is USUAL
-    made = Instance("MOTE_FULLY_CONNECTED_SWAR", (form,))
+    instance = Instance("MOTE_FULLY_CONNECTED_SWAR", (form,))
     if not usual:
-        made = Instance("MOTE_FULLY_CONNECTED_BLOCKS", (form, loop.name, loop.channels, loop.places.group // 4))
+        instance = Instance("MOTE_FULLY_CONNECTED_BLOCKS", (form, loop.name, loop.channels, loop.places.group // 4))
     return Packed(
         f"fully_connected_{loop.name}_{form}",
         params,
         Entry(Call.FLAT, vectors(view)),
         Needs(scratch=loop.places.group * groups),
         Price(density=weights.density),
-        (made,),
+        (instance,),
         () if usual else ("fully_connected_blocks_s8",),
     )
 

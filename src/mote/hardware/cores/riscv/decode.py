@@ -93,8 +93,8 @@ def _jump(size: int, link: int, target: int, at: int, known: Known) -> Decoded:
     """Decode a jump; a link register other than `ra` calls a routine that saves or restores registers for its
     caller."""
     kind = {0: ControlKind.JUMP, _RA: ControlKind.CALL}.get(link, ControlKind.DETOUR)
-    kept = {**known, link: at + size} if kind == ControlKind.DETOUR else {}
-    return Decoded(size, kind, target & 0xFFFFFFFF, known=kept)
+    known_after = {**known, link: at + size} if kind == ControlKind.DETOUR else {}
+    return Decoded(size, kind, target & 0xFFFFFFFF, known=known_after)
 
 
 def _register_jump(size: int, link: int, source: int, offset: int, at: int, known: Known) -> Decoded:

@@ -43,7 +43,7 @@ def blocks3(view: View, present: list[int]) -> Blocks | None:
     return Blocks((outputs - size) // 4, last, columns, columns + 4 * words)
 
 
-def written3(
+def specialized3(
     view: View, blocks: Blocks, channels: Channels, order: Order
 ) -> tuple[str, tuple[Instance, ...], Params] | None:
     """Kernel name, instances and parameters with assembly specialized to the layer's channel count, its instructions

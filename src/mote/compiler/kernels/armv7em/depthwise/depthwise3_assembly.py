@@ -27,7 +27,7 @@ def code(
     column of the last output is padding; `line`: bytes of a channel's line."""
     sums = [f"r{4 + j}" for j in range(outputs)]
     assert (outputs - 1) * channels <= MOST_OFFSET
-    taken = ["mov r3, r0", "ldm r1, {r0-r2}"] if rows == 3 else ["add r2, r0, r3", "mov r3, r0", "ldm r1, {r0, r1}"]
+    arguments = ["mov r3, r0", "ldm r1, {r0-r2}"] if rows == 3 else ["add r2, r0, r3", "mov r3, r0", "ldm r1, {r0, r1}"]
     body = [f"ldr {sums[-1]}, [r3]"]
     for k in range(rows):
         at = f"r3, #{WEIGHTS + 8 * k}" if rows == 3 else f"r2, #{8 * k}"
@@ -38,7 +38,7 @@ def code(
         "add r4, r2, r6",
         "add r5, r4, r5",
         "push {r4, r5}",
-        *taken,
+        *arguments,
         *(f"add r{i}, r{i}, r8" for i in range(rows)),
         "1:",
         *body,
@@ -63,7 +63,7 @@ def _row(row: str, stride: int, outputs: int, closed: bool, line: int, *, first:
     """Multiply-accumulate one input row into all sums: pair i of inputs is columns 2 i and 2 i + 1. `first`: sums start
     from the bias, which is in the register of the last sum."""
     columns = stride * (outputs - 1) + (2 if closed else 3)
-    pairs, begun = -(-columns // 2), set[int]()
+    pairs, started = -(-columns // 2), set[int]()
     lines: list[str] = []
     for i in range(pairs):
         word, odd = divmod(i, 2)
@@ -72,9 +72,9 @@ def _row(row: str, stride: int, outputs: int, closed: bool, line: int, *, first:
             lines += ["uxtb16 lr, r12, ror #8"] if i + 1 < pairs else []
             lines.append("uxtb16 r12, r12")
         for op, j, weights in _products(i, stride, outputs, closed):
-            bias = f"r{3 + outputs}" if first and j not in begun else f"r{4 + j}"
+            bias = f"r{3 + outputs}" if first and j not in started else f"r{4 + j}"
             lines.append(f"{op} r{4 + j}, {'lr' if odd else 'r12'}, {weights}, {bias}")
-            begun.add(j)
+            started.add(j)
     return [*lines, f"add {row}, {row}, #{line}"]
 
 

@@ -13,9 +13,9 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 BLOCK = 4
 """Outputs of a block."""
-WHOLE, BEHIND = 4, 8
-"""3x3 kernel. WHOLE: trailing bytes a line needs after its blocks so that it can be read without a copy; BEHIND: bytes
-appended to the copy of a line."""
+READ_PAST, COPY_PAST = 4, 8
+"""3x3 kernel. READ_PAST: trailing bytes that a line needs after its blocks so that it can be read without a copy;
+COPY_PAST: bytes appended to the copy of a line."""
 COLUMNS = {4: 5, 5: 5, 6: 7, 7: 7}
 """Window width to the width that the code computes; the extra column has zero weights."""
 READ = {(5, 1): 8, (5, 2): 12, (7, 1): 12, (7, 2): 16}
@@ -35,7 +35,7 @@ def reaches_any3(view: View, line: int) -> bool:
     the next line."""
     outputs, stride = view.output.shape[2], view.the(DepthwiseConv2D).horizontal.stride
     over = BLOCK * stride * -(-outputs // BLOCK) + (4 if stride == 1 else 1) - line
-    return line >= (outputs - 1) * stride + 3 and over <= min(line, BEHIND)
+    return line >= (outputs - 1) * stride + 3 and over <= min(line, COPY_PAST)
 
 
 def any3_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Instance, ...], Params, int]:
@@ -53,7 +53,7 @@ def any3_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[In
         "outputs": y.shape[2],
     }
     form, shift = channels.form, channels.requantization.shift
-    lines = 0 if line - columns >= WHOLE else 3 * (line + BEHIND)
+    lines = 0 if line - columns >= READ_PAST else 3 * (line + COPY_PAST)
     instance = Instance("MOTE_DEPTHWISE3_ANY", (f"s{stride}", form, shift))
     return f"depthwise3_any_s{stride}_{form}_{shift}", (instance,), params, lines + _surplus(view)
 

@@ -116,8 +116,8 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         stream = _stream(second, way.matrix)
         if channels is None or stream is None:
             return NO_CONSTANTS
-        paid = replace(pointwise, price=replace(pointwise.price, paid=("input",)))
-        return _packed(view, way, depthwise, paid, channels, stream, unrolled=unroll == gemm4x2.ALL)
+        without_widening = replace(pointwise, price=replace(pointwise.price, paid=("input",)))
+        return _packed(view, way, depthwise, without_widening, channels, stream, unrolled=unroll == gemm4x2.ALL)
 
     def unrolling(view: View) -> Mapping[str, tuple[Knob, ...]]:
         return gemm4x2.unrolling(view.once(_pointwise), pointwise=True, way=way.way)
@@ -189,7 +189,7 @@ def _packed(
     form = (channels.form, channels.requantization.shift)
     name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
     macro = f"MOTE_DEPTHWISE_GEMM{'_TWO' if way.rows == ROWS else ''}{'_ANY' if way.shared else ''}"
-    made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))
+    fused = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))
     scratch = way.rows * 2 * width * count
     packed = Packed(
         name,
@@ -197,7 +197,7 @@ def _packed(
         Entry(Call.ROWS, taps=3),
         Needs(scratch=scratch, reads=layout, writes=view.writes),
         Price(parts=(depthwise, pointwise)),
-        instances=(last, *_functions(name, way, stride, layout.line, count, width, form), made),
+        instances=(last, *_functions(name, way, stride, layout.line, count, width, form), fused),
         beats=(way.plain,) if way.dual else (),
     )
     if way.rows == ROWS:
@@ -234,11 +234,11 @@ def _functions(
     shape = Shape(width // BLOCK, None, stride)
     block = count // 2 * WORD
     to = Outputs("strh", 4, block, width // BLOCK * block, WORD)
-    made = {"one": code(shape, Inputs(ONE, line, None), to, way.weights, *form)}
+    codes = {"one": code(shape, Inputs(ONE, line, None), to, way.weights, *form)}
     if way.rows == ROWS:
-        made["near"] = code(shape, Inputs(TWO[stride], line, count * line), to, way.weights, *form)
-        made["anywhere"] = code(shape, Inputs(TWO[stride], line, None), to, way.weights, *form)
-    return tuple(Instance("MOTE_TWO_CODE", (f"{name}_{which}",), tuple(text)) for which, text in made.items())
+        codes["near"] = code(shape, Inputs(TWO[stride], line, count * line), to, way.weights, *form)
+        codes["anywhere"] = code(shape, Inputs(TWO[stride], line, None), to, way.weights, *form)
+    return tuple(Instance("MOTE_TWO_CODE", (f"{name}_{which}",), tuple(text)) for which, text in codes.items())
 
 
 FORMS: tuple[tuple[MatrixWeights, Weights], ...] = (

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from mote.compiler.kernels.armv7em.common import DSP, NO_CONSTANTS
-from mote.compiler.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3, written3
+from mote.compiler.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3, specialized3
 from mote.compiler.kernels.armv7em.depthwise.depthwise_any import (
     BLOCK,
     any3_layout,
@@ -91,7 +91,7 @@ def pack3(view: View, weights: Weights, shift: int | None = None, order: Order =
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    parts = written3(view, blocks, channels, order) if order else parts3(view, blocks, channels, weights)
+    parts = specialized3(view, blocks, channels, order) if order else parts3(view, blocks, channels, weights)
     if parts is None:
         return Refusal("stores do not reach from one output to the next")
     return _with_biases(view, replace(_packed(view, *parts), beats=(ANY3,)), channels, weights)
@@ -192,13 +192,13 @@ def _with_biases(view: View, packed: Packed, channels: Channels, weights: Weight
         return packed
     entry, name = packed.entry, f"{packed.name}_apart"
     ways = {"": True, "_ROW": bool(entry.row), "_ROWS": bool(entry.rows)}
-    made = [Instance(f"MOTE_PLANAR_APART{way}", (name, packed.name)) for way, has in ways.items() if has]
+    wrappers = [Instance(f"MOTE_PLANAR_APART{way}", (name, packed.name)) for way, has in ways.items() if has]
     return replace(
         packed,
         name=name,
         params={"planar": packed.params, "biases": stream(channels.biases)},
         entry=replace(entry, row=entry.row and f"{name}_row", rows=entry.rows and f"{name}_rows"),
-        instances=(*packed.instances, *made),
+        instances=(*packed.instances, *wrappers),
         biases=Biases("biases", 1, _scale(channels)),
     )
 

@@ -51,7 +51,9 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
     ways = [n for n in SIZES if (n - 1) * y.shape[3] <= MOST_OFFSET]
     if not ways:
         return Refusal("stores do not reach from one output to the next")
-    made = min((code(v.kernel, y.shape[1], y.shape[3], n, form, shift, record) for n in ways), key=lambda m: m.cycles)
+    fastest = min(
+        (code(v.kernel, y.shape[1], y.shape[3], n, form, shift, record) for n in ways), key=lambda m: m.cycles
+    )
     in_place = (0,) if y.shape[0] == 1 and y.shape[3] % CHANNELS == 0 else ()
     params: Params = {
         "records": records,
@@ -66,7 +68,9 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         params,
         Entry(Call.WHOLE),
         Needs(scratch=16 * ((x.shape[1] + 1) // 2), in_place=in_place, overlays=bool(in_place)),
-        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
+        instances=(
+            Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(fastest.lines), (y.shape[3],)),
+        ),
         beats=() if view.small else COLUMNS,
     )
 
@@ -141,8 +145,8 @@ def _products(block: Block) -> list[str]:
     """All products of a block in the order of its inputs. The bias is loaded with the first weights, into the register
     of the sum that starts last."""
     products = sorted(block.products, key=lambda p: (p.pair, p.word))
-    begun = list(dict.fromkeys(p.output for p in products))
-    bias, waiting = f"r{4 + begun[-1]}", set(begun)
+    started = list(dict.fromkeys(p.output for p in products))
+    bias, waiting = f"r{4 + started[-1]}", set(started)
     order = ["r3", *(f"r{i}" for i in range(4 + block.outputs, 13)), "lr"]
     free, pairs, words = list(order), dict[int, str](), dict[int, str]()
     next_word, lines = 0, list[str]()
@@ -151,16 +155,16 @@ def _products(block: Block) -> list[str]:
         free.sort(key=order.index)
         if p.pair not in pairs:
             count = 2 if len(free) > 2 and any(q.pair == p.pair + 1 for q in products) else 1
-            taken = [free.pop(0) for _ in range(count)]
-            pairs |= dict(zip((p.pair, p.pair + 1), taken, strict=False))
-            op, registers = ("ldrd", ", ".join(taken)) if count == 2 else ("ldr", taken[0])
+            allocated = [free.pop(0) for _ in range(count)]
+            pairs |= dict(zip((p.pair, p.pair + 1), allocated, strict=False))
+            op, registers = ("ldrd", ", ".join(allocated)) if count == 2 else ("ldr", allocated[0])
             lines.append(f"{op} {registers}, [r1, #{4 * p.pair}]")
         if p.word not in words:
             room = min(len(free), block.weight_words - next_word)
-            taken = [free.pop(0) for _ in range(room)]
-            loaded = [bias, *taken] if next_word == 0 else taken
+            allocated = [free.pop(0) for _ in range(room)]
+            loaded = [bias, *allocated] if next_word == 0 else allocated
             lines.append(f"ldm r0!, {{{', '.join(loaded)}}}" if len(loaded) > 1 else f"ldr {loaded[0]}, [r0], #4")
-            words |= dict(zip(range(next_word, next_word + room), taken, strict=True))
+            words |= dict(zip(range(next_word, next_word + room), allocated, strict=True))
             next_word += room
         to = f"r{4 + p.output}"
         lines.append(f"{p.op} {to}, {pairs[p.pair]}, {words[p.word]}, {bias if p.output in waiting else to}")

@@ -125,7 +125,7 @@ def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form:
     return [
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
-        *(_ways(inputs, frame) if inputs.row is None else []),
+        *(_row_distances(inputs, frame) if inputs.row is None else []),
         *(
             []
             if biases is None
@@ -148,7 +148,7 @@ def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form:
     ]
 
 
-def _ways(inputs: Inputs, frame: int) -> list[str]:
+def _row_distances(inputs: Inputs, frame: int) -> list[str]:
     count = 1 + len(inputs.takes) + (inputs.outs == 1)
     registers = f"{{r4-r{3 + count}}}"
     return [
@@ -222,7 +222,7 @@ def _last(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int)
 def _sums(block: Block, inputs: Inputs, step: int) -> list[str]:
     """All sums of a block; the input pointer advances by `step` bytes. The next input row is loaded before the last
     products of a row, for cores with load latency."""
-    begun: set[str] = set()
+    started: set[str] = set()
     bias, weights = _sum(inputs.outs - 1, block.outputs - 1), 0
     takes = inputs.takes
     rows = [_loads(block, _offset(inputs, take, step) if n else 0, 0 if n else step) for n, take in enumerate(takes)]
@@ -232,12 +232,12 @@ def _sums(block: Block, inputs: Inputs, step: int) -> list[str]:
             if k != weights:
                 weights = k
                 lines.append(f"ldrd r9, r10, [sp, #{4 + 8 * k}]")
-            early, late = _multiplied(block, out, loads if use == 0 else None, begun, bias)
+            early, late = _multiplied(block, out, loads if use == 0 else None, started, bias)
             if use + 1 < len(take.uses):
                 lines += [*early, *late]
         after = takes[n + 1].row if n + 1 < len(takes) else 0
-        way = _way(inputs, n, after - take.row)
-        lines += [*early, *_mixed(late, way, rows[n + 1].words if n + 1 < len(rows) else [])]
+        way = _to_next_row(inputs, n, after - take.row)
+        lines += [*early, *_interleaved(late, way, rows[n + 1].words if n + 1 < len(rows) else [])]
     return lines
 
 
@@ -246,18 +246,18 @@ def _offset(inputs: Inputs, take: Take, step: int) -> int:
     return -step if inputs.row is None or inputs.far else take.row * inputs.row - step
 
 
-def _way(inputs: Inputs, number: int, rows: int) -> list[str]:
+def _to_next_row(inputs: Inputs, number: int, rows: int) -> list[str]:
     """Instructions that move the input pointer to the next row."""
     if inputs.row is None:
         return [f"ldr r11, [sp, #{WAYS + 4 * number}]", "add r0, r0, r11"]
     return add("r0", "r0", rows * inputs.row) if inputs.far else []
 
 
-def _mixed(products: list[str], way: list[str], loads: list[str]) -> list[str]:
+def _interleaved(products: list[str], way: list[str], loads: list[str]) -> list[str]:
     """Interleave: loads as early as possible and together, after products that separate them from the address
     computation."""
-    begun, rest = products[: len(way)], products[len(way) :]
-    mixed = [text for pair in zip_longest(way, begun, fillvalue="") for text in pair if text]
+    beginning, rest = products[: len(way)], products[len(way) :]
+    mixed = [text for pair in zip_longest(way, beginning, fillvalue="") for text in pair if text]
     return [*mixed, *loads, *rest]
 
 
@@ -298,9 +298,11 @@ ORDER = {1: (0, 2, 1), 2: (0, 1, 2, 4, 3)}
 free."""
 
 
-def _multiplied(block: Block, out: int, loads: Loads | None, begun: set[str], bias: str) -> tuple[list[str], list[str]]:
+def _multiplied(
+    block: Block, out: int, loads: Loads | None, started: set[str], bias: str
+) -> tuple[list[str], list[str]]:
     """Products of an input row, unpacking its inputs on first use, split into those before and after the next row's
-    loads can start; `begun`: sums that already have a product."""
+    loads can start; `started`: sums that already have a product."""
     order = ORDER[block.stride]
     products = sorted(block.products, key=lambda p: order.index(p.pair))
     parts: tuple[list[str], list[str]] = (list(loads.first) if loads else [], [])
@@ -311,9 +313,9 @@ def _multiplied(block: Block, out: int, loads: Loads | None, begun: set[str], bi
             parts[0].extend(more)
             more = []
         to = _sum(out, p.output)
-        product = f"{_op(block, p)} {to}, {_place(block, p.pair)}, r{9 + p.word}, {to if to in begun else bias}"
+        product = f"{_op(block, p)} {to}, {_place(block, p.pair)}, r{9 + p.word}, {to if to in started else bias}"
         parts[late].append(product)
-        begun.add(to)
+        started.add(to)
         parts[0].extend(loads.second if loads and n == 0 else [])
     return parts
 

@@ -158,8 +158,8 @@ def wide_parts(
         form,
         shift,
     )
-    made = [instance for instances in functions.values() for instance in instances]
-    return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
+    codes = [instance for instances in functions.values() for instance in instances]
+    return name, (*codes, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
 
 
 def _numbers(params: Params) -> list[int]:
@@ -182,19 +182,19 @@ def _functions(
 ) -> list[Instance]:
     """Code of blocks for contiguous input rows, `row` bytes apart, and for rows at any address."""
     near = code(replace(block, near=row), *shape, line, order)
-    made = {f"{name}_near": near, name: code(block, *shape, line, order)}
-    return [Instance("MOTE_WIDE_CODE", (which,), lines) for which, lines in made.items()]
+    codes = {f"{name}_near": near, name: code(block, *shape, line, order)}
+    return [Instance("MOTE_WIDE_CODE", (which,), lines) for which, lines in codes.items()]
 
 
 def _passes(split: Split, channels: int, row: int, order: Order) -> Params:
-    used, made = 4 * split.four.stride * split.fours, 4 * split.fours * channels
+    used, out_bytes = 4 * split.four.stride * split.fours, 4 * split.fours * channels
     passes: Params = {}
     if split.fours:
         skip = split.line - used
-        passes["blocks"] = {**_sizes(split.four, row, order), "stop": used, "wide": made - 1, "skip": skip}
+        passes["blocks"] = {**_sizes(split.four, row, order), "stop": used, "wide": out_bytes - 1, "skip": skip}
     if split.last:
         offset = used + 4 * split.last.words.start
-        passes["last"] = {**_sizes(split.last, row, order), "offset": offset, "out": made}
+        passes["last"] = {**_sizes(split.last, row, order), "offset": offset, "out": out_bytes}
     return passes
 
 

@@ -101,7 +101,7 @@ class Block:
         """The code for a window row; None: too few registers."""
         if self.outputs > MOST_OUTPUTS or not self.products:
             return None
-        tried = (self._weights_made(),) if self.spares else (self._pairs_stay(), self._weights_stay())
+        tried = (self._weights_assembled(),) if self.spares else (self._pairs_stay(), self._weights_stay())
         rows = [row for row in tried if row]
         return min(rows, key=lambda row: len(row.lines("0", first=False)), default=None)
 
@@ -119,7 +119,7 @@ class Block:
             row.unpack(word, needed, register, free, pairs)
         return pairs, free
 
-    def _weights_made(self) -> Row | None:
+    def _weights_assembled(self) -> Row | None:
         """Unpack all inputs first, then stream the weights; words for odd d are assembled in place of the previous
         word."""
         row = Row(self.outputs, self.near)
@@ -135,7 +135,7 @@ class Block:
                 behind, after = spare, next(r for r in (*inputs[1][:3],) if r not in (now, spare))
                 row.load_weights([behind, after], self.weights)
             if odd := [p for p in self.products if p.word == word + 1]:
-                row.make(now, behind)
+                row.assemble(now, behind)
                 row.multiply_all(odd, pairs, now)
             now, behind, spare = behind, after or behind, now
         return row
@@ -201,7 +201,7 @@ class Row:
         for product in products:
             self.multiply(product, pairs[product.pair], weights)
 
-    def make(self, word: str, behind: str) -> None:
+    def assemble(self, word: str, behind: str) -> None:
         """Assemble the weight word between two stored ones, in the register of the first, with its halves swapped."""
         self._steps.append(f"pkhbt {word}, {behind}, {word}")
 
@@ -251,14 +251,14 @@ class Row:
     @property
     def bias(self) -> str:
         """Register that holds the bias before the first window row: that of the sum that starts last."""
-        begun = dict.fromkeys(step[0].output for step in self._steps if isinstance(step, tuple))
-        return _sum(list(begun)[-1])
+        started = dict.fromkeys(step[0].output for step in self._steps if isinstance(step, tuple))
+        return _sum(list(started)[-1])
 
     def lines(self, slot: str, *, first: bool, bias: str = "") -> list[str]:
         """The instructions as text. `first`: this is the first window row, whose sums start from `bias`, or from zero
         if empty."""
-        begun = {_sum(step[0].output) for step in self._steps if isinstance(step, tuple)} if first else set()
-        without = [_sum(j) for j in range(self.outputs) if first and _sum(j) not in begun]
+        starting = {_sum(step[0].output) for step in self._steps if isinstance(step, tuple)} if first else set()
+        without = [_sum(j) for j in range(self.outputs) if first and _sum(j) not in starting]
         lines = [f"mov.w {register}, {bias or '#0'}" for register in without]
         for step in self._steps:
             if isinstance(step, str):
@@ -266,11 +266,11 @@ class Row:
                 continue
             product, pair, weights = step
             to = _sum(product.output)
-            if to in begun and not bias:
+            if to in starting and not bias:
                 lines.append(f"{WITHOUT_SUM[product.op]} {to}, {pair}, {weights}")
             else:
-                lines.append(f"{product.op} {to}, {pair}, {weights}, {bias if to in begun else to}")
-            begun.discard(to)
+                lines.append(f"{product.op} {to}, {pair}, {weights}, {bias if to in starting else to}")
+            starting.discard(to)
         return lines
 
 

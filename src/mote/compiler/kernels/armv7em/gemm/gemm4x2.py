@@ -32,11 +32,11 @@ from mote.compiler.kernels.armv7em.gemm.gemm_assembly import (
     OutputPlaces,
     PixelBytes,
     code,
-    kept,
-    kept_cycles,
+    fpu_cycles,
+    fpu_inputs,
+    in_fours,
     loop_cycles,
     loops,
-    twice,
 )
 from mote.compiler.kernels.armv7em.gemm.gemm_shared_assembly import loop_cycles as shared_loop_cycles
 from mote.compiler.kernels.armv7em.gemm.gemm_shared_assembly import shared_code, widening_code
@@ -172,7 +172,7 @@ def pack(
     if shared:
         return _shared(view, source, stream, added=added) if source.rest == 0 else Refusal("lines are not whole words")
     target = replace(target, added=added)
-    if fpu and not kept(source).steps:
+    if fpu and not fpu_inputs(source).steps:
         return Refusal("lines of windows have no whole words")
     if not compact:
         return _packed(view, source, target, stream, dual=dual, fpu=fpu, unrolled=unroll == ALL)
@@ -205,7 +205,7 @@ def name_of(
         f"{COMPACT}{most}" if most else "",
         UNROLLED if unrolled else "",
         ONTO if target.added else "",
-        FOURS if twice(source, target, fpu=fpu) else "",
+        FOURS if in_fours(source, target, fpu=fpu) else "",
         f"{APART}{apart}" if apart is not None else "",
     )
     return f"{form}_{shape}_{target.line}_{where}{''.join(ends)}"
@@ -233,7 +233,7 @@ def _packed(
     kind, instance = kind_of(source), Instance(macro, arguments, text, facts_of(view, source, target, fpu=fpu))
     more = float(loop_cycles(source.steps, most) - loop_cycles(source.steps))
     if fpu:
-        more = kept_cycles(source) - STEP_CYCLES * source.steps - loop_cycles(source.steps)
+        more = fpu_cycles(source) - STEP_CYCLES * source.steps - loop_cycles(source.steps)
     return replace(
         _called(view, source, stream, name, instance, slower=_slower(source, more)),
         beats=(f"{kind}_{form.stored}", f"{kind}_{form.stored}{COMPACT}") if dual else (),
@@ -269,11 +269,11 @@ def _shared(view: View, source: PixelBytes, stream: Stream, *, added: bool) -> P
 def shared_instances(form: GemmForm, taps: int, *, added: bool = False) -> tuple[str, tuple[Instance, ...]]:
     """Name and instances of the kernel that layers of any depth share, for this form of weights and outputs and windows
     of `taps` rows (0: 1x1)."""
-    code, made = shared_instance(form, added=added)
+    code, products = shared_instance(form, added=added)
     name = f"{form.name}_{f'{taps}x' if taps else ''}any{ONTO if added else ''}"
     widening = Instance("MOTE_GEMM4X2_WIDENING", (taps,), widening_code(taps))
     called = Instance(f"MOTE_{'CONV4X2' if taps else 'POINTWISE4X2'}_ANY", (name, code, taps))
-    return name, (made, widening, called)
+    return name, (products, widening, called)
 
 
 def _slower(source: PixelBytes, cycles: float) -> float:
@@ -290,7 +290,7 @@ def shared_instance(form: GemmForm, *, added: bool = False) -> tuple[str, Instan
 
 
 def _called(
-    view: View, source: PixelBytes, stream: Stream, name: str, made: Instance, *, slower: float = 1.0
+    view: View, source: PixelBytes, stream: Stream, name: str, code: Instance, *, slower: float = 1.0
 ) -> Packed:
     """The kernel that calls the code `name`; `slower`: factor by which its products take longer."""
     y, kind = view.output.shape, kind_of(source)
@@ -316,7 +316,7 @@ def _called(
         ),
         Needs(scratch=scratch, writes=view.writes),
         Price(tile=(1, 4), whole_tiles=True, density=slower),
-        instances=(made, Instance(f"MOTE_{kind.upper()}", (name,))),
+        instances=(code, Instance(f"MOTE_{kind.upper()}", (name,))),
         biases=_biases(view, stream),
     )
 
@@ -326,7 +326,7 @@ def facts_of(view: View, source: PixelBytes, target: OutputPlaces, *, fpu: bool 
     if target.places is None:
         return 0, 0, 0
     place = view.writes.before % 4 if isinstance(view.writes, Planar) else view.output.shape[3]
-    return 1, place, int(twice(source, target, fpu=fpu))
+    return 1, place, int(in_fours(source, target, fpu=fpu))
 
 
 def _pointwise(view: View, source: PixelBytes) -> tuple[Params, int]:

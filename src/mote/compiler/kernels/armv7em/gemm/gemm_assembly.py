@@ -117,7 +117,7 @@ class FpuInputs:
         return STEP_CYCLES * steps - fewer * max(self.steps - 1, 0)
 
 
-def kept(source: PixelBytes) -> FpuInputs:
+def fpu_inputs(source: PixelBytes) -> FpuInputs:
     """Choose the inputs to hold in FPU registers; none if lines have no whole words."""
     if source.words == 0:
         return FpuInputs()
@@ -138,7 +138,7 @@ class OutputPlaces:
     added: bool = False
 
 
-def twice(source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> bool:
+def in_fours(source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> bool:
     """Whether four channels (two pairs) are computed in a pass."""
     places = target.places or (MOST_OFFSET,)
     near = max(places) + 3 * target.line <= MOST_OFFSET
@@ -168,21 +168,21 @@ def code(
     frame = added + (12 if target.added else 0)
     biases = None if apart is None else frame
     frame += 0 if apart is None else 4
-    keep = kept(source) if fpu else FpuInputs()
-    steps, loop = source.steps, _kept_loop(source) if fpu else _loop(source.steps - 1, most)
+    keep = fpu_inputs(source) if fpu else FpuInputs()
+    steps, loop = source.steps, _fpu_loop(source) if fpu else _loop(source.steps - 1, most)
     loop = None if unrolled else loop
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
     products = _pairs if dual else in_steps
-    sums = _kept_sums(keep, steps, loop, biases) if fpu else _sums(weights, steps, loop, products, biases)
-    made = [*sums, *narrow(weights, scale, saturate, shift)]
-    if twice(source, target, fpu=fpu):
+    sums = _fpu_sums(keep, steps, loop, biases) if fpu else _sums(weights, steps, loop, products, biases)
+    results = [*sums, *narrow(weights, scale, saturate, shift)]
+    if in_fours(source, target, fpu=fpu):
         to = "r8" if keep.all else ""
         first = [*sums, *narrow(weights, scale, saturate, shift, to=to)]
-        channels = [*first, *_store_half(target, to), *made, *_store_rest(target)]
+        channels = [*first, *_store_half(target, to), *results, *_store_rest(target)]
     else:
-        channels = [*made, *(add_onto(target, added) if target.added else []), *_store(target, last)]
+        channels = [*results, *(add_onto(target, added) if target.added else []), *_store(target, last)]
     return (
         "push {r4-r11, lr}",
         *([f"vpush {FPU_SAVED}"] if keep.saved else []),
@@ -236,13 +236,13 @@ def copy(words: int) -> list[str]:
 def _widened_inputs(source: PixelBytes, keep: FpuInputs) -> list[str]:
     """Instructions that widen a block's inputs, unless they are widened already, and load some into FPU registers."""
     if source.ready:
-        return _kept_inputs(keep)
+        return _load_fpu(keep)
     if keep.steps and source.words > MOST_WORDS and source.taps:
-        return [*_window(source, FpuInputs()), *_kept_inputs(keep)]
+        return [*_window(source, FpuInputs()), *_load_fpu(keep)]
     return _window(source, keep) if source.taps else _pixels(source, keep)
 
 
-def _kept_inputs(keep: FpuInputs) -> list[str]:
+def _load_fpu(keep: FpuInputs) -> list[str]:
     """Load widened inputs from memory into FPU registers."""
     if keep.all:
         return [f"ldr r0, [sp, #{INPUTS}]", "adds r0, r0, #8", f"vldm r0, {{s0-s{4 * keep.steps - 1}}}"]
@@ -272,13 +272,13 @@ def _pixels(source: PixelBytes, keep: FpuInputs) -> list[str]:
     ahead = [] if looped else [f"add lr, lr, #{4 * source.words}"]
     if not first:
         return _four_pixels(_line(source.words, "3"), ahead)
-    line = [text for i in range(first if looped else source.words) for text in _kept_word(keep, i, i, moved=looped)]
+    line = [text for i in range(first if looped else source.words) for text in _fpu_word(keep, i, i, moved=looped)]
     if looped:
         line += [f"add r2, r2, #{32 * first}", *_line(source.words - first, "3")]
     return _four_pixels(line, ahead)
 
 
-def _kept_word(keep: FpuInputs, n: int, at: int, *, moved: bool = False) -> list[str]:
+def _fpu_word(keep: FpuInputs, n: int, at: int, *, moved: bool = False) -> list[str]:
     """Widen one word of each of four pixels: the inputs of two steps, to FPU registers or to the buffer at r2. `n`:
     index of the word in the block; `at`: offset in words from the pixel pointers; `moved`: the pointers are
     post-incremented instead."""
@@ -321,7 +321,7 @@ def _window(source: PixelBytes, keep: FpuInputs) -> list[str]:
     for tap in range(source.taps):
         lines += [*([f"ldr r3, [sp, #{STRIDE}]"] if looped and tap else []), *_tap_of_windows(tap)]
         if keep.steps:
-            lines += [text for i in range(source.words) for text in _kept_word(keep, tap * source.words + i, i)]
+            lines += [text for i in range(source.words) for text in _fpu_word(keep, tap * source.words + i, i)]
         else:
             lines += _line(source.words, f"{10 + tap}")
         for i in range(source.rest):
@@ -411,10 +411,10 @@ def _loop(left: int, most: int | None) -> tuple[int, int] | None:
     return _passes(left, sizes)
 
 
-def _kept_loop(source: PixelBytes) -> tuple[int, int] | None:
+def _fpu_loop(source: PixelBytes) -> tuple[int, int] | None:
     """Loop over the steps after those with inputs in FPU registers: steps in an iteration, and iterations; None: no
     loop."""
-    left = source.steps - kept(source).steps
+    left = source.steps - fpu_inputs(source).steps
     return _passes(left, range(8, MOST_STEPS_MORE + 1)) if left > MOST_STEPS_MORE else None
 
 
@@ -425,7 +425,7 @@ def _passes(left: int, sizes: Iterable[int]) -> tuple[int, int]:
 
 def loops(source: PixelBytes, *, fpu: bool) -> bool:
     """Whether sums are computed in a loop."""
-    return (_kept_loop(source) if fpu else _loop(source.steps - 1, None)) is not None
+    return (_fpu_loop(source) if fpu else _loop(source.steps - 1, None)) is not None
 
 
 def loop_cycles(steps: int, most: int | None = None) -> int:
@@ -434,10 +434,10 @@ def loop_cycles(steps: int, most: int | None = None) -> int:
     return PASS * loop[1] if loop else 0
 
 
-def kept_cycles(source: PixelBytes) -> float:
+def fpu_cycles(source: PixelBytes) -> float:
     """Cycles of a sum on a Cortex-M4 with inputs in FPU registers, including loop overhead."""
-    loop = _kept_loop(source)
-    return kept(source).cycles(source.steps) + (PASS * loop[1] if loop else 0)
+    loop = _fpu_loop(source)
+    return fpu_inputs(source).cycles(source.steps) + (PASS * loop[1] if loop else 0)
 
 
 class Products(Protocol):
@@ -452,7 +452,7 @@ def _sums(
     """All products of eight sums; `biases`: stack offset of the pointer to separate biases, None: they are in the
     stream."""
     if loop is None:
-        return [*first_step(weights, move=False, biases=biases), *_written(products, weights, steps - 1, start=16)]
+        return [*first_step(weights, move=False, biases=biases), *_unrolled(products, weights, steps - 1, start=16)]
     each, passes = loop
     before = steps - 1 - each * passes
     lines = [*first_step(weights, move=True, biases=biases), *products(weights, before, start=0, move=True)]
@@ -460,18 +460,18 @@ def _sums(
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
-def _written(products: Products, weights: MatrixWeights, count: int, *, start: int) -> list[str]:
+def _unrolled(products: Products, weights: MatrixWeights, count: int, *, start: int) -> list[str]:
     """Unrolled steps, in groups at whose ends the weight pointer is updated."""
     parts = [(at, min(MOST_STEPS_MORE, count - at)) for at in range(0, count, MOST_STEPS_MORE)]
     return [text for at, some in parts for text in products(weights, some, start=start + 16 * at, move=False)]
 
 
-def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None, biases: int | None) -> list[str]:
+def _fpu_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None, biases: int | None) -> list[str]:
     """All products of eight sums of 16-bit weights; inputs of the first steps come from FPU registers."""
     start, left = 16 * keep.steps, steps - keep.steps
-    lines = [*_first_kept(keep, biases), *(_kept_steps(keep) if keep.all else _half_kept_steps(keep))]
+    lines = [*_first_fpu_step(keep, biases), *(_fpu_steps(keep) if keep.all else _half_fpu_steps(keep))]
     if loop is None:
-        return [*lines, *_written(in_steps, MatrixWeights.WIDE, left, start=start)]
+        return [*lines, *_unrolled(in_steps, MatrixWeights.WIDE, left, start=start)]
     each, passes = loop
     before = left - each * passes
     lines += in_steps(MatrixWeights.WIDE, before, start=start, move=True) if before else [f"add r8, r8, #{start}"]
@@ -488,7 +488,7 @@ def _first_biases(biases: int | None) -> list[str]:
     return [f"ldr lr, [sp, #{biases}]", "ldr r10, [lr]", "ldr r11, [lr, #4]", *move]
 
 
-def _first_kept(keep: FpuInputs, biases: int | None) -> list[str]:
+def _first_fpu_step(keep: FpuInputs, biases: int | None) -> list[str]:
     """The first step, whose sums start with the biases, with inputs in FPU registers."""
     loads = [f"ldr r{p}, [r8, #{8 + 4 * p}]" for p in range(4 - keep.pixels)]
     loads += [*_first_biases(biases), "ldr r12, [r9, #12]", "ldr lr, [r9, #16]!"]
@@ -497,7 +497,7 @@ def _first_kept(keep: FpuInputs, biases: int | None) -> list[str]:
     return [*loads, *moves, *second, *(f"smlad r{p}, r{p}, r12, r10" for p in range(4))]
 
 
-def _kept_steps(keep: FpuInputs) -> list[str]:
+def _fpu_steps(keep: FpuInputs) -> list[str]:
     """Steps whose inputs are all in FPU registers, moved through r8; weights of two steps are loaded at once."""
     lines = []
     for first in range(1, keep.steps, 2):
@@ -515,7 +515,7 @@ def _kept_steps(keep: FpuInputs) -> list[str]:
     return lines
 
 
-def _half_kept_steps(keep: FpuInputs) -> list[str]:
+def _half_fpu_steps(keep: FpuInputs) -> list[str]:
     """Steps in which the inputs of two of the four pixels are in FPU registers."""
     lines = []
     for i in range(1, keep.steps):

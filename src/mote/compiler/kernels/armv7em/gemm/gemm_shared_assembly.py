@@ -66,7 +66,7 @@ def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = F
     frame = CONSTANTS + (12 if added else 0)
     planar = out == "planar"
     saturate, scale = ("usat" if planar else "ssat"), ("linear" if out == "linear" else "relu")
-    made = [
+    channels = [
         *first_step(weights, move=True),
         f"ldr r12, [sp, #{SKIPPED}]",
         "sub r8, r8, r12",
@@ -107,7 +107,7 @@ def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = F
         *begin(OutputPlaces(1)),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
         "2:",
-        *made,
+        *channels,
         f"ldr r8, [sp, #{INPUTS}]",
         "bne.w 2b",
         *_next(),

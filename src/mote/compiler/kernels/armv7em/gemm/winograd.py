@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.compiler.kernels.armv7em.common import CUTS_OFF, DSP
-from mote.compiler.kernels.armv7em.gemm.winograd_assembly import MOST_ORDERED, MOST_PAIRS, faster, products
+from mote.compiler.kernels.armv7em.gemm.winograd_assembly import MOST_ORDERED, MOST_PAIRS, jumpless_share, products
 from mote.compiler.kernels.armv7em.ordering.knob import order_knob
 from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered
 from mote.compiler.kernels.contract import (
@@ -144,7 +144,7 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
     make = _scaled if f.scale.bit_count() == 1 else _divided
     tried = f.shifts if shift is None else (shift,)
-    chosen = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
+    chosen = next((constants for s in tried if (constants := make(f, transformed, bias, sums, s))), None)
     if chosen is None:
         return Refusal("its transformed weights do not fit 16 bits, or no constants requantize its sums exactly")
     packed = _packed(view, f, "linear" if sums.linear else "relu", chosen)
@@ -166,7 +166,7 @@ def pack_unrolled(view: View, f: WinogradForm, order: Order = Order.WRITTEN) -> 
     end = f"_{order}" if order else ""
     form, name = f.header.removesuffix("_s8"), f"{packed.name}_{channels}{end}"
     text = ordered(products(channels // 2, f.positions, *f.keep), order)
-    made = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}{end}",), text)
+    code = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}{end}",), text)
     calls = Instance("MOTE_WINOGRAD_UNROLLED", (form, packed.name, channels, f.size))
     if order:
         calls = Instance("MOTE_WINOGRAD_ORDERED", (form, packed.name, channels, order, f.size))
@@ -175,8 +175,8 @@ def pack_unrolled(view: View, f: WinogradForm, order: Order = Order.WRITTEN) -> 
         name=name,
         family="",
         entry=replace(packed.entry, row=f"{name}_row", rows=f"{name}_rows" if packed.entry.rows else ""),
-        price=replace(packed.price, density=faster(channels // 2)),
-        instances=(*packed.instances, made, calls),
+        price=replace(packed.price, density=jumpless_share(channels // 2)),
+        instances=(*packed.instances, code, calls),
     )
 
 
@@ -288,14 +288,14 @@ def _packed(view: View, f: WinogradForm, kind: str, packed: Transformed) -> Pack
 def _apart(packed: Packed, f: WinogradForm, chosen: Transformed) -> Packed:
     """The kernel with biases in a separate array, for biases that are trained on the device."""
     name, products = f"{packed.name}_apart", f"winograd_products{'_seeking' if f.control == 3 else ''}"
-    made = Instance("MOTE_WINOGRAD_LEARNED", (f.header.removesuffix("_s8"), packed.name, products, f.size))
+    wrapper = Instance("MOTE_WINOGRAD_LEARNED", (f.header.removesuffix("_s8"), packed.name, products, f.size))
     entry = packed.entry
     return replace(
         packed,
         name=name,
         params={"layer": packed.params, "biases": wrap32(chosen.bias).astype(np.int32)},
         entry=replace(entry, row=f"{name}_row", rows=f"{name}_rows" if entry.rows else ""),
-        instances=(*packed.instances, made),
+        instances=(*packed.instances, wrapper),
         biases=Biases("biases", 1, chosen.scale),
     )
 

@@ -58,7 +58,7 @@ def products(pairs: int, positions: int, keep: int, period: int) -> tuple[str, .
     )
 
 
-def faster(pairs: int) -> float:
+def jumpless_share(pairs: int) -> float:
     """Fraction of the shared code's cycles that products take without jumps."""
     cycles = PAIR_CYCLES * pairs + POSITION_CYCLES
     return cycles / (cycles + JUMP_CYCLES)
@@ -68,16 +68,16 @@ def _position(i: int, pairs: int, *, keeps: bool) -> list[str]:
     """All products of a position, and stores of its sums; `keeps`: they accumulate onto the previous position's
     sums."""
     lines = []
-    for k, at in enumerate(_places(pairs)):
+    for k, at in enumerate(_input_offsets(pairs)):
         if k == 0 and not keeps:
-            lines += _begun(at, zero=i > 0)
+            lines += _first_pair(at, zero=i > 0)
         else:
             end = "!" if k == pairs - 1 else ""
             lines += _pair(4 + 8 * (k % MOST_PAIRS), at, end, "!" if k % MOST_PAIRS == MOST_PAIRS - 1 else end)
     return [*lines, f"ldr lr, [sp, #{TO}]", *(f"str r{n}, [lr, #{SUMS * i + 4 * n}]" for n in range(8))]
 
 
-def _places(pairs: int) -> Iterator[int]:
+def _input_offsets(pairs: int) -> Iterator[int]:
     """Byte offsets of each channel pair's inputs from r8, in runs separated by control words, as `mote_winograd_next`
     lays them out."""
     at = 8
@@ -89,7 +89,7 @@ def _places(pairs: int) -> Iterator[int]:
         pairs -= run
 
 
-def _begun(at: int, *, zero: bool) -> list[str]:
+def _first_pair(at: int, *, zero: bool) -> list[str]:
     """Products of the first channel pair; sums start from zero, or from the initial values on the stack."""
     loads = ["ldr r10, [r9, #4]", "ldr r11, [r9, #8]", *(f"ldr r{p}, [r8, #{at + 4 * p}]" for p in range(4))]
     if zero:

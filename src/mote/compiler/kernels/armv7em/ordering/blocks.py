@@ -90,13 +90,13 @@ def _members(listed: str) -> list[str]:
     return [half for register in registers for half in halves(register)]
 
 
-def straight(code: Sequence[str], jumped: Registers = ALL) -> list[StraightLines]:
+def split_blocks(code: Sequence[str], jumped: Registers = ALL) -> list[StraightLines]:
     """All lines of a function in order: schedulable blocks, and between them lines that stay in place. Lines between an
     indirect jump and the next label also stay, because the jump may target them. `jumped`: registers that are live
     after an indirect jump. Loops leave their results in registers that later code reads."""
-    lines = [_Line(text, None if (made := parsed(text)) is None else tuple(made), jumped) for text in code]
-    behind = _needed(lines)
-    loops = _loops(lines) - _behind_jumps(lines)
+    lines = [_Line(text, None if (operations := parsed(text)) is None else tuple(operations), jumped) for text in code]
+    behind = _live_after(lines)
+    loops = _loops(lines) - _after_indirect_jumps(lines)
     pieces = []
     for (movable, looped), group in groupby(
         range(len(lines)), key=lambda n: (lines[n].operations is not None, n in loops)
@@ -118,7 +118,7 @@ def _targets(lines: Sequence[_Line]) -> list[int | None]:
     return targets
 
 
-def _needed(lines: Sequence[_Line]) -> list[Registers]:
+def _live_after(lines: Sequence[_Line]) -> list[Registers]:
     """Registers that are live after each line (read before they are written)."""
     targets = _targets(lines)
     reads, writes = [line.reads for line in lines], [line.writes for line in lines]
@@ -139,7 +139,7 @@ def _needed(lines: Sequence[_Line]) -> list[Registers]:
     return behind
 
 
-def _behind_jumps(lines: Sequence[_Line]) -> set[int]:
+def _after_indirect_jumps(lines: Sequence[_Line]) -> set[int]:
     """Indices of the lines from an indirect jump to the next label."""
     behind, jumped = set(), False
     for n, line in enumerate(lines):

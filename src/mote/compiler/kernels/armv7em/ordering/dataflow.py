@@ -64,16 +64,16 @@ def dataflow(operations: Sequence[Operation], needed: Registers, frame: Register
     """Data flow of a block's operations. `needed`: registers that are live after it; `frame`: registers that may point
     to the stack. None: the block cannot be modeled safely."""
     pointers = _pointers(operations, needed)
-    made = _Builder(pointers, needed)
+    builder = _Builder(pointers, needed)
     for operation in operations:
-        made.add(operation)
-    if not made.close():
+        builder.add(operation)
+    if not builder.close():
         return None
-    _memory_order(made.nodes, operations_frame(made.nodes, frame))
-    _fixed_order(made.nodes)
+    _memory_order(builder.nodes, _memory_places(builder.nodes, frame))
+    _fixed_order(builder.nodes)
     touched = {x for o in operations for x in (*o.reads_of(), *o.writes_of())}
     busy = frozenset(r for r in GENERAL if r in needed and r not in touched)
-    return Dataflow(made.values, made.nodes, made.moved, made.amount, busy)
+    return Dataflow(builder.values, builder.nodes, builder.moved, builder.amount, busy)
 
 
 def _pointers(operations: Sequence[Operation], needed: Registers) -> dict[str, int]:
@@ -244,9 +244,9 @@ Place = tuple[str | int, int | None, bool]
 frame."""
 
 
-def operations_frame(nodes: Sequence[FlowNode], frame: Registers) -> list[Place | None]:
+def _memory_places(nodes: Sequence[FlowNode], frame: Registers) -> list[Place | None]:
     """Memory place of each node's access; None: the node accesses no memory."""
-    made: dict[int, int | None] = {}
+    stack_offsets: dict[int, int | None] = {}
     """Values that are addresses in the stack frame, with their offset if known."""
     places: list[Place | None] = []
     for node in nodes:
@@ -254,23 +254,23 @@ def operations_frame(nodes: Sequence[FlowNode], frame: Registers) -> list[Place 
         if not o.memory:
             if "sp" in o.operands and node.writes is not None:
                 known = o.name in ("add", "addw") and len(o.operands) == 3 and o.operands[2].startswith("#")
-                made[node.writes] = int(o.operands[2][1:]) if known else 0 if o.name == "mov" else None
-            elif node.writes is not None and any(v in made for _, v in node.reads):
-                made[node.writes] = None
+                stack_offsets[node.writes] = int(o.operands[2][1:]) if known else 0 if o.name == "mov" else None
+            elif node.writes is not None and any(v in stack_offsets for _, v in node.reads):
+                stack_offsets[node.writes] = None
             places.append(None)
             continue
         base = next((v for place, v in node.reads if place == BASE), -1)
         at = None if o.index else node.reach if node.pointer else o.update if o.first else o.offset
         if o.base == "sp":
             places.append(("sp", at, True))
-        elif base in made:
-            start = made[base]
+        elif base in stack_offsets:
+            start = stack_offsets[base]
             places.append(("sp", None if start is None or at is None else start + at, True))
         else:
             places.append((node.pointer or base, at, o.base in frame))
         for value, old in node.tied:
-            if old in made:
-                made[value] = None
+            if old in stack_offsets:
+                stack_offsets[value] = None
     return places
 
 

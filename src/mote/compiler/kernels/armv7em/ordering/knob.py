@@ -39,8 +39,8 @@ def with_order(kernel: Kernel, orders: tuple[Order, ...] = BOTH) -> Kernel:
 def in_order(packed: Packed, order: Order) -> Packed | Refusal:
     """A kernel whose code is rescheduled, with function names of its own; a refusal if the schedule is already that
     one."""
-    made = tuple(replace(i, code=ordered(i.code, order)) if i.code else i for i in packed.instances)
-    return SAME if made == packed.instances else _named(replace(packed, instances=made), f"_{order}")
+    scheduled = tuple(replace(i, code=ordered(i.code, order)) if i.code else i for i in packed.instances)
+    return SAME if scheduled == packed.instances else _named(replace(packed, instances=scheduled), f"_{order}")
 
 
 def _named(packed: Packed, end: str) -> Packed:

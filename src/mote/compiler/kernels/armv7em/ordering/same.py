@@ -29,7 +29,7 @@ class _Names:
     def of(self, *expression: object) -> int:
         return self._numbers.setdefault(expression, len(self._numbers))
 
-    def made(self, *expression: object, sources: Sequence[Symbol] = ()) -> Symbol:
+    def derived(self, *expression: object, sources: Sequence[Symbol] = ()) -> Symbol:
         """The symbol of an expression; one derived from a stack address may itself be a stack address."""
         number = self.of(*expression)
         if any(symbol in self.frame for symbol, _ in sources):
@@ -65,13 +65,13 @@ class _Machine:
             self.registers[o.operands[0]] = step
             return
         sources = [self.get(r) for i in o.sources for r in halves(o.operands[i])]
-        said = tuple(x for x in o.operands[1 if o.writes else 0 :] if not is_register(x))
-        result = self.names.made(o.name, tuple(sources), said, sources=sources)
+        immediates = tuple(x for x in o.operands[1 if o.writes else 0 :] if not is_register(x))
+        result = self.names.derived(o.name, tuple(sources), immediates, sources=sources)
         if o.writes:
             for n, r in enumerate(halves(o.operands[0])):
-                self.registers[r] = result if n == 0 else self.names.made("half", result)
+                self.registers[r] = result if n == 0 else self.names.derived("half", result)
         if o.flags:
-            self.registers[FLAGS] = self.names.made("flags", result)
+            self.registers[FLAGS] = self.names.derived("flags", result)
 
     def _step(self, o: Operation) -> Symbol | None:
         """The result of adding a constant to a register; None: not such an operation."""
@@ -86,12 +86,12 @@ class _Machine:
         moved = (symbol, more + o.update)
         at = moved if o.first else (symbol, more + o.offset)
         if o.index:
-            at = self.names.made("indexed", at, self.get(o.index), o.scale, sources=[at])
+            at = self.names.derived("indexed", at, self.get(o.index), o.scale, sources=[at])
         place = (at, o.size)
         before = frozenset(number for other, number in self.stores if not self.names.apart(place, other))
         if o.writes:
             for n, r in enumerate(halves(o.operands[0])):
-                self.registers[r] = self.names.made("load", o.name, place, before, n)
+                self.registers[r] = self.names.derived("load", o.name, place, before, n)
         else:
             values = tuple(self.get(r) for r in halves(o.operands[0]))
             self.stores.append((place, self.names.of("store", o.name, place, values, before)))
@@ -108,5 +108,5 @@ def same(before: Sequence[Operation], after: Sequence[Operation], needed: Regist
         for operation in operations:
             machine.run(operation)
     one, other = machines
-    kept = all(one.get(register) == other.get(register) for register in needed)
-    return kept and Counter(number for _, number in one.stores) == Counter(number for _, number in other.stores)
+    equal = all(one.get(register) == other.get(register) for register in needed)
+    return equal and Counter(number for _, number in one.stores) == Counter(number for _, number in other.stores)

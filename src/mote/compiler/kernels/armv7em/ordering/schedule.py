@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from mote.compiler.kernels.armv7em.ordering.blocks import ALL, Registers, straight
+from mote.compiler.kernels.armv7em.ordering.blocks import ALL, Registers, split_blocks
 from mote.compiler.kernels.armv7em.ordering.dataflow import BASE, INDEX, Dataflow, FlowNode, dataflow, producers
 from mote.compiler.kernels.armv7em.ordering.same import same
 from mote.compiler.kernels.armv7em.ordering.text import GENERAL, Operation, parsed
@@ -47,7 +47,7 @@ def ordered(code: tuple[str, ...], order: Order, jumped: Registers = ALL) -> tup
         return code
     frame = _frame(code)
     lines: list[str] = []
-    for piece in straight(code, jumped):
+    for piece in split_blocks(code, jumped):
         lines += rearranged(piece.lines, piece.needed, frame, order) if piece.looped else piece.lines
     return tuple(lines)
 
@@ -135,10 +135,10 @@ class _Search:
         self.register: dict[int, str] = {v: value.home for v, value in enumerate(flow.values) if value.live_in}
         self.holder: dict[str, int | None] = dict.fromkeys(flow.busy) | {r: v for v, r in self.register.items()}
         self.waiting = [len(node.before) for node in flow.nodes]
-        made = dict(producers(flow))
+        producer = dict(producers(flow))
         self.after: list[list[int]] = [[] for _ in flow.nodes]
         for n, node in enumerate(flow.nodes):
-            for m in {*node.before, *(made[v] for _, v in node.reads if v in made)}:
+            for m in {*node.before, *(producer[v] for _, v in node.reads if v in producer)}:
                 if m not in node.before:
                     self.waiting[n] += 1
                 self.after[m].append(n)
@@ -146,7 +146,7 @@ class _Search:
         self.first = 0
         self.furthest = 0
         self.homes = {value.home for value in flow.values if value.live_out and not value.live_in}
-        self.wanted = self._wanted()
+        self.wanted = self._preferred()
         self.result: list[Operation] = []
         self.core = DualIssue()
         self.last: Timed | None = None
@@ -154,7 +154,7 @@ class _Search:
         self.gone: set[str] = set()
         self.heights = self._heights()
 
-    def _wanted(self) -> dict[int, str]:
+    def _preferred(self) -> dict[int, str]:
         """Preferred registers of values: those that an accumulator or pointer which they become must end up in."""
         wanted = {v: value.home for v, value in enumerate(self.flow.values) if value.live_out}
         for node in reversed(self.flow.nodes):
@@ -195,12 +195,12 @@ class _Search:
                 self.first += 1
             stop = min(self.first + self.way.window, count)
             ready = [n for n in range(self.first, stop) if not self.done[n] and not self.waiting[n]][:MOST_READY]
-            taken = self._pick(ready)
-            if taken is None:
+            picked = self._pick(ready)
+            if picked is None:
                 return None
-            self._take(*taken)
-        kept = {v: value.home for v, value in enumerate(self.flow.values) if value.live_out}
-        return self.result if all(self.register.get(v) == home for v, home in kept.items()) else None
+            self._take(*picked)
+        homes = {v: value.home for v, value in enumerate(self.flow.values) if value.live_out}
+        return self.result if all(self.register.get(v) == home for v, home in homes.items()) else None
 
     def _pick(self, ready: Sequence[int]) -> tuple[int, Operation, dict[int, str]] | None:
         """The node to schedule next, its operation with registers, and the registers of its results."""
@@ -210,28 +210,28 @@ class _Search:
         others = [n for n in ready if self.flow.nodes[n].operation.task != Task.LOAD]
         going_on = 0 < self.loads < self.way.run
         for n in [*loads, *others] if going_on else [*others, *loads]:
-            if (made := self._made(n)) and self._fits(n):
-                return n, *made
+            if (allocated := self._allocated(n)) and self._fits(n):
+                return n, *allocated
         return None
 
     def _pick_dual(self, ready: Sequence[int]) -> tuple[int, Operation, dict[int, str]] | None:
-        tried = []
+        candidates = []
         for n in ready:
-            made = self._made(n)
-            if made is None:
+            allocated = self._allocated(n)
+            if allocated is None:
                 continue
-            timed = made[0].timed
+            timed = allocated[0].timed
             at = self.core.start(timed)
             fresh = at > self.core.now or not self.core.used
             late = not (self.way.early and fresh and timed.task == Task.DSP)
             chain = -self.heights[n] if self.way.chains else 0
-            tried.append(((at, late, chain, n), n, made))
-        for _, n, made in sorted(tried, key=lambda one: one[0]):
+            candidates.append(((at, late, chain, n), n, allocated))
+        for _, n, allocated in sorted(candidates, key=lambda one: one[0]):
             if self._fits(n):
-                return n, *made
+                return n, *allocated
         return None
 
-    def _made(self, n: int) -> tuple[Operation, dict[int, str]] | None:
+    def _allocated(self, n: int) -> tuple[Operation, dict[int, str]] | None:
         """A node's operation with allocated registers, and the registers of its results; None: no register is free."""
         node = self.flow.nodes[n]
         left = self._left_behind(node)
@@ -319,8 +319,8 @@ class _Search:
         """Net number of registers that a node allocates."""
         values = self.flow.values
         gone = {v for _, v in node.reads if not left[v] and not values[v].live_out}
-        made = {value for value, _ in node.tied} | ({node.writes} if node.writes is not None else set())
-        return sum(1 for v in made if values[v].uses or values[v].live_out) - len(gone)
+        results = {value for value, _ in node.tied} | ({node.writes} if node.writes is not None else set())
+        return sum(1 for v in results if values[v].uses or values[v].live_out) - len(gone)
 
     def _take(self, n: int, operation: Operation, placed: dict[int, str]) -> None:
         node = self.flow.nodes[n]

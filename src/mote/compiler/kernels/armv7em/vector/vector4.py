@@ -84,26 +84,26 @@ class Matrix:
     def packed(self, end: str, vectors: int, *, wide: bool) -> Packed | Refusal:
         """The kernel for `vectors` contiguous input vectors. `end`: empty (inputs are widened as they are read), ROOMY
         (widened once) or the suffix of a block-sparse variant; `wide`: 16-bit weights."""
-        made = self.wide if wide else self.pairs
-        if made is None:
+        variants = self.wide if wide else self.pairs
+        if variants is None:
             return NO_CONSTANTS
         channels, inputs = self.weights.shape
-        form = made.form(end or ROOMY)
+        form = variants.form(end or ROOMY)
         if form is None:
             return FEW_ZEROS
         if not end:
             if inputs != self.depth:
                 return Refusal(f"the inputs are no multiple of {DEPTH}")
-            return Packed(f"{made.name}_s8", form.params, Entry(Call.FLAT, vectors), instances=made.instances)
+            return Packed(f"{variants.name}_s8", form.params, Entry(Call.FLAT, vectors), instances=variants.instances)
         if end == ROOMY and inputs == self.depth and channels < WORTH_WIDENING:
             return Refusal(f"for fewer than {WORTH_WIDENING} outputs inputs are not worth widening")
         return Packed(
-            f"{made.name}{end}_s8",
+            f"{variants.name}{end}_s8",
             form.params,
             Entry(Call.FLAT, vectors),
             Needs(scratch=2 * self.depth),
             Price(density=form.density),
-            made.instances,
+            variants.instances,
         )
 
     def by_rows(self, end: str, window: Params, line: int, *, wide: bool) -> Packed | Refusal:
@@ -111,18 +111,18 @@ class Matrix:
         matrix is padded to words in each piece."""
         if not end:
             return Refusal("inputs in pieces have to be widened")
-        made, taps = self.wide if wide else self.pairs, window["taps"]
+        variants, taps = self.wide if wide else self.pairs, window["taps"]
         assert isinstance(taps, int)
-        form = made.form(end) if made else None
-        if made is None or form is None:
-            return NO_CONSTANTS if made is None else FEW_ZEROS
+        form = variants.form(end) if variants else None
+        if variants is None or form is None:
+            return NO_CONSTANTS if variants is None else FEW_ZEROS
         return Packed(
-            f"{made.name}{end}_rows_s8",
+            f"{variants.name}{end}_rows_s8",
             {"rows": window, "line": line, "vector": form.params},
-            Entry(Call.ROWS, row=f"{made.name}{end}_rows_s8_row", taps=taps),
+            Entry(Call.ROWS, row=f"{variants.name}{end}_rows_s8_row", taps=taps),
             Needs(scratch=2 * self.depth),
             Price(density=form.density),
-            instances=made.instances,
+            instances=variants.instances,
         )
 
     @property
@@ -232,8 +232,8 @@ def _fully_connected(view: View, end: str, wide: bool) -> Packed | Refusal:
         return CUTS_OFF
     channels, depth = view.constant(1).shape
     packed = view.once(layer_of).packed(end, units_of(view.input.shape, depth), wide=wide)
-    worse = ("fully_connected",) if not wide and channels >= 4 else ()
-    return packed if isinstance(packed, Refusal) else replace(packed, beats=worse)
+    beaten = ("fully_connected",) if not wide and channels >= 4 else ()
+    return packed if isinstance(packed, Refusal) else replace(packed, beats=beaten)
 
 
 def _conv(view: View, end: str, wide: bool) -> Packed | Refusal:

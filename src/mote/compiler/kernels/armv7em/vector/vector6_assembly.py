@@ -49,7 +49,7 @@ def code(
         *_steps(before, pairs, roomy, kept=kept, first=form != ONCE),
         *looped,
         *(f"sub r{i}, r{i}, r{i - 1}" for i in range(1, 2 * pairs, 2)),
-        *(_alike(pairs, shift) if form == ONCE else _by_channel(pairs, shift, form)),
+        *(_per_tensor(pairs, shift) if form == ONCE else _per_channel(pairs, shift, form)),
         f"ldr lr, [sp, #{OUT}]",
         f"ldr r10, [sp, #{STOP}]",
         *(f"strb r{i}, [lr, #{i}]" for i in range(1, 2 * pairs)),
@@ -76,7 +76,7 @@ def _begin(pairs: int, form: str, *, moved: bool) -> list[str]:
     return [f"ldr r{last}, [sp, #{PRODUCTS}]", f"ldr r8, [sp, #{X}]", loads, *moves]
 
 
-def _alike(pairs: int, shift: int) -> list[str]:
+def _per_tensor(pairs: int, shift: int) -> list[str]:
     """Requantize the sums by one multiplier; the second sum of a pair is scaled by 256."""
     return [
         f"ldr r10, [sp, #{MULT}]",
@@ -87,7 +87,7 @@ def _alike(pairs: int, shift: int) -> list[str]:
     ]
 
 
-def _by_channel(pairs: int, shift: int, form: str) -> list[str]:
+def _per_channel(pairs: int, shift: int, form: str) -> list[str]:
     """Requantize the sums by each channel's constants, which follow the weights; first sums are scaled by 256 before,
     as the second ones are."""
     lines = []

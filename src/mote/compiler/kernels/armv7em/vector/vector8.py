@@ -60,7 +60,7 @@ class Finish:
     constants: Ints
 
 
-def alike(matrix: Matrix) -> Finish | Refusal:
+def per_tensor(matrix: Matrix) -> Finish | Refusal:
     """Requantization with one multiplier for all outputs (per-tensor quantization)."""
     _, mult, shift = matrix.channel.T
     if len(set(mult.tolist())) > 1 or len(set(shift.tolist())) > 1:
@@ -72,7 +72,7 @@ def alike(matrix: Matrix) -> Finish | Refusal:
     return Finish(ONCE, by + 1, scalars, 0 * mult, np.zeros((-(-len(mult) // 2), 0), np.int64))
 
 
-def by_channel(matrix: Matrix) -> Finish | Refusal:
+def per_channel(matrix: Matrix) -> Finish | Refusal:
     """Requantization with constants for each output (per-channel quantization)."""
     sums = matrix.sums
     scale = np.full(len(matrix.weights), SCALE, np.int64)
@@ -130,10 +130,10 @@ def _fully_connected(view: View, *, packed: Packer, channels: bool, compact: boo
     if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
         return CUTS_OFF
     matrix = view.once(layer_of)
-    if channels and isinstance(alike(matrix), Finish):
+    if channels and isinstance(per_tensor(matrix), Finish):
         return Refusal("outputs are scaled alike")
     vectors = units_of(view.input.shape, view.constant(1).shape[1])
-    return packed(matrix, vectors, by_channel(matrix) if channels else alike(matrix), compact=compact)
+    return packed(matrix, vectors, per_channel(matrix) if channels else per_tensor(matrix), compact=compact)
 
 
 def _conv(view: View, *, packed: Packer, compact: bool) -> Packed | Refusal:
@@ -143,7 +143,7 @@ def _conv(view: View, *, packed: Packer, compact: bool) -> Packed | Refusal:
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
     matrix = view.once(window_of)
-    return packed(matrix, units_of(y.shape, y.shape[3]), by_channel(matrix), compact=compact)
+    return packed(matrix, units_of(y.shape, y.shape[3]), per_channel(matrix), compact=compact)
 
 
 def _eights(matrix: Ints, start: Ints, offset: Ints) -> Ints:

@@ -40,7 +40,7 @@ def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[st
         *_steps(before),
         *looped,
         *(f"sub r{i}, r{i}, r{i - 1}" for i in ODD),
-        *(_alike(shift) if form == ONCE else _by_channel(shift, form)),
+        *(_per_tensor(shift) if form == ONCE else _per_channel(shift, form)),
         f"ldr lr, [sp, #{OUT}]",
         f"ldr r10, [sp, #{STOP}]",
         *(f"strb r{i}, [lr, #{i}]" for i in range(1, 8)),
@@ -53,7 +53,7 @@ def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[st
     ]
 
 
-def _alike(shift: int) -> list[str]:
+def _per_tensor(shift: int) -> list[str]:
     """Requantize the sums by one multiplier; the second sum of a pair is scaled by 256."""
     return [
         f"ldr r10, [sp, #{MULT}]",
@@ -65,7 +65,7 @@ def _alike(shift: int) -> list[str]:
     ]
 
 
-def _by_channel(shift: int, form: str) -> list[str]:
+def _per_channel(shift: int, form: str) -> list[str]:
     """Requantize the sums by each channel's constants, which follow the weights; first sums are scaled by 256 before,
     as the second ones are."""
     linear, lines = form == "linear", []

@@ -237,7 +237,7 @@ class Taps:
         return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * memory)
 
 
-def ways(window: Window) -> Iterator[Taps]:
+def arrangements(window: Window) -> Iterator[Taps]:
     """All arrangements of the windows that fit the limits."""
     high, wide = window.outputs
     widths = sorted({-(-wide // parts) for parts in range(1, wide + 1)})

@@ -72,8 +72,8 @@ def _pack(view: View) -> Packed | Refusal:
         return Refusal("its window has too many rows, or its pixels too many channels")
     bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(0, 1), dtype=np.int64)
     first = np.minimum(np.arange(0, y[3], BLOCK, dtype=np.int64), y[3] - BLOCK)
-    kept, windows = _copies(view)
-    padded = padded_rows(view) if kept < windows else None
+    rows_cost, windows_cost = _copies(view)
+    padded = padded_rows(view) if rows_cost < windows_cost else None
     padding = aligned(x[2] * x[3]) if (v.before or v.after) and padded is None else 0
     requantize = Requantize.of(requantization)
     params: Params = {

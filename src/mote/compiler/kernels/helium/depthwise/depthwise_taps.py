@@ -30,9 +30,9 @@ from mote.compiler.kernels.helium.depthwise.depthwise_assembly import (
     WORD,
     Taps,
     Window,
+    arrangements,
     code,
     columns_code,
-    ways,
 )
 from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.pack.learned_bias import learning
@@ -141,7 +141,7 @@ def _price(taps: Taps) -> Price:
 def best(window: Window, room: MemoryWeight) -> Taps | None:
     """The arrangement of windows in vectors with the least estimated cost, cached by shape because the search is
     long."""
-    candidates = [taps for taps in ways(window) if taps.group == 1 or not room.single]
+    candidates = [taps for taps in arrangements(window) if taps.group == 1 or not room.single]
     first: tuple[float, int, Taps | None] = (inf, 0, None)
     for least, n, taps in sorted((taps.least_estimate(room.memory), n, taps) for n, taps in enumerate(candidates)):
         if least > first[0]:
@@ -187,11 +187,11 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
     shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}{more}_{taps.group}"
     ending = f"{requantize.name}_single{8 if w.channels % 8 == 0 else 4}" if taps.single else requantize.name
     part = "" if taps.single or w.channels % VECTOR == 0 else "_part"
-    made = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}{part}"
+    code_name = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}{part}"
     columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}x{taps.block}"
-    name = f"depthwise_{made}_{w.inputs[1]}x{w.channels}_{kernel}"
+    name = f"depthwise_{code_name}_{w.inputs[1]}x{w.channels}_{kernel}"
     arguments = (
-        *(made, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
+        *(code_name, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
         *(requantize.form, requantize.shift, int(taps.single)),
     )
     reads = (taps.group - 1) * down + kernel
@@ -208,7 +208,7 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
             tuple(columns_code(taps)),
         ),
         Instance("MOTE_TAPS_CODE", arguments, tuple(code(taps, requantize))),
-        Instance("MOTE_TAPS", (name, columns, made, reads, 4 * len(taps.planes), taps.group), facts=facts),
+        Instance("MOTE_TAPS", (name, columns, code_name, reads, 4 * len(taps.planes), taps.group), facts=facts),
     )
 
 

@@ -57,7 +57,7 @@ class GemmBuffers(NamedTuple):
     """Whether rows are copied with their padding."""
 
 
-ROOMS = (GemmBuffers("", 1024, True), GemmBuffers("_lean", 0, False))
+BUFFERS = (GemmBuffers("", 1024, True), GemmBuffers("_lean", 0, False))
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def _layer(view: View) -> Layer | None:
     bias = bias_values(op.tensor(view.graph, BIAS), len(w)) - view.input.zero_point * w.sum(
         axis=(1, 2, 3), dtype=np.int64
     )
-    kept = requantization.weights(w.reshape(*w.shape[:2], -1)).astype(np.int8)
-    return Layer(requantization, kept, requantization.constants(0 * bias if learns else bias))
+    packed = requantization.weights(w.reshape(*w.shape[:2], -1)).astype(np.int8)
+    return Layer(requantization, packed, requantization.constants(0 * bias if learns else bias))
 
 
 def instance(conv: Layer, pixels: Pixels) -> tuple[str, Instance]:
@@ -191,7 +191,7 @@ def vectors_of(columns: Columns) -> NDArray[np.int64]:
     return vectors[:, columns.order].transpose(0, 2, 1).reshape(-1)
 
 
-def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
+def _slide(view: View, buffers: GemmBuffers) -> Packed | Refusal:
     """The kernel that slides windows over pixels whose channels are whole vectors, without packing them."""
     op, x, y = view.the(Conv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
@@ -205,7 +205,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     conv = layer(view)
     if conv is None:
         return NO_CONSTANTS
-    padded = padded_rows(view, columns.span) if room.pads else None
+    padded = padded_rows(view, columns.span) if buffers.pads else None
     requantize = Requantize.of(conv.lanes)
     shape = (v.kernel, h.kernel, h.stride, x.shape[3])
     name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{conv.channels}_{requantize.name}"
@@ -231,7 +231,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     )
 
 
-def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
+def _windows(view: View, buffers: GemmBuffers) -> Packed | Refusal:
     """The kernel for any window, which packs windows into contiguous vectors first."""
     op, x = view.the(Conv2D), view.input
     v, h = op.vertical, op.horizontal
@@ -256,8 +256,8 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     name = f"packed_{pack if pack != 'NULL' else 'any'}_{gemm_name}"
     function = f"mote_windows4_{pack}" if pack != "NULL" else pack
     instances.append(Instance("MOTE_CONV4_WINDOWS", (name, gemm_name, function)))
-    batch = max(room.packed // (PAIR * pixels.apart), 1) * PAIR
-    padded = padded_rows(view) if room.pads and pack != "NULL" else None
+    batch = max(buffers.packed // (PAIR * pixels.apart), 1) * PAIR
+    padded = padded_rows(view) if buffers.pads and pack != "NULL" else None
     padding = aligned(x.shape[2] * x.shape[3]) if pack != "NULL" and (v.before or v.after) and not padded else 0
     params: Params = {
         **padded_params(view, padded),
@@ -284,10 +284,10 @@ def _kernel(name: str, pack: Callable[[View], Packed | Refusal]) -> Kernel:
     return Kernel(name, (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4)
 
 
-SLIDING = tuple(_kernel(f"conv4{room.end}", partial(_slide, room=room)) for room in ROOMS)
+SLIDING = tuple(_kernel(f"conv4{buffers.end}", partial(_slide, buffers=buffers)) for buffers in BUFFERS)
 LAYERS = (
     _kernel("pointwise4", _pointwise),
     *SLIDING,
-    *(_kernel(f"conv4_packed{room.end}", partial(_windows, room=room)) for room in ROOMS),
+    *(_kernel(f"conv4_packed{buffers.end}", partial(_windows, buffers=buffers)) for buffers in BUFFERS),
 )
 KERNELS = tuple(map(learning, LAYERS))

@@ -102,7 +102,7 @@ class _Search:
         return masks
 
     @cached_property
-    def taken(self) -> list[int]:
+    def steps_before(self) -> list[int]:
         """For each product, the number of requantization steps that must come first because they read its register."""
         steps = self.work.finish
         return [
@@ -165,7 +165,7 @@ class _Search:
             if n >= len(self.work.products):
                 return
             at = n + 1
-            begun = self.earlier[n] & ~order.products == 0 and self.taken[n] <= order.steps
+            begun = self.earlier[n] & ~order.products == 0 and self.steps_before[n] <= order.steps
             if begun and all(load < order.loads for load in self.needs[n]):
                 ready += 1
                 yield n

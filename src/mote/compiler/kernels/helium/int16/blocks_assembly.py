@@ -128,7 +128,7 @@ def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
         if windows.packed
         else [f"add r3, r0, #{ROWS}", f"str r3, [sp, #{FROM}]"]
     )
-    way = _Near(pixels, flat, windows.packed) if flat.near else _Far(pixels, flat, windows.packed)
+    accumulation = _Unrolled(pixels, flat, windows.packed) if flat.near else _Looped(pixels, flat, windows.packed)
     return (
         "push {r4-r11, lr}",
         "vpush {d8-d15}",
@@ -140,11 +140,11 @@ def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
         "vmov q6[3], q6[1], r3, r5",
         *out.lowest("r4"),
         *([f"mov r3, #{flat.line}", "vctp.16 r3"] if flat.short else []),
-        *way.begin(out.channels // 2),
+        *accumulation.begin(out.channels // 2),
         "1:",
-        *way.sums(),
+        *accumulation.sums(),
         *_finish(pixels, out),
-        *way.next(),
+        *accumulation.next(),
         "bne.w 1b",
         f"add sp, sp, #{FRAME}",
         "vpop {d8-d15}",
@@ -174,7 +174,7 @@ def _pack(pixels: int, windows: Windows) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Accumulation:
     """Base of the ways to accumulate the sums of a pair of channels over all window rows."""
 
     pixels: int
@@ -203,7 +203,7 @@ class _Way:
 
 
 @dataclass(frozen=True)
-class _Near(_Way):
+class _Unrolled(_Accumulation):
     """Fully unrolled sums, with all vectors at immediate offsets."""
 
     def begin(self, pairs: int) -> list[str]:
@@ -228,7 +228,7 @@ class _Near(_Way):
 
 
 @dataclass(frozen=True)
-class _Far(_Way):
+class _Looped(_Accumulation):
     """Sums with loops over rows and their vectors, with post-incremented pointers."""
 
     def begin(self, pairs: int) -> list[str]:
@@ -344,11 +344,11 @@ def _two(edge: EdgeBlock, pixels: range, taps: int, columns: int, step: int, out
     lines.append("add r0, r1, #32")
     if taps * columns <= MOST_WRITTEN:
         steps = [text for k in range(taps) for text in (f"ldr r3, [sp, #{4 * k}]", "add r3, r3, r2", *more, *row)]
-        lines += _in_turns(steps)
+        lines += _interleaved(steps)
     else:
         label = 2 + pixels[0]
         lines += ["mov r10, sp", f"add r12, sp, #{4 * taps}", f"{label}:", "ldr r3, [r10], #4", "add r3, r3, r2"]
-        lines += [*more, *_in_turns(row), "cmp r10, r12", f"bne.w {label}b"]
+        lines += [*more, *_interleaved(row), "cmp r10, r12", f"bne.w {label}b"]
     lines += ["vldrw.u32 q4, [r0]", "vldrw.u32 q5, [r0, #16]", *out.lowest("r10")]
     for p, (even, odd) in zip(pixels, sums, strict=True):
         lines += [
@@ -371,7 +371,7 @@ class _Product:
     odd: str
 
 
-def _in_turns(steps: Sequence[str | _Product]) -> list[str]:
+def _interleaved(steps: Sequence[str | _Product]) -> list[str]:
     """Interleave products and other instructions so that loads, multiplications and additions alternate: sums of odd
     lanes are accumulated after the next multiplication."""
     lines: list[str] = []

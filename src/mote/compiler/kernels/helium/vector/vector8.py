@@ -99,8 +99,8 @@ class Matrix:
         name = "_".join([*parts, *([f"rest{rest}"] if rest else [])])
         code = fully_connected(self.round, looped, same, requantize, rest)
         arguments = (name, self.round, int(same), requantize.form, requantize.shift)
-        made = Instance("MOTE_FC8_CODE", arguments, tuple(code), (int(looped), rest))
-        return name, (made, Instance("MOTE_FULLY_CONNECTED8", (name,)))
+        function = Instance("MOTE_FC8_CODE", arguments, tuple(code), (int(looped), rest))
+        return name, (function, Instance("MOTE_FULLY_CONNECTED8", (name,)))
 
 
 def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Limits) -> Matrix | None:
@@ -117,9 +117,9 @@ def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Li
     requantization = lanes(sums, limits)
     if requantization is None:
         return None
-    kept = requantization.weights(weights.astype(np.int64)).astype(np.int8)
+    packed = requantization.weights(weights.astype(np.int64)).astype(np.int8)
     constants, owners = (_in_eights(rows) for rows in (requantization.constants(bias), requantization.owners))
-    return Matrix(kept, requantization, constants, owners)
+    return Matrix(packed, requantization, constants, owners)
 
 
 def _in_eights(rows: Array) -> Array:
