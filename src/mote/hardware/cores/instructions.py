@@ -116,9 +116,9 @@ class Task(Enum):
 
 
 MULTIPLIES = frozenset({Task.MUL, Task.MLA, Task.MULL, Task.MLAL, Task.MAC, Task.FMAC, Task.VECTOR_MULTIPLY})
-"""Tasks that multiply."""
+"""Tasks (classes of instructions) that multiply."""
 ACCESSES = frozenset({Task.LOAD, Task.STORE, Task.LOADS, Task.STORES, Task.VECTOR_MEMORY})
-"""Tasks that access memory."""
+"""Tasks (classes of instructions) that access memory."""
 
 
 @dataclass(frozen=True)

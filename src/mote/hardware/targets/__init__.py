@@ -136,7 +136,7 @@ class Target:
     """Current in µA per MHz while running, according to `energy_source`, at `volts`."""
     volts: float | None = None
     energy_source: str = ""
-    """The document that states the current, or the documents that do not."""
+    """Data sheet that states the current, or the documents that were searched in vain."""
     energy: EnergyModel | None = None
     """Energy by kind of work, fitted to power measurements; takes precedence over `ua_per_mhz`."""
     calibrated: Calibrated | None = None

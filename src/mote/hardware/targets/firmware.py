@@ -53,7 +53,7 @@ class SerialPort:
     kind: str
     base: int
     pin: str = ""
-    """The TX pin and the baud rate, for display."""
+    """Name, pins and baud rate of the UART, as text for the user."""
     setup: tuple[Touch, ...] = ()
     """Register accesses that initialize clocks, pins and the UART."""
 

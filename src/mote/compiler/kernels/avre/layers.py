@@ -29,7 +29,7 @@ OFFSET = 128
 PART = 256
 """Most products that are accumulated in a 24-bit sum."""
 MOST = 32767
-"""Largest size and index: they have 16 bits."""
+"""Most elements of a tensor: sizes and indices have 16 bits."""
 LARGE = Refusal("it is for tensors of at most 32,767 elements")
 
 

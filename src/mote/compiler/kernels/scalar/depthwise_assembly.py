@@ -314,7 +314,7 @@ def _unpacked(low: str, high: str) -> tuple[str, ...]:
 
 
 def _byte(register: str, *, halves: bool) -> Iterator[str]:
-    """Requantize a sum to a byte in r0."""
+    """Requantize the sum in `register` to a byte in r0."""
     yield from (
         f"mov r0, {register}",
         "cmp r0, r2",

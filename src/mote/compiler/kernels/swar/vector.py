@@ -34,7 +34,7 @@ from mote.ir.ops.common import int8_range
 from mote.ir.ops.matrix.fully_connected import FullyConnected
 
 CHANNELS = 4
-"""Channels that are computed at once."""
+"""Output channels that are computed at once."""
 INPUTS = 8
 """Inputs are zero-padded to a multiple of this."""
 BYTES, JOINED, WORDS = "bytes", "joined", "words"

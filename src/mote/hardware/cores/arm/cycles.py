@@ -169,7 +169,7 @@ def _m7_block(block: Block) -> int:
 
 
 def _m7_join(before: Timed, after: Timed, jumped: bool) -> int:
-    """Extra cycles between blocks; every jump counts as predicted and ends its cycle."""
+    """Extra cycles between blocks: every jump is assumed to be predicted, and costs the rest of its cycle."""
     return 1 if jumped and before.flow.jumps else 0
 
 

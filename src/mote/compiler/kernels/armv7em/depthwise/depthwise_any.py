@@ -12,12 +12,12 @@ from mote.compiler.kernels.pack.params import pad_to
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 BLOCK = 4
-"""Outputs of a block."""
+"""Outputs of a row that are computed at once (one block)."""
 READ_PAST, COPY_PAST = 4, 8
 """3x3 kernel. READ_PAST: trailing bytes that a line needs after its blocks so that it can be read without a copy;
 COPY_PAST: bytes appended to the copy of a line."""
 COLUMNS = {4: 5, 5: 5, 6: 7, 7: 7}
-"""Window width to the width that the code computes; the extra column has zero weights."""
+"""Map from window width to the width that the code computes; the extra column has zero weights."""
 READ = {(5, 1): 8, (5, 2): 12, (7, 1): 12, (7, 2): 16}
 """Bytes of a line that a block of outputs reads, by (computed window width, stride)."""
 

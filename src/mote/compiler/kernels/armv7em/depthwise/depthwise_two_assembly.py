@@ -30,7 +30,7 @@ they overlap the offsets above."""
 TABLE, BIASES = 0, 56
 """Offsets in `mote_planar_apart_t` (biases separate from the records) of the records and of the biases."""
 SAVED = 36
-"""Bytes of registers that a function saves."""
+"""Bytes of callee-saved registers that the function prologue pushes."""
 MOST_OFFSET, MOST_PAIR = 4095, 1020
 """Largest immediate offset of a load of one word, and of two."""
 UNPACKED = 0xFF00FF00

@@ -22,7 +22,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_COLUMNS = 7
 MOST_ROWS = 7
-"""Largest window, without rows and columns that are never inside the image."""
+"""Largest window size, without rows and columns that are never inside the image."""
 NUMBERS = ("channels", "outputs", "record", "words", "top", "most", "line", "left")
 PASSES, PASS = ("blocks", "last"), ("code", "near", "offset", "stop", "wide", "skip", "out")
 """The fields of `mote_depthwise_wide_t` and of `mote_wide_pass_t`."""

@@ -93,7 +93,7 @@ class Block:
 
     @property
     def free(self) -> list[str]:
-        """Registers for inputs and weights, in order."""
+        """Registers that are available for inputs and weights, in order of use."""
         return ["r2", "r3", *(f"r{i}" for i in range(4 + self.outputs, 13)), "lr"]
 
     @cached_property

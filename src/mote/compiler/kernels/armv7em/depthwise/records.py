@@ -109,7 +109,7 @@ def stream(*parts: Ints) -> NDArray[np.int32]:
 
 
 def _narrowed(values: Ints, sums: Accumulators, weights: Weights, shift: int | None) -> Narrow | None:
-    """Requantization constants for the first shift that is exact."""
+    """Requantization constants for the first shift that gives exact results; None: no shift does."""
     largest = np.maximum(values, -values - 1).max(axis=(1, 2))
     sixteen = 15 - np.ceil(np.log2(largest + 1)).astype(np.int64)
     most = sixteen if weights is Weights.W16 else np.full(len(values), W8_SCALE, np.int64)

@@ -649,7 +649,8 @@ def _shifted(sums: Sequence[str], saturate: str) -> list[str]:
 
 
 def _halved(sums: Sequence[str], saturate: str) -> list[str]:
-    """Shift right, leaving one bit; add r11 (zero point and rounding term); shift the last bit while saturating."""
+    """Shift sums right except for the last bit, add r11 (zero point and rounding term), then shift the last bit while
+    saturating to bytes."""
     return [t for a in sums for t in (f"asr {a}, {a}, r12", f"add {a}, {a}, r11", f"{saturate} {a}, #8, {a}, asr #1")]
 
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 CONTROL = 8
 """Bytes of control words before each run of channel pairs."""
 SUMS = 32
-"""Bytes of a position's sums."""
+"""Bytes of the sums of one position of the transformed tile."""
 MOST_PAIRS = 16
 """Most channel pairs of specialized code in source order: with more, the savings are small relative to the products."""
 MOST_ORDERED = 32
@@ -59,7 +59,7 @@ def products(pairs: int, positions: int, keep: int, period: int) -> tuple[str, .
 
 
 def jumpless_share(pairs: int) -> float:
-    """Fraction of the shared code's cycles that products take without jumps."""
+    """Cycles without jumps as a fraction of the shared code's cycles."""
     cycles = PAIR_CYCLES * pairs + POSITION_CYCLES
     return cycles / (cycles + JUMP_CYCLES)
 

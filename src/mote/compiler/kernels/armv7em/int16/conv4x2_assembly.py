@@ -39,8 +39,8 @@ class Outputs:
 
     @property
     def limits(self) -> list[tuple[str, str, int]]:
-        """Saturating operations that clip to limits other than the saturation instruction's: pairs of instruction and
-        inverse, with their operand."""
+        """Activation limits that the saturation instruction does not enforce: (saturating addition, its inverse,
+        amount) each."""
         below = [] if self.low in (LOWEST, 0) else [("qsub16", "qadd16", self.low - LOWEST)]
         return [*below, *([("qadd16", "qsub16", HIGHEST - self.high)] if self.high < HIGHEST else [])]
 

@@ -57,7 +57,7 @@ class Dataflow:
     """For each pointer that moves, the node that moves it; `amount`: by how many bytes."""
     amount: dict[str, int]
     busy: Registers
-    """Registers that must not be allocated."""
+    """Registers that are live across the block without being used in it, so that they must not be allocated."""
 
 
 def dataflow(operations: Sequence[Operation], needed: Registers, frame: Registers) -> Dataflow | None:

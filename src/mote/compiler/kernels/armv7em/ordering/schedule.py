@@ -36,7 +36,7 @@ class Order(StrEnum):
 
 
 MOST_READY = 12
-"""Most available operations that are compared in a step."""
+"""Most ready operations that are compared when the next one is picked."""
 
 
 @lru_cache(maxsize=512)
@@ -188,7 +188,7 @@ class _Search:
         return result
 
     def run(self) -> list[Operation] | None:
-        """The scheduled operations; None: no operation can be picked."""
+        """Run the scheduler: operations in their new order; None: it ran out of registers."""
         count = len(self.flow.nodes)
         while len(self.result) < count:
             while self.done[self.first]:
@@ -316,7 +316,7 @@ class _Search:
         return live <= len(GENERAL)
 
     def _grows(self, node: FlowNode, left: dict[int, int]) -> int:
-        """Net number of registers that a node allocates."""
+        """Net change of the number of live registers when a node is scheduled."""
         values = self.flow.values
         gone = {v for _, v in node.reads if not left[v] and not values[v].live_out}
         results = {value for value, _ in node.tied} | ({node.writes} if node.writes is not None else set())

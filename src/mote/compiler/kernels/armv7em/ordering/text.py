@@ -63,7 +63,7 @@ class Operation:
 
     @property
     def size(self) -> int:
-        """Bytes of memory that it accesses."""
+        """Bytes of memory that a load or store accesses."""
         return 8 if self.operands[0].startswith("d") else _SIZES[self.name]
 
     @property
@@ -132,7 +132,7 @@ def _listed(text: str) -> list[str]:
 
 
 def parsed(line: str) -> list[Operation] | None:
-    """Operations of a line; None: not supported."""
+    """Parse a line of assembly to operations; None: the line is not supported."""
     name, _, rest = line.strip().partition(" ")
     name, rest = name.removesuffix(".w"), rest.strip()
     if name in _SIZES or name in ("ldrd", "strd"):

@@ -15,7 +15,7 @@ from mote.ir.ops.windows.conv import Conv2D
 INPUTS = 8
 """Input channels that an iteration of the inner loop consumes."""
 ROOMY = 24576
-"""Limit of the kernel's scratch in bytes."""
+"""Most scratch memory in bytes that the kernel may use; layers that need more are refused."""
 
 
 def _conv(view: View) -> Packed | Refusal:

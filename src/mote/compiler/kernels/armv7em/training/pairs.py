@@ -17,7 +17,7 @@ VECTOR = 16
 TERM = 8
 """Bytes of a stored nonzero term (gradient element and its position)."""
 MOST_TERMS = 128
-"""Terms that are accumulated at once."""
+"""Most nonzero gradient terms that are accumulated at once."""
 BLOCKS = (64, 32, 16, 8)
 """Possible numbers of channels to process at once: larger blocks traverse the gradient less often."""
 SUMS = 32

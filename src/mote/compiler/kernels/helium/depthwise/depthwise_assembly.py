@@ -37,7 +37,8 @@ REACH = 508
 """Largest immediate offset of a vector load or store of words."""
 LANES, SPARE, DATA, ADDRESSES = "q4", "q5", "q6", "q7"
 CALL, CONSTANTS, LEFT, ZERO, FRAME = range(0, 20, 4)
-"""Stack offsets."""
+"""Stack offsets of the call's parameters, the next constants, the remaining channels and the zero point; FRAME: total
+bytes."""
 HEIGHTS = (4, 8, 16)
 
 

@@ -178,7 +178,8 @@ class _Search:
         needs: Sequence[int] | frozenset[int],
         name: tuple[int],
     ) -> _Order:
-        """Add the cycles of an instruction, which `order` already counts."""
+        """The partial schedule with the cycles of its last instruction added; `order` already counts that instruction
+        itself."""
         soon = sum(recent in needs for recent in order.recent)
         spent = order.spent + CYCLE * (2 if order.pipe in (None, pipe) else 1) + SOON * soon
         memory, multiply, rest = self.steps_left[order.steps]

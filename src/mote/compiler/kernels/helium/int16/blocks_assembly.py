@@ -175,7 +175,7 @@ def _pack(pixels: int, windows: Windows) -> list[str]:
 
 @dataclass(frozen=True)
 class _Accumulation:
-    """Base of the ways to accumulate the sums of a pair of channels over all window rows."""
+    """Code generator that accumulates the sums of a pair of channels over all window rows (base class)."""
 
     pixels: int
     windows: Windows

@@ -14,7 +14,7 @@ FOURS = Refusal("channels of the image are no multiple of four")
 TERM, SUM = 8, 4
 """Bytes of a stored nonzero term (gradient element and its position), and of a sum."""
 MOST_TERMS = 128
-"""Terms that are accumulated at once."""
+"""Most nonzero gradient terms that are accumulated at once."""
 BLOCKS = (256, 128, 64, 32, 16, 8, 4)
 """Possible numbers of channels to process at once: larger blocks traverse the gradient less often."""
 ROOMY = 21504

@@ -63,12 +63,12 @@ class Matrix:
 
     @property
     def steps(self) -> int:
-        """Vectors of inputs."""
+        """Number of input vectors (16 inputs each)."""
         return -(-int(self.weights.shape[1]) // VECTOR)
 
     @property
     def round(self) -> int:
-        """Vectors of inputs that the code unrolls."""
+        """Unroll factor of the loop over input vectors."""
         if self.steps <= MOST_STEPS:
             return self.steps
         return max(n for n in range(1, MOST_STEPS + 1) if self.steps % n == 0)

@@ -55,7 +55,7 @@ def _block(layer: Layer, own: slice) -> Ints:
 
 
 def pack(view: View) -> Packed | Refusal:
-    """The kernel for weights of two bytes."""
+    """The GEMM kernel with two-byte weights, as an alternative of `gemm4x3`."""
     pointwise = gemm.for_pointwise(view)
     packed = gemm.pack(view, LONG, view.once(stream), pointwise=pointwise)
     if isinstance(packed, Refusal):
