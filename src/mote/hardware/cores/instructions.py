@@ -25,17 +25,17 @@ Decoder = Callable[[Read, int, Known], "Decoded"]
 
 
 class ControlKind(Enum):
-    PLAIN = auto()  # goes on behind it
-    CALL = auto()  # of the function at `target`
-    JUMP = auto()  # goes on at `target`
-    BRANCH = auto()  # goes on at `target` or behind it
-    LOOP = auto()  # likewise, by the loop counter of Armv8.1-M
-    DETOUR = auto()  # goes on at `target`, which comes back by a register
+    PLAIN = auto()  # continues with the next instruction
+    CALL = auto()  # calls the function at `target`
+    JUMP = auto()  # jumps to `target`
+    BRANCH = auto()  # jumps to `target` on a condition
+    LOOP = auto()  # jumps to `target`, depending on the loop counter of Armv8.1-M
+    DETOUR = auto()  # calls a routine at `target` that returns through a register
     RETURN = auto()
-    TABLE = auto()  # a jump by a table to several places of the same function
-    REGISTER = auto()  # a jump to what a register holds: by a table, if not through a pointer
-    POINTER = auto()  # a call of the function that a register holds
-    TAIL = auto()  # a jump to the function that a register holds
+    TABLE = auto()  # a jump table within the function
+    REGISTER = auto()  # jumps to an address in a register: by a jump table, or through a pointer
+    POINTER = auto()  # calls the function at an address in a register
+    TAIL = auto()  # jumps to the function at an address in a register
     STOP = auto()  # a trap
     DYNAMIC = auto()  # moves the stack pointer by an unknown amount
 
@@ -85,31 +85,31 @@ def constant(known: Known, register: int) -> int | None:
 class Task(Enum):
     """Class of an instruction for timing: the key of cycle tables."""
 
-    ALU = auto()  # and whatever else takes one cycle everywhere
+    ALU = auto()  # data processing, and all else that takes one cycle on every core
     SHIFT = auto()  # data processing with a shifted operand
     MUL = auto()
     MLA = auto()
     MULL = auto()
     MLAL = auto()
-    MAC = auto()  # the multiplications of the DSP extension
-    DSP = auto()  # its other instructions
+    MAC = auto()  # multiplications of the DSP extension
+    DSP = auto()  # other instructions of the DSP extension
     DIV = auto()
     LOAD = auto()
     STORE = auto()
-    LOADS = auto()  # several words
-    STORES = auto()
+    LOADS = auto()  # load of several words
+    STORES = auto()  # store of several words
     BRANCH = auto()
     CALL = auto()
-    JUMP = auto()  # to what a register holds
+    JUMP = auto()  # jump to an address in a register
     TABLE = auto()
-    LOOP = auto()  # of Armv8.1-M
+    LOOP = auto()  # low-overhead loop of Armv8.1-M
     SYSTEM = auto()
-    BARRIER = auto()  # that refills the pipeline
-    FENCE = auto()  # that waits for memory
+    BARRIER = auto()  # flushes the pipeline
+    FENCE = auto()  # waits for memory accesses
     FPU = auto()
     FMAC = auto()
     FDIV = auto()
-    FMOVE = auto()  # of two registers
+    FMOVE = auto()  # vmov of two words between core and FPU registers
     VECTOR = auto()
     VECTOR_MULTIPLY = auto()
     VECTOR_MEMORY = auto()

@@ -66,7 +66,7 @@ ARM = Architecture(
         link="UC_ARM_REG_LR",
         cpus="UC_CPU_ARM_",
         stack="UC_ARM_REG_SP",
-        system=(0xE000E000,),  # the FPU's switch is there
+        system=(0xE000E000,),  # has the register that enables the FPU
     ),
     code=MachineCode(
         elf_machine="EM_ARM",

@@ -19,7 +19,7 @@ def _thumb16(i: int, at: int, known: Known, read: Read) -> Decoded:
     if i >> 9 == 0b1011010:  # push
         return Decoded(2, grows=4 * (i & 0x1FF).bit_count(), known=known)
     if i == 0xBD01 and read(at - 6) == 0x4801B403 and read(at - 2) & 0xFFFF == 0x9001:
-        # How LLVM's linker jumps far on Armv6-M: push {r0, r1}; ldr r0, [pc, #4]; str r0, [sp, #4]; pop {r0, pc}.
+        # LLVM's long-branch veneer on Armv6-M: push {r0, r1}; ldr r0, [pc, #4]; str r0, [sp, #4]; pop {r0, pc}.
         return Decoded(2, ControlKind.JUMP, read((at & ~3) + 4) & ~1, grows=-8)
     if i >> 9 == 0b1011110:  # pop
         popped = {r: POPPED for r in range(8) if i >> r & 1}
@@ -49,7 +49,7 @@ def _high_registers(i: int, known: Known) -> Decoded:
     returns = source == _LR or known.get(source) == POPPED
     if operation == 3:
         target = constant(known, source)
-        if target is not None:  # how linkers jump far
+        if target is not None:  # a long-branch veneer
             return Decoded(2, ControlKind.CALL if to >= 8 else ControlKind.JUMP, target & ~1)
         jump = ControlKind.RETURN if returns else ControlKind.TAIL
         return Decoded(2, ControlKind.POINTER if to >= 8 else jump)
@@ -101,14 +101,14 @@ def _thumb32(i: int, j: int, at: int, known: Known, read: Read) -> Decoded:
         return Decoded(4, kind, grows=(j & 0xFF) * (-1 if j & 0x200 else 1))
     if i & 0xFE6F == 0xE86D or (i & 0xFE2F == 0xEC2D and j >> 8 & 15 in (10, 11)):  # ldrd, strd, vldm, vstm: likewise
         return Decoded(4, grows=4 * (j & 0xFF) * (-1 if i & 0x80 else 1))
-    if i & 0xFF7F == 0xF85F and j >> 12 == _PC:  # ldr pc, [pc, #n]: how linkers jump far
+    if i & 0xFF7F == 0xF85F and j >> 12 == _PC:  # ldr pc, [pc, #n]: a long-branch veneer
         offset = j & 0xFFF if i & 0x80 else -(j & 0xFFF)
         return Decoded(4, ControlKind.JUMP, read((at + 4 & ~3) + offset) & ~1)
     if i & 0xFF70 == 0xF850 and j >> 12 in (_SP, _PC):  # ldr sp, ldr pc
         return Decoded(4, ControlKind.REGISTER if j >> 12 == _PC else ControlKind.DYNAMIC)
     if i & 0xFE50 == 0xE810 and j & 0x8000:  # ldm of pc
         return Decoded(4, ControlKind.REGISTER)
-    if i & 0xFE2F == 0xEC2D and j >> 8 & 15 == 15:  # a Helium register to [sp, #n]!
+    if i & 0xFE2F == 0xEC2D and j >> 8 & 15 == 15:  # store of a Helium register to [sp, #n]!
         return Decoded(4, ControlKind.DYNAMIC)
     if i & 0xFB70 == 0xF240 and j >> 8 & 15 < _SP:  # movw, movt
         return Decoded(4, known=_thumb32_constant(i, j, known))
@@ -134,7 +134,7 @@ def _thumb32_branch(i: int, j: int, at: int) -> Decoded:
             offset = bits(j, (0, 11, 1), (13, 1, 18), (11, 1, 19)) + bits(i, (0, 6, 12), (10, 1, 20))
             return Decoded(4, ControlKind.BRANCH, at + 4 + signed(offset, 21))
         return Decoded(4, ControlKind.STOP if i & 0xFFF0 == 0xF7F0 and j >> 12 == 10 else ControlKind.PLAIN)
-    if kind == 0xC000:  # the loops of Armv8.1-M: le jumps back, wls ahead, dls not at all
+    if kind == 0xC000:  # low-overhead loops: le branches back, wls ahead, dls does not
         offset = bits(j, (1, 10, 2), (11, 1, 1))
         back = i & 15 == 15
         return Decoded(4, ControlKind.PLAIN if j & 0x2000 else ControlKind.LOOP, at + 4 + (-offset if back else offset))

@@ -28,10 +28,10 @@ _MULTIPLIES = (
     (0xEFC11FF1, 0xEF000B40),  # VQDMULH, VQRDMULH
     (0xEFC11FF0, 0xEE010E60),  # VQDMULH, VQRDMULH, and VMUL of float32, of a scalar
     (0xFFE11FF0, 0xEE011E60),  # VMUL of a scalar
-    (0xFFF11FF0, 0xEE211E60),  # the same of words
+    (0xFFF11FF0, 0xEE211E60),  # likewise, of 32-bit elements
     (0xFFC11FD0, 0xEE000E40),  # VQRDMLAH, VQDMLAH
     (0xEFE10FF0, 0xEE010E00),  # VMULL, VMULH, VRMULH
-    (0xEFF10FF0, 0xEE210E00),  # the same of words
+    (0xEFF10FF0, 0xEE210E00),  # likewise, of 32-bit elements
     (0xFFD11FF1, 0xEF000C50),  # VFMA, VFMS
     (0xFFF11FF1, 0xFF000D50),  # VMUL of float32
     (0xFFD11FF1, 0xEF000D40),  # VADD, VSUB of float32
@@ -87,8 +87,8 @@ def _thumb(instruction: Any, flow: Decoded) -> Timed:
         writes |= frozenset(moved) if task == Task.LOADS else frozenset()
     elif task in (Task.LOAD, Task.STORE):
         words = 2 if _registers(operands)[0][0] == "d" else 1
-        writes = frozenset(_registers(operands)[:1] if task == Task.LOAD else [])  # the base is there at once
-    # Capstone leaves away what a saturation reads.
+        writes = frozenset(_registers(operands)[:1] if task == Task.LOAD else [])  # a base update has no latency
+    # Capstone omits the operands that a saturation reads.
     reads = _names(instruction, instruction.regs_access()[0]) | frozenset(_registers(operands)[1:])
     return Timed(instruction.address, flow, name, task, reads, writes, frozenset(address), words)
 

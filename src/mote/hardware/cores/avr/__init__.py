@@ -47,7 +47,7 @@ AVR = Architecture(
     gcc_packages="gcc-avr avr-libc",
     library="libc.a",
     gcc_flags=("-fno-jump-tables", "-maccumulate-args"),
-    link_flags=("-Wl,--no-stubs",),  # function pointers are the harness's, which lies where they reach
+    link_flags=("-Wl,--no-stubs",),  # only the harness has function pointers, and it is in their range
     options=("-mmcu=", "-mcall-prologues", "-mstrict-X", "-maccumulate-args", "-mrelax"),
     start=_HERE / "start.S",
     measure=_HERE / "measure.S",

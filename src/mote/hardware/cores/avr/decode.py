@@ -47,7 +47,7 @@ def _flow(word: int, second: int, at: int, known: Known, read: Read, pushed: int
         return _call(4, target, known) if word & 2 else Decoded(4, ControlKind.JUMP, target, known=known)
     if word & 0xE000 == 0xC000:  # rjmp, rcall
         target = at + 2 + 2 * signed(word & 0xFFF, 12)
-        if word & 0x1000 and target == at + 2:  # room on the stack
+        if word & 0x1000 and target == at + 2:  # rcall to the next instruction: reserves stack
             return Decoded(2, grows=pushed, known=_moved(known, -pushed))
         return _call(2, target, known) if word & 0x1000 else Decoded(2, ControlKind.JUMP, target, known=known)
     if word & 0xF800 == 0xF000:  # brbs, brbc
@@ -135,7 +135,7 @@ def _targets(word: int) -> tuple[int, ...]:
     top = word >> 12
     if top in (3, 8, 10) and (top == 3 or word & 0x200):  # cpi; std
         return ()
-    if top in (4, 5, 6, 7, 14):  # with a constant
+    if top in (4, 5, 6, 7, 14):  # instructions with an immediate
         return (upper,)
     if top == 0 and word & 0xFF00 == 0x0100:  # movw
         low = 2 * (word >> 4 & 15)

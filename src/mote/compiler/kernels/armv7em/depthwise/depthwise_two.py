@@ -45,7 +45,7 @@ def two_rows(view: View, blocks: Blocks) -> Two | None:
     if y[0] != 1 or v.dilation != 1 or v.stride != h.stride or not any(inside) or 4 * y[3] > MOST_OFFSET:
         return None
     fours, rest = divmod(y[2], 4)
-    if (fours, rest) == (1, 1):  # a block of five takes less
+    if (fours, rest) == (1, 1):  # one block of five is faster
         return None
     end = h.before + x[2] - 4 * h.stride * fours
     last = Block(3, h.stride, rest, 0, range(end)) if rest else None

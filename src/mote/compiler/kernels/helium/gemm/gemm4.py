@@ -113,7 +113,7 @@ def _layer(view: View) -> Layer | None:
     learns, limits = WEIGHTS in learned(view.graph, op), int8_range(op.activation, view.output)
     requantization = rounded_twice(sums_of(view), limits) if learns else lanes(sums_of(view), limits)
     if requantization is None or (learns and requantization.constant.any()):
-        return None  # channels with one result for all sums have weights of zero, those that learn have their own
+        return None  # constant channels would need zero weights, trained ones change
     w: Ints = (np.zeros(shape, np.int64) if learns else view.constant(WEIGHTS)).astype(np.int64)
     bias = bias_values(op.tensor(view.graph, BIAS), len(w)) - view.input.zero_point * w.sum(
         axis=(1, 2, 3), dtype=np.int64

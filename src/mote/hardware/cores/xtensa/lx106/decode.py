@@ -25,7 +25,7 @@ def _wide(i: int, at: int, known: Known, read: Read) -> Decoded:
         return Decoded(3, ControlKind.CALL, (at & ~3) + 4 + 4 * signed(i >> 6, 18), known=_kept(known))
     if operation == 6 and i >> 4 & 3 == 0:  # j
         return Decoded(3, ControlKind.JUMP, at + 4 + signed(i >> 6, 18), known=known)
-    if operation == 6 and i >> 4 & 3 == 1:  # a comparison with zero
+    if operation == 6 and i >> 4 & 3 == 1:  # beqz, bnez, bltz, bgez
         return Decoded(3, ControlKind.BRANCH, at + 4 + signed(i >> 12, 12), known=known)
     if operation in (6, 7):
         return Decoded(3, ControlKind.BRANCH, at + 4 + signed(i >> 16, 8), known=known)
