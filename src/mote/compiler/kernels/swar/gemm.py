@@ -200,7 +200,9 @@ def pack(view: View, products: CoreProducts, stream: Stream | Refusal, *, pointw
     """The kernel for packed weights; a refusal if the layer does not suit it."""
     op, y = view.the(Conv2D), view.output
     if for_pointwise(view) != pointwise:
-        return Refusal("it is for windows of one pixel and channels in fours" if pointwise else "it is a 1x1 convolution")
+        return Refusal(
+            "it is for windows of one pixel and channels in fours" if pointwise else "it is a 1x1 convolution"
+        )
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
     if isinstance(stream, Refusal):
