@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mote.bench.evaluation.verify import verify
 from mote.compiler.kernels.contract import Refusal, View
-from mote.compiler.kernels.helium.depthwise.depthwise_assembly import Window, ways
+from mote.compiler.kernels.helium.depthwise.depthwise_assembly import Window, arrangements
 from mote.compiler.kernels.helium.depthwise.depthwise_taps import KERNELS, LEAN, ROOMY, MemoryWeight, best
 from mote.compiler.line import compile
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
@@ -55,7 +55,7 @@ def layers(draw: st.DrawFn) -> Layer:
     ],
 )
 def test_the_best_way_is_the_first_of_least_estimate(window: Window, room: MemoryWeight) -> None:
-    found = [taps for taps in ways(window) if taps.group == 1 or not room.single]
+    found = [taps for taps in arrangements(window) if taps.group == 1 or not room.single]
     assert all(taps.least_estimate(room.memory) <= taps.estimate(room.memory) for taps in found)
     assert all(4 * taps.quads == len(taps.places) for taps in found)
     assert best(window, room) == min(found, key=lambda taps: taps.estimate(room.memory), default=None)

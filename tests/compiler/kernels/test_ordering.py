@@ -14,7 +14,7 @@ from mote import compile, verify
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import MatrixWeights, OutputPlaces, PixelBytes
 from mote.compiler.kernels.armv7em.gemm.gemm_assembly import code as gemm_code
 from mote.compiler.kernels.armv7em.gemm.winograd_assembly import products
-from mote.compiler.kernels.armv7em.ordering.blocks import straight
+from mote.compiler.kernels.armv7em.ordering.blocks import split_blocks
 from mote.compiler.kernels.armv7em.ordering.knob import SAME, in_order
 from mote.compiler.kernels.armv7em.ordering.same import same
 from mote.compiler.kernels.armv7em.ordering.schedule import Order, cycles, ordered, rearranged
@@ -218,7 +218,7 @@ CODES = {
 def test_generated_code_takes_fewer_cycles(name: str, order: Order) -> None:
     """Only blocks of loops change, and each takes no more cycles than as written."""
     code = CODES[name]
-    before, after = straight(code), straight(ordered(code, order))
+    before, after = split_blocks(code), split_blocks(ordered(code, order))
     pairs = list(zip(before, after, strict=True))
     assert all(a == b for a, b in pairs if not a.looped)
     spent = [(cycles(a.lines, order), cycles(b.lines, order)) for a, b in pairs if a.looped]

@@ -95,7 +95,7 @@ def test_the_planner_chooses_it(core: str) -> None:
     ("config", "why"),
     [
         (layer((4, 4), 8, 3, kernel=(3, 3)), "channels in fours"),
-        (layer((4, 4), 8, 3), "the other one fits"),
+        (layer((4, 4), 8, 3), "it is a 1x1 convolution"),
         (layer((4, 4), 8, 3, zeros=(7, 0)), "cuts off more than int8 does"),
     ],
     ids=str,

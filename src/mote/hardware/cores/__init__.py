@@ -1,6 +1,7 @@
-"""Architectures, one record each: compiler, C library, emulators, boards, decoder, start-up file, cycle models.
+"""CPU architectures, one record each: compiler, C library, emulators, boards, instruction decoder, start-up file, cycle
+models.
 
-A new architecture is a folder here, and one more record in this list.
+To add an architecture, add a folder here, and its record to this list.
 """
 
 from mote.hardware.cores.arm import ARM
@@ -12,6 +13,6 @@ from mote.hardware.cores.xtensa.lx106 import LX106
 
 HOST = Architecture("host", "this computer", features=("vectors",))
 ARCHITECTURES: dict[str, Architecture] = {record.name: record for record in (HOST, ARM, RISCV, XTENSA, LX106, AVR)}
-"""By the `arch` of targets."""
+"""The architectures by name, which is the `arch` of targets."""
 
 __all__ = ["ARCHITECTURES", "HOST", "Architecture"]

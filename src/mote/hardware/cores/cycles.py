@@ -1,8 +1,8 @@
-"""The cycle models: how many cycles a core takes for a block of instructions, and for going from one to the next.
+"""Cycle models: how many cycles a core takes for a basic block of instructions, and for the transition to the next.
 
-Memory has no wait states here: `measure.profiler.waits` adds them. docs/measure/profiling.md has the rules
-with their sources. What depends on data that a trace does not show is counted at its most: divisions, long
-multiplications on a Cortex-M3, loads of an IT block as if executed.
+Memory has no wait states here: `measure.profiler.waits` adds them. docs/measure/profiling.md has the rules with their
+sources. Data-dependent timing that a trace does not show counts with its maximum: divisions, long multiplications on a
+Cortex-M3, and loads in an IT block, as if executed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ Block = Sequence[Timed]
 
 @dataclass(frozen=True)
 class CycleModel:
-    """`block`: cycles of a block by itself, jumping aside. `join`: what it takes to get from the end of one to the
-    start of another, given whether by a jump; less than nothing where the two overlap."""
+    """Timing of a core. `block`: cycles of a basic block without its transition; `join`: extra cycles between the end
+    of one block and the start of another, given whether by a jump, negative if they overlap; `estimate`: no manual
+    states this timing."""
 
     name: str
     source: str
@@ -28,15 +29,15 @@ class CycleModel:
     join: Callable[[Timed, Timed, bool], int]
 
     def between(self, before: Timed, after: Timed) -> int:
-        """Cycles to get from the last instruction of a block to the first of the next."""
+        """Extra cycles from the last instruction of a block to the first of the next."""
         return self.join(before, after, before.end != after.at)
 
 
 @dataclass(frozen=True)
 class CycleTable:
-    """A core that takes one instruction after another. `cycles` by task; every task that is not there takes one.
-    `words`: of transfers of several words, on top of one for each. `taken`: on top when the program counter is
-    written, by task, or `taken_else`."""
+    """Timing of a core that executes instructions one by one. `cycles`: by task, 1 for those not listed; `words`:
+    cycles of a multi-word transfer in addition to one for each word; `taken`: extra cycles for writing the program
+    counter, by task, `taken_else` for others; `pairs`: extra cycles of an instruction after another."""
 
     cycles: Mapping[Task, int]
     words: int
@@ -54,7 +55,7 @@ class CycleTable:
 
     @staticmethod
     def _more(i: Timed) -> int:
-        """For each word after the first one."""
+        """Extra cycles of an access for each word after the first one."""
         return i.words - 1 if i.task in (Task.LOAD, Task.STORE) and i.words > 1 else 0
 
     def block(self, block: Block) -> int:
@@ -71,5 +72,5 @@ class CycleTable:
 
 
 def is_quick(i: Timed) -> bool:
-    """Stores whose address is a register and a constant leave the pipeline at once."""
+    """Whether a store leaves the pipeline at once: its address is one register plus a constant."""
     return i.task == Task.STORE and len(i.address) == 1 and not i.name.startswith("v")

@@ -1,10 +1,9 @@
-"""Machine instructions: how long one is, what it does to the stack pointer and to the flow of control
-(`Decoded`, for stack depths and traces), and what a cycle model has to know of it (`Timed`).
+"""Machine instructions: length and effect on stack pointer and control flow (`Decoded`, for stack depths and traces),
+and their properties for cycle models (`Timed`).
 
-What moves the stack pointer by an amount that is not known, or jumps to where nobody knows, gets a `Kind` that says so:
-code that is not understood can be refused, and is never misread. A few registers are followed, because frames too large
-for an immediate are made with them, far functions are called through them, and Armv6-M returns through them: `known`
-maps a register to its value.
+Instructions that move the stack pointer by an unknown amount, or jump to an unknown address, have a `ControlKind` that
+says so: code that is not understood can be refused, and is never misread. `known` maps a few registers to their values,
+because large stack frames, calls of far functions, and returns on Armv6-M depend on register values.
 """
 
 from __future__ import annotations
@@ -14,40 +13,38 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 POPPED = 1 << 32
-"""The "value" of a register that was popped from the stack: no 32-bit number."""
+"""Pseudo-value of a register that was popped from the stack; not a 32-bit number."""
 
 Known = Mapping[int, int]
 Read = Callable[[int], int]
-"""The 32-bit word at an address."""
+"""Callback that reads the 32-bit word at an address."""
 
 
 Decoder = Callable[[Read, int, Known], "Decoded"]
-"""The decoder: from an address to what the instruction there does."""
+"""Callback that decodes the instruction at an address, given the known register values."""
 
 
 class ControlKind(Enum):
-    PLAIN = auto()  # goes on behind it
-    CALL = auto()  # of the function at `target`
-    JUMP = auto()  # goes on at `target`
-    BRANCH = auto()  # goes on at `target` or behind it
-    LOOP = auto()  # likewise, by the loop counter of Armv8.1-M
-    DETOUR = auto()  # goes on at `target`, which comes back by a register
+    PLAIN = auto()  # continues with the next instruction
+    CALL = auto()  # calls the function at `target`
+    JUMP = auto()  # jumps to `target`
+    BRANCH = auto()  # jumps to `target` on a condition
+    LOOP = auto()  # jumps to `target`, depending on the loop counter of Armv8.1-M
+    DETOUR = auto()  # calls a routine at `target` that returns through a register
     RETURN = auto()
-    TABLE = auto()  # a jump by a table to several places of the same function
-    REGISTER = auto()  # a jump to what a register holds: by a table, if not through a pointer
-    POINTER = auto()  # a call of the function that a register holds
-    TAIL = auto()  # a jump to the function that a register holds
+    TABLE = auto()  # a jump table within the function
+    REGISTER = auto()  # jumps to an address in a register: by a jump table, or through a pointer
+    POINTER = auto()  # calls the function at an address in a register
+    TAIL = auto()  # jumps to the function at an address in a register
     STOP = auto()  # a trap
     DYNAMIC = auto()  # moves the stack pointer by an unknown amount
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """`grows`: bytes that it takes from the stack. `known`: the registers whose value is known after it.
-
-    `runs`: for Thumb's IT, which of the instructions behind it run where its condition holds; the others of
-    them run where it does not.
-    """
+    """A decoded instruction. `grows`: bytes by which it grows the stack; `known`: registers with known values after it;
+    `runs`: for Thumb's IT, for each instruction of its block whether it runs if the condition holds (else it runs if
+    not)."""
 
     size: int
     kind: ControlKind = ControlKind.PLAIN
@@ -58,7 +55,7 @@ class Decoded:
 
     @property
     def calls(self) -> bool:
-        """Whether it leaves the address behind it, to come back there."""
+        """Whether it is a call, which saves a return address."""
         return self.kind in (ControlKind.CALL, ControlKind.POINTER)
 
     @property
@@ -68,7 +65,7 @@ class Decoded:
 
 
 def bits(value: int, *fields: tuple[int, int, int]) -> int:
-    """Fields of an instruction put together: (lowest bit, number of bits, where it goes)."""
+    """Assemble a number from bit fields: (lowest bit, number of bits, destination bit) each."""
     return sum((value >> low & (1 << count) - 1) << to for low, count, to in fields)
 
 
@@ -86,48 +83,48 @@ def constant(known: Known, register: int) -> int | None:
 
 
 class Task(Enum):
-    """The kind of work of an instruction: the key of the tables of cycles."""
+    """Class of an instruction for timing: the key of cycle tables."""
 
-    ALU = auto()  # and whatever else takes one cycle everywhere
+    ALU = auto()  # data processing, and all else that takes one cycle on every core
     SHIFT = auto()  # data processing with a shifted operand
     MUL = auto()
     MLA = auto()
     MULL = auto()
     MLAL = auto()
-    MAC = auto()  # the multiplications of the DSP extension
-    DSP = auto()  # its other instructions
+    MAC = auto()  # multiplications of the DSP extension
+    DSP = auto()  # other instructions of the DSP extension
     DIV = auto()
     LOAD = auto()
     STORE = auto()
-    LOADS = auto()  # several words
-    STORES = auto()
+    LOADS = auto()  # load of several words
+    STORES = auto()  # store of several words
     BRANCH = auto()
     CALL = auto()
-    JUMP = auto()  # to what a register holds
+    JUMP = auto()  # jump to an address in a register
     TABLE = auto()
-    LOOP = auto()  # of Armv8.1-M
+    LOOP = auto()  # low-overhead loop of Armv8.1-M
     SYSTEM = auto()
-    BARRIER = auto()  # that refills the pipeline
-    FENCE = auto()  # that waits for memory
+    BARRIER = auto()  # flushes the pipeline
+    FENCE = auto()  # waits for memory accesses
     FPU = auto()
     FMAC = auto()
     FDIV = auto()
-    FMOVE = auto()  # of two registers
+    FMOVE = auto()  # vmov of two words between core and FPU registers
     VECTOR = auto()
     VECTOR_MULTIPLY = auto()
     VECTOR_MEMORY = auto()
 
 
 MULTIPLIES = frozenset({Task.MUL, Task.MLA, Task.MULL, Task.MLAL, Task.MAC, Task.FMAC, Task.VECTOR_MULTIPLY})
-"""Tasks that multiply."""
+"""Tasks (classes of instructions) that multiply."""
 ACCESSES = frozenset({Task.LOAD, Task.STORE, Task.LOADS, Task.STORES, Task.VECTOR_MEMORY})
-"""Tasks that load or store."""
+"""Tasks (classes of instructions) that access memory."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """An instruction as a cycle model sees it: `flow` is its length and where control goes, `address` are the registers
-    that make up the address of a memory access, `words` how many it moves."""
+    """An instruction as input of cycle models. `flow`: its length and control flow; `address`: registers that form the
+    address of its memory access; `words`: number of words that it transfers."""
 
     at: int
     flow: Decoded
@@ -162,6 +159,6 @@ JUMPS = {
 
 
 def task_of(flow: Decoded, data: Task) -> Task:
-    """The task that an instruction is timed as: by where control goes, but for a load that jumps, which is timed as a
+    """The task by which an instruction is timed: that of its control flow, except that a load which jumps is timed as a
     load."""
     return data if data in (Task.LOAD, Task.LOADS) else JUMPS.get(flow.kind, data)

@@ -1,7 +1,7 @@
-"""Targets: a core or a part, described by a TOML file, so that a new board is data and no code.
+"""Targets: a core or a part, described by a TOML file, so that a new board is data and not code.
 
-A file may `extends` another target and then states only what differs. Generic cores name no memories and
-have no limit; parts name theirs. The keys are the fields of `Target`, `extends`, and `[[memory]]` tables
+A file may use `extends` to name another target, and then states only differences. Generic cores name no memories and
+have no limits; parts list theirs. The keys are the fields of `Target`, `extends`, and `[[memory]]` tables
 (`mote.hardware.targets.memory`).
 """
 
@@ -47,16 +47,16 @@ __all__ = [
 ]
 
 ALIGNED = "aligned"
-"""Among the features of a target: words may be loaded from and stored to multiples of four only."""
+"""Target feature: only aligned words may be loaded and stored."""
 
 VECTORS = "vectors"
-"""Among the features of a target: it is a computer that runs code with all the instructions that it has."""
+"""Target feature: the target is the host, with all of its SIMD instructions."""
 NATIVE = "native"
-"""The target of that kind."""
+"""The name of the bundled target for the host with all of its instructions."""
 
 _PARTS = Path(__file__).parent / "parts"
 _declared: dict[str, None] = {}
-"""Features that kernels of users ask for."""
+"""Features that user-registered kernels require."""
 _TEXT = (
     *(
         "name",
@@ -73,7 +73,7 @@ _TEXT = (
     *("energy_source", "extends", "costs"),
 )
 _PLACES = {"code_in": "code", "constants_in": "data"}
-"""Keys that name a memory, and what it must be able to hold."""
+"""Keys whose value is a memory's name, and what that memory must be able to hold."""
 _LISTS = ("features", "gcc_flags", "gcc_link_flags", "zig_flags")
 _WHOLE = {
     "clock_hz": (1, 10**11),
@@ -81,24 +81,24 @@ _WHOLE = {
     "load_bytes": (1, 10**5),
     "cores": (1, 2),
 }
-"""Whole numbers, and the least and the most that they can be."""
+"""Integer keys, with their minimum and maximum."""
 _REAL = {"ua_per_mhz": 10**6, "volts": 1000}
-"""Positive numbers, and the most that they can be."""
+"""Keys with positive numbers, and their maximum."""
 _MOST_TEXT = 1 << 16
-"""Bytes of a target's file: the bundled ones have a fiftieth of that."""
+"""Largest accepted target file in bytes; bundled ones have a fiftieth of that."""
 _MOST_NAME = 200
-"""Characters of the name of a file that are shown."""
+"""Most characters of a file name that an error message shows."""
 _MOST_PARENTS = 16
-"""Files that extend one another: the bundled ones are three at most."""
+"""Longest accepted chain of `extends`; bundled files have at most three."""
 _UNALIGNED = "unaligned"
-"""Whether words may be loaded from and stored to any address; if not, the core is taken to trap that."""
+"""Key: whether words may be loaded from and stored to any address; if false, the core traps such accesses."""
 _TABLES = ("reads", "memory", "energy", "calibration", "firmware", "serial", "flash", "npu")
 _KEYS = (*_TEXT, *_PLACES, *_LISTS, *_WHOLE, *_REAL, _UNALIGNED, *_TABLES)
 
 
 @dataclass(frozen=True)
 class Target:
-    """The properties of a core or part that the compiler, the planner and the emulators use."""
+    """Properties of a core or part that the compiler, the planner and the emulators use."""
 
     name: str
     description: str
@@ -106,7 +106,7 @@ class Target:
     cpu: str
     features: frozenset[str]
     costs: str
-    """The table of what kernels take on the core: a bundled one, or a `.json` file."""
+    """The cost table of kernels for the core: name of a bundled one, or a `.json` file."""
     clock_hz: int | None
     memories: tuple[Memory, ...]
     gcc_flags: tuple[str, ...]
@@ -114,40 +114,40 @@ class Target:
     qemu_machine: str | None
     unicorn_cpu: str | None
     gcc_link_flags: tuple[str, ...] = ()
-    """Flags behind those for compiling, where gcc would not find its libraries by them."""
+    """Additional linker flags, for gcc to find its libraries."""
     qemu_cpu: str = ""
-    """QEMU's name of the core, if not that of the machine."""
+    """QEMU's name of the core; empty: the machine's default."""
     cycle_model: str = ""
-    """The name of its cycle model: that of the `cpu` where the file states none."""
+    """The name of its cycle model; by default the `cpu`."""
     rtl: str | None = None
     """The core's RTL, which `mote profile` simulates."""
     simavr_mcu: str | None = None
     peak_macs: int | None = None
-    """int8 multiplications with addition that the core can do in a cycle."""
+    """int8 multiply-accumulates that the core can do in a cycle."""
     load_bytes: int | None = None
     """Bytes that the core can load in a cycle."""
     reads: Reads = field(default_factory=Reads)
-    """The cost of reading code and constants where the target names no memory for them."""
+    """Cost of reading code and constants if the target lists no memory for them."""
     code_in: str = ""
-    """The memory that code is executed from: by default the fastest flash that holds code."""
+    """The memory that code is executed from: by default the fastest flash that can hold code."""
     constants_in: str = ""
-    """The memory that constants are read from: by default flash, the fastest first where there are several."""
+    """The memory that constants are read from: by default flash, the fastest first."""
     ua_per_mhz: float | None = None
-    """Current while running, by `energy_source` at `volts`."""
+    """Current in µA per MHz while running, according to `energy_source`, at `volts`."""
     volts: float | None = None
     energy_source: str = ""
-    """The document that states the current; or which were looked at, where none does."""
+    """Data sheet that states the current, or the documents that were searched in vain."""
     energy: EnergyModel | None = None
-    """Energy by the kind of work, fitted to captures of a meter: it goes before `ua_per_mhz`."""
+    """Energy by kind of work, fitted to power measurements; takes precedence over `ua_per_mhz`."""
     calibrated: Calibrated | None = None
     """The record of a calibration on a board."""
     cores: int = 1
-    """Equal cores that see all RAM alike, for models that two cores compute."""
+    """Number of identical cores with uniform access to RAM, for models that run on two cores."""
     boot: Boot = field(default_factory=Boot)
     serial: SerialPort | None = None
     flashing: Flashing = field(default_factory=Flashing)
     npu: Npu | None = None
-    """An Ethos-U beside the core, for the backend `ethos-u`."""
+    """The part's Ethos-U NPU, for the backend `ethos-u`."""
 
     @property
     def core(self) -> Architecture:
@@ -156,27 +156,27 @@ class Target:
 
     @property
     def core_flags(self) -> tuple[str, ...]:
-        """The options of gcc that choose the core, and those that all code for it is compiled with."""
+        """gcc options that choose the core, and those that all code for the architecture is compiled with."""
         return (*self.gcc_flags, *(flag for flag in self.core.gcc_flags if not flag.startswith("--specs")))
 
     @property
     def is_native(self) -> bool:
-        """Whether code for it uses all instructions of this computer."""
+        """Whether code for it uses all SIMD instructions of the host."""
         return VECTORS in self.features
 
     @property
     def is_host(self) -> bool:
-        """Whether it is this computer, which runs code without an emulator."""
+        """Whether it is the host, which runs code without an emulator."""
         return self.core is HOST
 
     @property
     def flash(self) -> int | None:
-        """All flash in bytes; None for a target without limits."""
+        """Total flash in bytes; None: unlimited."""
         return self._total("flash")
 
     @property
     def ram(self) -> int | None:
-        """All RAM for data in bytes; None for a target without limits."""
+        """Total RAM for data in bytes; None: unlimited."""
         return self._total("ram")
 
     def _total(self, kind: str) -> int | None:
@@ -184,29 +184,28 @@ class Target:
         return sum(sizes) if sizes else None
 
     def choice(self, kind: str) -> tuple[Memory, ...]:
-        """The memories of a kind for data, fastest first, where there are several: where things go is then to be
-        decided."""
+        """The memories of a kind that can hold data, fastest first, if there are several to choose from; else empty."""
         memories = self._fastest(kind, "data")
         return tuple(memories) if len(memories) > 1 else ()
 
     def _fastest(self, kind: str, what: str) -> list[Memory]:
-        """The memories of a kind that can hold code or data, the fastest first."""
+        """Memories of a kind that can hold `what` (code or data), fastest first."""
         memories = [m for m in self.memories if m.kind == kind and what in m.holds]
         return sorted(memories, key=lambda m: (m.wait, m.reads.miss))
 
     def _memory(self, name: str, what: str) -> Memory | None:
-        """The memory of that name, or the fastest flash; None where the target names no flash."""
+        """The memory of that name, or by default the fastest flash; None: the target lists no flash."""
         memories = [m for m in self.memories if m.name == name] or self._fastest("flash", what)
         return memories[0] if memories else None
 
     @property
     def code_memory(self) -> Memory | None:
-        """Where code is executed from; None where the target names no memory for it."""
+        """The memory that code is executed from; None: the target lists none."""
         return self._memory(self.code_in, "code")
 
     @property
     def constants_memory(self) -> Memory | None:
-        """Where constants are read from, or the first of several; None where the target names no memory for them."""
+        """The memory that constants are read from, the first of several; None: the target lists none."""
         return self._memory(self.constants_in, "data")
 
     @property
@@ -217,7 +216,7 @@ class Target:
 
     @property
     def constant_reads(self) -> Reads:
-        """The cost of reading constants; nothing in RAM."""
+        """The cost of reading constants, which is zero in RAM."""
         memory = self.constants_memory
         if memory is None:
             return self.reads
@@ -225,38 +224,39 @@ class Target:
 
     @property
     def code_rams(self) -> tuple[Memory, ...]:
-        """RAM that code can be executed from, the fastest to fetch from first."""
+        """RAM that code can be executed from, fastest first."""
         memories = [m for m in self.memories if m.kind == "ram" and "code" in m.holds]
         return tuple(sorted(memories, key=lambda m: (m.reads.miss, m.wait)))
 
 
 def declare(features: Iterable[str]) -> None:
-    """Let targets have features that Mote's own kernels do not know, because a kernel of a user's asks for them."""
+    """Allow target files to list features that only user-registered kernels require."""
     _declared.update(dict.fromkeys(features))
 
 
 def features() -> tuple[str, ...]:
-    """All that `features` of a target may hold: what the architectures have, and what kernels of users ask for."""
+    """All features that a target may list: those of the architectures, and those that user-registered kernels
+    require."""
     own = (feature for core in ARCHITECTURES.values() for feature in core.features)
     return tuple(dict.fromkeys((*own, *_declared)))
 
 
 def names() -> list[str]:
-    """The bundled targets: cores first, then parts, which name memories."""
+    """Names of the bundled targets: generic cores first, then parts."""
     paths = sorted(_PARTS.glob("*.toml"))
     return sorted((p.stem for p in paths), key=lambda n: ("memory" in _merged(_PARTS / f"{n}.toml", (), True), n))
 
 
 def load(name_or_path: str, *, trusted: bool = False) -> Target:
-    """The target of that bundled name, or of the user's own `.toml` file. Only one that is `trusted` may name options
-    of compilers that are not in `mote.hardware.targets.allowed`: they can run programs."""
+    """Load a bundled target by name, or a user's `.toml` file. Unless `trusted`, the file may only use compiler options
+    in `mote.hardware.targets.allowed`, because others can run programs."""
     path = _locate(name_or_path)
     return _target(path, _merged(path, (), trusted))
 
 
 def sources(name_or_path: str) -> list[Path]:
-    """The files that a target is read from: its own, the table of its costs, the configuration of its NPU, and those of
-    the target it extends."""
+    """All files that define a target: its own, its cost table, its NPU configuration, and those of the targets that it
+    extends."""
     files: list[Path] = []
     while name_or_path:
         path = _locate(name_or_path)
@@ -273,7 +273,7 @@ def sources(name_or_path: str) -> list[Path]:
 
 
 def _locate(name: str) -> Path:
-    """A name with a slash or `.toml` is a file of the user's; any other is bundled."""
+    """Path of a target: a name with a slash or `.toml` is a user's file, any other a bundled one."""
     if name.endswith(".toml") or "/" in name:
         path = Path(name)
         if not is_file(path):
@@ -295,7 +295,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _merged(path: Path, children: tuple[Path, ...], trusted: bool) -> dict[str, Any]:
-    """The keys of a file over those of the file it extends."""
+    """The keys of a file merged over those of the file it extends; `children`: files that extend this one."""
     if len(children) > _MOST_PARENTS:
         raise bad(path, f"a target extends more than {_MOST_PARENTS} others in a row", "extend one that is nearer")
     if path.resolve() in children:
@@ -323,7 +323,7 @@ def _merged(path: Path, children: tuple[Path, ...], trusted: bool) -> dict[str, 
 
 
 def _check(path: Path, keys: dict[str, Any]) -> None:
-    """Reject a key that nobody reads and a value of the wrong type, naming both."""
+    """Reject unknown keys and values of wrong types."""
     for key, value in keys.items():
         if key not in _KEYS:
             guess = did_you_mean(key, _KEYS)
@@ -355,7 +355,7 @@ def _check(path: Path, keys: dict[str, Any]) -> None:
 
 
 def _check_flags(path: Path, keys: dict[str, Any]) -> None:
-    """Refuse options of compilers that can run programs, or read and write files."""
+    """Reject compiler options that can run programs, or read and write files."""
     for key in ("gcc_flags", "gcc_link_flags", "zig_flags"):
         flag = not_allowed(keys.get(key, ()))
         if flag is not None:
@@ -421,7 +421,7 @@ def _target(path: Path, keys: dict[str, Any]) -> Target:
 
 
 def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Memory, ...]) -> None:
-    """Reject the name of a memory that is not there, or that cannot hold what is to lie there."""
+    """Reject the name of a memory that does not exist or cannot hold `what`."""
     known = {m.name: m for m in memories}
     if name and name not in known:
         guess = did_you_mean(name, list(known))
@@ -433,7 +433,7 @@ def _check_place(path: Path, key: str, name: str, what: str, memories: tuple[Mem
 
 
 def limited(target: Target, sizes: Mapping[str, int]) -> Target:
-    """The target with no more of each named RAM than these bytes, which may be none."""
+    """The target with each named RAM reduced to that many bytes; 0 removes it."""
     rams = {m.name: m for m in target.memories if m.kind == "ram" and "data" in m.holds}
     for name, size in sizes.items():
         where = f"option ram on {target.name}"
@@ -449,8 +449,8 @@ def limited(target: Target, sizes: Mapping[str, int]) -> Target:
 
 
 def aligned(target: Target) -> Target:
-    """The target restricted to aligned 32-bit accesses: without the assembly kernels that load words from any address,
-    and with a C compiler that never does. Where that needs no option, generated code has no others."""
+    """The target restricted to aligned 32-bit accesses: without assembly kernels that use unaligned loads, and with a
+    compiler option against them. Unchanged if the core cannot do unaligned accesses anyway."""
     core = target.core
     if not core.aligned_gcc or ALIGNED in target.features:
         return target

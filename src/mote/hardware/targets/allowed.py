@@ -1,6 +1,6 @@
-"""Compiler options that a target's file may name: those that choose a core, its instruction set and its ABI.
+"""Compiler options that untrusted target files may use: those that choose a core, its instruction set and its ABI.
 
-Others make a compiler run programs, and read or write files. Who trusts a file may use them (`--trust-target`).
+Other options can make a compiler run programs, or read and write files; users allow them with `--trust-target`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VALUED = (
     *("-mcpu", "-march", "-mtune", "-mabi", "-mcmodel"),
     *(option.removesuffix("=") for option in _OWN if option.endswith("=")),
 )
-"""Options with `=` and a word of letters, digits and `_ . + -`."""
+"""Options with `=` and a value of letters, digits and `_ . + -`."""
 PLAIN = (
     *(option for option in _OWN if not option.endswith("=")),
     *("-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-jump-tables", "-fno-unroll-loops"),
@@ -23,13 +23,13 @@ PLAIN = (
 )
 """Options without a value."""
 FOLLOWED = ("-target",)
-"""Options that the next one is the value of."""
+"""Options whose value is the next argument."""
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", re.ASCII)
 
 
 def not_allowed(flags: Sequence[str]) -> str | None:
-    """The first of the options that a file must not name without being trusted."""
+    """The first option that an untrusted file must not use; None: all are allowed."""
     rest = iter(flags)
     for flag in rest:
         name, _, value = flag.partition("=")

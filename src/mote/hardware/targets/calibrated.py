@@ -1,4 +1,4 @@
-"""The record of a calibration in a target's file: what it was measured on, and with which errors."""
+"""The record of a calibration in a target file: what was measured, and the remaining errors."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _KEYS = ("measured", *_ERRORS, "errors")
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Errors are relative, in the mean of what was measured."""
+    """The record of a calibration; errors are mean relative errors."""
 
     measured: str = ""
     """The board, and how many programs and layers it ran."""
     memory_error: float | None = None
     """Error of the memory timing."""
     cost_error: float | None = None
-    """Error of the table of costs."""
+    """Error of the cost table."""
     errors: tuple[tuple[str, float], ...] = ()
-    """Errors by families of programs and of kernels."""
+    """Errors by groups of programs and kernels."""
 
 
 def read_calibrated(path: Path, keys: Any) -> Calibrated | None:
-    """The table `[calibration]` of a target's file; None where it has none."""
+    """Read the table `[calibration]` of a target file; None: it has none."""
     if keys is None:
         return None
     if not isinstance(keys, dict):

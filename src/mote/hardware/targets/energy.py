@@ -1,4 +1,4 @@
-"""The energy model of a target: power whatever runs, and energy by the kind of work, fitted to captures of a meter."""
+"""The energy model of a target: static power, and energy by kind of work, fitted to power measurements."""
 
 from __future__ import annotations
 
@@ -12,43 +12,42 @@ from mote.base.text import did_you_mean, printable
 from mote.hardware.targets.values import bad, cut
 
 CLASSES = ("multiply", "memory", "other", "wait", "flash_byte")
-"""The kinds of work: cycles of multiplications, of loads and stores, of all else, of waiting for flash, and bytes that
-were read from flash."""
+"""The kinds of work: cycles of multiplications, of loads and stores, of other instructions, of waiting for flash, and
+bytes read from flash."""
 _MOST = {"static_mw": 1e6, **{f"{name}_pj": 1e9 for name in CLASSES}, "error": 1e3}
-"""Numbers from zero on, and the most that they can be."""
+"""Keys with numbers from 0, and their maximum."""
 _KEYS = (*_MOST, "source")
 
 
 @dataclass(frozen=True)
 class EnergyModel:
-    """Energy of work = static power x time + picojoules of each kind of work. `error` is the mean of the errors of
-    layers that a fit to all others has."""
+    """Energy = static power x time + energy of each kind of work."""
 
     static_mw: float = 0.0
-    """Power in milliwatts, whatever runs."""
+    """Static power in milliwatts, independent of the work."""
     multiply_pj: float = 0.0
-    """Picojoules of a cycle of multiplications."""
+    """Picojoules for each cycle of multiplications."""
     memory_pj: float = 0.0
-    """Picojoules of a cycle of loads and stores."""
+    """Picojoules for each cycle of loads and stores."""
     other_pj: float = 0.0
-    """Picojoules of a cycle of anything else."""
+    """Picojoules for each cycle of other instructions."""
     wait_pj: float = 0.0
-    """Picojoules of a cycle of waiting for flash."""
+    """Picojoules for each cycle of waiting for flash."""
     flash_byte_pj: float = 0.0
-    """Picojoules of a byte that is read from flash."""
+    """Picojoules for each byte read from flash."""
     error: float = 0.0
-    """Mean relative error of layers."""
+    """Mean relative error in leave-one-out cross-validation over layers."""
     source: str = ""
-    """The captures that it was fitted to."""
+    """The measurements that it was fitted to."""
 
     def microjoules(self, work: Mapping[str, float], seconds: float) -> float:
-        """The energy of so much work of each kind, in so much time."""
+        """Energy in microjoules of an amount of work of each kind (a key of CLASSES) that takes `seconds`."""
         dynamic: float = sum(getattr(self, f"{name}_pj") * work.get(name, 0.0) for name in CLASSES)
         return 1e3 * self.static_mw * seconds + 1e-6 * dynamic
 
 
 def read_energy(path: Path, keys: Any) -> EnergyModel | None:
-    """The table `[energy]` of a target's file; None where it has none."""
+    """Read the table `[energy]` of a target file; None: it has none."""
     if keys is None:
         return None
     if not isinstance(keys, dict):

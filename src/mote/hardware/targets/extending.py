@@ -1,4 +1,4 @@
-"""Target files that extend another target, as fits write them."""
+"""Target files that extend another target, as fitting tools write them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from mote.base.errors import MoteError
 
 
 def extending_file(path: str | Path, target: str) -> tuple[Path, str]:
-    """The file to write, and its `extends`: the target's name, or the path of its file from there."""
+    """Path of the target file to write, and the value of its `extends`: the target's name, or the relative path of its
+    file."""
     file = Path(path)
     if file.suffix != ".toml":
         raise MoteError("must end in .toml", where=str(path), remedy="name a target's file, such as part.toml")

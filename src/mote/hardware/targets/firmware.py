@@ -1,4 +1,4 @@
-"""Data of a part for complete firmware: its boot header, its serial port, and its names in flash tools."""
+"""Data of a part for complete firmware: boot header, serial port, and names in flash tools."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from mote.base.text import did_you_mean, printable
 from mote.hardware.targets.values import bad, cut, is_whole
 
 HEADERS = ("rp2040", "rp2350")
-"""Boot headers that a boot ROM looks for in front of the vectors, or behind them."""
+"""Boot headers that a part's boot ROM looks for next to the vector table."""
 UARTS = ("cmsdk", "nrf", "ns16550", "pl011", "stm32", "stm32f4")
-"""UARTs by their registers: `stm32f4` has SR and DR, `stm32` the later ISR and TDR."""
+"""UART types by register layout: `stm32f4` has SR and DR, `stm32` the newer ISR and TDR."""
 HOW = ("=", "|=", "&=~", "wait")
-"""Ways to touch a register: write it, set bits, clear bits, or wait until bits are set."""
+"""Kinds of register access: write, set bits, clear bits, or wait until bits are set."""
 _WORD = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
 class Touch:
-    """One access to a register."""
+    """One access to a hardware register."""
 
     address: int
     how: str
@@ -35,15 +35,15 @@ class Boot:
 
     header: str = ""
     refused: str = ""
-    """The reason why no complete firmware is made for the part."""
+    """The reason why no complete firmware can be built for the part."""
     remedy: str = ""
     setup: tuple[Touch, ...] = ()
-    """Registers that are set before memories are used."""
+    """Register accesses before memories can be used."""
     unready: tuple[tuple[str, str], ...] = ()
-    """Memories that work only after a set-up of the board's, and the reason."""
+    """Memories that need initialization by the board's own code, and the reason."""
     uf2_family: int | None = None
     uf2_origin: int | None = None
-    """The address behind a UF2 boot loader; by default the beginning of flash."""
+    """The flash address after a UF2 boot loader; by default the start of flash."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class SerialPort:
     kind: str
     base: int
     pin: str = ""
-    """The pin, and the baud rate."""
+    """Name, pins and baud rate of the UART, as text for the user."""
     setup: tuple[Touch, ...] = ()
-    """Clocks, pins and the UART's own registers."""
+    """Register accesses that initialize clocks, pins and the UART."""
 
 
 @dataclass(frozen=True)
 class Flashing:
-    """The table `[flash]`: the names of a part in the tools that write its flash."""
+    """The table `[flash]`: the part's names in tools that write its flash."""
 
     openocd: str = ""
     """OpenOCD's target file."""
@@ -71,9 +71,9 @@ class Flashing:
     esptool: str = ""
     picotool: bool = False
     dfu: bool = False
-    """Whether its boot ROM speaks USB DFU with ST's extensions."""
+    """Whether its boot ROM supports USB DFU with ST's extensions."""
     drive: str = ""
-    """The label of the drive that its UF2 boot loader shows."""
+    """Volume label of the drive that its UF2 boot loader shows."""
 
 
 _NAME = re.compile(r"[\w.+-]{1,64}", re.ASCII)
@@ -132,13 +132,13 @@ _FLASH: dict[str, tuple[_Check, str]] = {
 
 
 def read_boot(path: Path, keys: Any) -> Boot:
-    """The table `[firmware]` of a target's file."""
+    """Read the table `[firmware]` of a target file."""
     _check(path, "firmware", keys, _BOOT)
     return Boot(**{**keys, "setup": _read_touches(keys), "unready": tuple(keys.get("unready", {}).items())})
 
 
 def read_serial(path: Path, keys: Any) -> SerialPort | None:
-    """The table `[serial]` of a target's file; None without one."""
+    """Read the table `[serial]` of a target file; None: it has none."""
     if keys is None:
         return None
     _check(path, "serial", keys, _SERIAL)
@@ -149,7 +149,8 @@ def read_serial(path: Path, keys: Any) -> SerialPort | None:
 
 
 def read_flashing(path: Path, keys: Any) -> Flashing:
-    """The table `[flash]` of a target's file. Names cannot be files of the user's: OpenOCD would run them."""
+    """Read the table `[flash]` of a target file. Paths of user files are rejected because OpenOCD would execute
+    them."""
     _check(path, "flash", keys, _FLASH)
     return Flashing(**keys)
 

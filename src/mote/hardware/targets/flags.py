@@ -1,4 +1,4 @@
-"""Optimization flags of the C compiler for a model: in measurements, and in its own build files."""
+"""Optimization flags of the C compiler for a model, in measurements and in generated build files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Optimization:
-    """The optimization level, and gcc's own options, which other compilers do not know."""
+    """The optimization level, and gcc-only options, which other compilers do not know."""
 
     level: str
     gcc: tuple[str, ...] = ()
 
 
 OPTIMIZATION = {"speed": Optimization("-O3"), "balanced": Optimization("-O2"), "size": Optimization("-Os")}
-"""By what `--optimize` says."""
+"""Optimization flags by the value of `--optimize`."""
 SETS = {
     "O2": Optimization("-O2"),
     "O3": Optimization("-O3"),
@@ -25,27 +25,26 @@ SETS = {
     "O2-no-pre": Optimization("-O2", ("-fno-gcse", "-fno-tree-pre")),
     "O3-align": Optimization("-O3", ("-falign-loops=8",)),
 }
-"""Sets of flags in the place of those that `--optimize` says, by the names that the option `flags` takes and tuning
-chooses from."""
+"""Alternative sets of optimization flags, by the names that the option `flags` takes and tuning chooses from."""
 SLOWER = ("cortex-m0", "cortex-m0plus", "cortex-m23")
-"""Cores for which gcc's -O3 makes some models slower than -O2 does: it takes more registers than they have."""
+"""Cores for which gcc's -O3 makes some models slower than -O2, because it needs more registers than they have."""
 
 
 NATIVE = ("-march=native", "-mcpu=native")
-"""Options of compilers for all instructions of this computer: the first that one knows."""
+"""Compiler options for all instructions of the host; the first one that the compiler knows is used."""
 UNFUSED = "-ffp-contract=off"
-"""The option without which such instructions change results of float32: no product is fused with a sum."""
+"""Option that forbids fused multiply-add, which would change float32 results."""
 STANDARD = "-std=gnu99"
-"""The dialect of C in measurements: with -std=c99 gcc fuses nothing, and has other code for float32."""
+"""The dialect of C in measurements: with -std=c99 gcc never fuses multiply-adds and generates other float32 code."""
 
 
 def optimization(optimize: str, cpu: str) -> Optimization:
-    """The compiler flags that were measured to be best for a core, or a set of them by its name."""
+    """The optimization flags that measured best for a core, or a set of SETS by its name."""
     if optimize in SETS:
         return SETS[optimize]
     return OPTIMIZATION["balanced" if optimize == "speed" and cpu in SLOWER else optimize]
 
 
 def only_gcc(core_flags: Sequence[str], how: Optimization) -> tuple[str, ...]:
-    """Flags for gcc alone, for any core that the user's flags choose."""
+    """The flags that only gcc knows: of the core, and of the optimization."""
     return (*(flag for flag in core_flags if flag.startswith("-f")), *how.gcc)

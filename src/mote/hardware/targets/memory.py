@@ -1,4 +1,4 @@
-"""The memories of a target, and what reading from them costs in cycles."""
+"""The memories of a target, and the cycles that reading from them costs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mote.hardware.targets.values import bad, cut, is_whole, parse_size
 KINDS = ("flash", "ram")
 HOLDS = ("code", "data")
 KEPT = "kept"
-"""In names in C: what a model keeps from one inference to the next. No memory is called so."""
+"""Name, in C identifiers, of the memory for a model's persistent state; no target memory may have this name."""
 WORD = 4
-"""Bytes that a core asks for at a time where nothing keeps what was read."""
+"""Bytes that a core requests at a time from memory without a cache."""
 
 _MOST_BYTES = 1 << 40
 _MOST_ADDRESS = (1 << 64) - 1
@@ -30,35 +30,35 @@ _READS_WHOLE = {
     "data_lines": (0, 1 << 20),
     "ways": (1, 1 << 20),
 }
-"""Whole numbers, and the least and the most that they can be."""
+"""Integer keys, with their minimum and maximum."""
 _READS_BOOL = ("prefetch", "shared_lines")
 READS = (*_READS_WHOLE, *_READS_BOOL, "source")
-"""The keys that say what reading costs: of a `[[memory]]`, or of `[reads]` for a core without memories."""
+"""Keys that state the cost of reading, in a `[[memory]]` table, or in `[reads]` for a core without memories."""
 _OTHERS = ("origin", "wait", "section", "holds")
 
 
 @dataclass(frozen=True)
 class Reads:
-    """The cost of reading a memory at the target's clock. The default has no wait states."""
+    """The cost of reading a memory at the target's clock, including its cache. The default has no wait states."""
 
     wait_states: int = 0
-    """Cycles that one read takes more than one that is answered at once."""
+    """Extra cycles of one read."""
     read_bytes: int = 16
-    """Bytes that one read gets: the width of flash, or what an external one sends for one address."""
+    """Bytes of one read: the width of flash, or the burst length of external memory."""
     prefetch: bool = False
-    """Whether the line behind the one that is executed is asked for ahead of time. Reads of data never are."""
+    """Whether the line after the executing one is prefetched; data is never prefetched."""
     line_bytes: int = 16
-    """Bytes of a line that is kept: as many as a read gets, or several reads of them."""
+    """Bytes of a cache line: one read or several."""
     code_lines: int = 1
-    """Lines of code that are kept; the one that is executed always is."""
+    """Number of cache lines for code; at least the executing line is cached."""
     data_lines: int = 0
-    """Lines of constants that are kept; without any, every access waits."""
+    """Number of cache lines for constants; 0: every access waits."""
     shared_lines: bool = False
-    """Whether code and constants are kept in the same `code_lines` lines."""
+    """Whether the `code_lines` cache lines are shared by code and constants."""
     ways: int | None = None
-    """Lines that one address may lie in; None: in any. The line that was not used for longest makes room."""
+    """Associativity of the cache, with LRU replacement; None: fully associative."""
     source: str = ""
-    """Where these numbers are from, and what of them is not certain."""
+    """Source of these numbers, and which of them are uncertain."""
 
     def __str__(self) -> str:
         if not self.waits:
@@ -77,21 +77,21 @@ class Reads:
 
     @property
     def miss(self) -> int:
-        """Cycles that the core waits for a line that is not kept: all of its reads, one after another."""
+        """Cycles of a cache miss: all reads of a line, sequentially."""
         return self.line_bytes // self.read_bytes * (1 + self.wait_states) - 1
 
     @property
     def waits(self) -> bool:
-        """Whether anything ever waits."""
+        """Whether reads ever wait."""
         return self.miss > 0
 
     @property
     def keeps_data(self) -> bool:
-        """Whether constants that were read are kept, so that what lies next to them is there at once."""
+        """Whether constants are cached, so that adjacent data is available at once."""
         return self.data_lines > 0 or self.shared_lines
 
     def stream(self, nbytes: int) -> int:
-        """Cycles that reading so many bytes of constants once, one after another, waits."""
+        """Wait cycles for reading `nbytes` of constants once, sequentially."""
         if self.keeps_data:
             return -(-nbytes // self.line_bytes) * self.miss
         return -(-nbytes // WORD) * self.wait_states
@@ -99,24 +99,24 @@ class Reads:
 
 @dataclass(frozen=True)
 class Memory:
-    """One memory of a part; `origin` is its address, where that is one address."""
+    """One memory of a part; `origin`: its address, if it has a single one."""
 
     name: str
     kind: str
     size: int
     origin: int | None = None
     wait: int = 0
-    """Of several memories of a kind those with the least wait are filled first: an order, no cycles."""
+    """Rank among memories of its kind: those with smaller values are filled first. It is not a number of cycles."""
     section: str = ""
-    """The linker section of what Mote puts there."""
+    """The linker section for what Mote places there."""
     reads: Reads = field(default_factory=Reads)
-    """Flash: reading code and constants. RAM: fetching code from it, and data where it has lines for data."""
+    """Cost of reading. Flash: code and constants. RAM: code, and data if it is cached."""
     holds: tuple[str, ...] = HOLDS
-    """`code` where it can be executed; `data`: constants in flash, arenas in RAM."""
+    """`code`: can be executed from; `data`: can hold constants (flash) or tensor arenas (RAM)."""
 
     @property
     def data_reads(self) -> Reads:
-        """The cost of reading and writing data; that of RAM without lines for data answers at once."""
+        """The cost of reading and writing data; uncached RAM has no wait states."""
         return self.reads if self.kind == "flash" or self.reads.keeps_data else Reads()
 
     @property
@@ -126,7 +126,7 @@ class Memory:
 
 
 def read_memory(path: Path, keys: dict[str, Any]) -> Memory:
-    """A `[[memory]]` table."""
+    """Read a `[[memory]]` table."""
     odd = sorted(set(keys) - {*_NEEDED, *_OTHERS, *READS})
     missing = sorted(set(_NEEDED) - set(keys))
     if odd or missing:
@@ -163,7 +163,7 @@ def read_memory(path: Path, keys: dict[str, Any]) -> Memory:
 
 
 def read_reads(path: Path, where: str, keys: Any) -> Reads:
-    """The keys that say what reading costs, of a memory or of the table `[reads]`."""
+    """Read the keys that state the cost of reading, from a memory's table or the table `[reads]`."""
     if not isinstance(keys, dict):
         raise bad(path, "'reads' must be a table: [reads]")
     for key, value in keys.items():
@@ -184,7 +184,7 @@ def read_reads(path: Path, where: str, keys: Any) -> Reads:
 
 
 def _check_reads(path: Path, where: str, reads: Reads) -> None:
-    """Reject what no memory is like."""
+    """Reject inconsistent values, such as line sizes that are no power of two."""
     for key in ("read_bytes", "line_bytes"):
         value = getattr(reads, key)
         if value & (value - 1):

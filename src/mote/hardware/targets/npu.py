@@ -1,4 +1,4 @@
-"""The table `[npu]` of a target's file: an Ethos-U beside the core, and what Vela has to know of it."""
+"""The table `[npu]` of a target file: the part's Ethos-U, and the settings for Vela."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NPU_CORES = (
     *(f"ethos-u65-{macs}" for macs in (256, 512)),
     *(f"ethos-u85-{macs}" for macs in (128, 256, 512, 1024, 2048)),
 )
-"""Accelerators by their names in Vela: the family, and its MACs per cycle."""
+"""NPUs by their names in Vela: family and MACs per cycle."""
 _NEEDED = ("core", "system_config", "memory_mode")
 _WHOLE = {"base": (0, (1 << 32) - 1), "irq": (0, 495), "clock_hz": (1, 10**11)}
 _KEYS = (*_NEEDED, "config", "memories", "fast", *_WHOLE, "source")
@@ -27,31 +27,31 @@ _SECTION = re.compile(r"\w{1,64}", re.ASCII)
 
 @dataclass(frozen=True)
 class Npu:
-    """An Ethos-U of a part."""
+    """The Ethos-U NPU of a part."""
 
     core: str
     """One of NPU_CORES."""
     system_config: str
-    """The section `System_Config.NAME` of Vela's configuration: clocks, bandwidths and latencies of its memories."""
+    """Section `System_Config.NAME` of Vela's configuration: clocks, bandwidths and latencies of memories."""
     memory_mode: str
-    """The section `Memory_Mode.NAME`: which of its ports constants and activations are behind."""
+    """Section `Memory_Mode.NAME` of Vela's configuration: which AXI ports access constants and activations."""
     config: str = ""
-    """A configuration file of Vela's with these sections; by default the one that comes with Vela."""
+    """A Vela configuration file with these sections; by default the one that comes with Vela."""
     memories: tuple[str, ...] = ()
-    """The RAM of the part that it reaches; none named: all."""
+    """RAM of the part that the NPU can access; empty: all."""
     fast: int = 0
-    """Bytes of fast memory that the firmware hands to the driver, for memory modes with a dedicated SRAM."""
+    """Bytes of fast memory that the firmware passes to the driver, for memory modes with a dedicated SRAM."""
     base: int | None = None
-    """The address of its registers."""
+    """Address of its registers."""
     irq: int | None = None
     clock_hz: int | None = None
-    """Its clock, where that is not the core's."""
+    """Its clock; None: the core's."""
     source: str = ""
-    """Where these facts are from, and what of them is not certain."""
+    """Source of these facts, and which of them are uncertain."""
 
     @property
     def family(self) -> str:
-        """The accelerator without its number of multiplications: `ethos-u55`."""
+        """The name without the number of MACs, such as `ethos-u55`."""
         return self.core.rpartition("-")[0]
 
     @property
@@ -60,7 +60,7 @@ class Npu:
 
 
 def read_npu(path: Path, keys: Any, memories: Sequence[Memory]) -> Npu | None:
-    """The table `[npu]` of a target's file; None without one."""
+    """Read the table `[npu]` of a target file; None: it has none."""
     if keys is None:
         return None
     if not isinstance(keys, dict):

@@ -1,4 +1,4 @@
-"""Validation of a target's file: sizes, numbers, and errors about wrong ones."""
+"""Validation of values in target files: sizes, numbers, and errors about wrong ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def parse_size(text: str | int) -> int:
-    """Bytes from `512`, `"24K"` or `"1M"`; K and M are powers of two, as data sheets mean them."""
+    """Bytes from `512`, `"24K"` or `"1M"`; K and M are powers of two, as in data sheets."""
     if isinstance(text, Integral) and not isinstance(text, bool) and text >= 0:
         return int(text)
     form = r"\s*([0-9]{1,18})\s*([KMG]?)(?:i?B)?\s*"
@@ -27,7 +27,7 @@ def is_whole(value: object, least: int, most: int) -> bool:
 
 
 def cut(value: object) -> str:
-    """A value that is wrong, of a readable length."""
+    """A wrong value as text for an error message, truncated."""
     return repr(value)[:80]
 
 

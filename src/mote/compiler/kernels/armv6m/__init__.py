@@ -1,4 +1,4 @@
-"""Kernels for cores with 16-bit instructions, few registers and 32-bit products (Cortex-M0, M0+, M23)."""
+"""Kernels for cores with 16-bit Thumb instructions, few registers and 32-bit products (Cortex-M0, M0+, M23)."""
 
 from mote.compiler.kernels.swar import gemm, lists, vector
 

@@ -1,4 +1,5 @@
-"""Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55), with portable twins in their C."""
+"""Kernels for cores with the Armv7E-M DSP instructions (Cortex-M4, M7, M33, M55); their headers have portable C that
+computes the same."""
 
 from mote.compiler.kernels.armv7em.depthwise import depthwise_column, depthwise_gemm, depthwise_planar, depthwise_time
 from mote.compiler.kernels.armv7em.elementwise import arithmetic, lines
@@ -36,7 +37,7 @@ KERNELS = (
     *depthwise4x2.KERNELS,
     *fully_connected8.KERNELS,
     *gemm3.CODED,
-    *(made for kernel in gemm4x2.KERNELS if kernel.name.endswith("_pair") for made in nibbles(kernel)),
+    *(entry for kernel in gemm4x2.KERNELS if kernel.name.endswith("_pair") for entry in nibbles(kernel)),
     *(patched(kernel) for kernel in LAYERS if "sparse" not in kernel.name),
     *affines(*LAYERS),
 )

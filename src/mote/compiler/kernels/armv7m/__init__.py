@@ -1,4 +1,4 @@
-"""Kernels for cores with Thumb-2 and 64-bit products but without DSP instructions (Cortex-M3)."""
+"""Kernels for cores with Thumb-2, 64-bit products and no DSP instructions (Cortex-M3)."""
 
 from mote.compiler.kernels.swar import gemm, lists, vector
 

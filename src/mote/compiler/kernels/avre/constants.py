@@ -1,4 +1,4 @@
-"""The constants of `mote_finish_avr_s8.h`: a multiplier of 24 bits, and the bits of the product that are dropped."""
+"""Requantization constants of `mote_finish_avr_s8.h`: a 24-bit multiplier, and the right shift of the product."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.ops.matrix.accumulators import Accumulators
 
 LEAST, MORE = 24, 8
-"""Bits that are dropped at least, and how many more may be: with more of them the multiplier is more precise."""
+"""Smallest right shift of the product, and how much larger it may be: with a larger shift the multiplier is more
+precise."""
 NEIGHBOURS = (0, 1, -1, 2, -2)
 MULTIPLIERS = 1 << 24
 MOST = 1 << 47
-"""Products and constants stay below this."""
+"""Exclusive limit of the absolute values of products and constants."""
 NOT_EXACT = Refusal("no multipliers of 24 bits give the reference's results")
 Limits = tuple[int, int]
 
 
 def channels(sums: Accumulators, starts: Ints, limits: Limits) -> NDArray[np.uint8] | Refusal:
-    """Ten bytes for each channel, whose sums arrive without its `start`; `limits` are those of the activation."""
+    """Pack ten bytes of constants for each channel, whose sums lack their initial value (`starts`); `limits`: those of
+    the activation."""
     if not sums.fits.all():
         return NOT_EXACT
     rows = []

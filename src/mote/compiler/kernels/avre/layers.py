@@ -1,4 +1,5 @@
-"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with AVR's 8x8 bit products; tables of functions in flash."""
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with AVR's 8x8-bit products, and element-wise functions by lookup
+tables in flash."""
 
 from __future__ import annotations
 
@@ -24,11 +25,11 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 AVRE = frozenset({"avre"})
 OFFSET = 128
-"""Inputs and weights are read as bytes that are so much larger than their values."""
+"""Offset of inputs and weights, which are read as unsigned bytes."""
 PART = 256
-"""Products that fit a sum of 24 bits."""
+"""Most products that are accumulated in a 24-bit sum."""
 MOST = 32767
-"""Sizes and indices have 16 bits."""
+"""Most elements of a tensor: sizes and indices have 16 bits."""
 LARGE = Refusal("it is for tensors of at most 32,767 elements")
 
 
@@ -39,8 +40,8 @@ def _is_large(view: View) -> bool:
 def _gemm(
     view: View, matrix: NDArray[np.int8], bias: Ints, sums: Accumulators, activation: Activation
 ) -> Params | Refusal:
-    """`mote_gemm_avr_s8_t` of [channels, depth] weights. Their sums arrive without what does not depend on the inputs:
-    the bias, and weights times the offset of inputs from their zero point."""
+    """Parameters `mote_gemm_avr_s8_t` for weights [channels, depth]. The kernel's sums lack the terms that do not
+    depend on the inputs (bias, and weights times the zero point), which are part of the requantization constants."""
     count, depth = matrix.shape
     lo, hi = int8_range(activation, view.output)
     constants = channels(sums, bias - (view.input.zero_point + OFFSET) * matrix.sum(axis=1, dtype=np.int64), (lo, hi))

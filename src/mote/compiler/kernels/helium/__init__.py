@@ -1,4 +1,5 @@
-"""Kernels for cores with Helium, the vectors of Armv8.1-M (Cortex-M55, M85), with portable twins in their C."""
+"""Kernels for cores with Helium (MVE), the vector extension of Armv8.1-M (Cortex-M55, M85); their headers have portable
+C that computes the same."""
 
 from mote.compiler.kernels.helium import arithmetic
 from mote.compiler.kernels.helium.depthwise import depthwise_channels, depthwise_taps, pool

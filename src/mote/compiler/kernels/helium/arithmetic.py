@@ -1,4 +1,4 @@
-"""ADD and SUB of vectors: `mote_add_s8.h`, whose inner loop is Helium's where there is Helium."""
+"""Vectorized ADD and SUB: `mote_add_s8.h`, whose inner loop uses Helium where the core has it."""
 
 from __future__ import annotations
 

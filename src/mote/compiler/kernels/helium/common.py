@@ -1,4 +1,4 @@
-"""Shared by the kernels of this folder: the feature of the core that they need, and their refusals."""
+"""Constants that all Helium kernels share: the required core feature and a common reason for refusing a layer."""
 
 from __future__ import annotations
 

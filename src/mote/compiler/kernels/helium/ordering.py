@@ -1,9 +1,9 @@
-"""The order of vector instructions, and the registers that they take.
+"""List scheduling of vector instructions by beam search, with register allocation.
 
-A vector instruction takes two beats, the second of which overlaps with the first of one for another pipeline: memory,
-multiplications, or the rest. So an order is best where no two neighbours are for the same one: orders are made longer
-by one instruction at a time, and only the best of each length are kept (beam search). Values have names, and each is
-computed once; a register is free again behind the last instruction that reads its value.
+A vector instruction takes two beats, the second of which overlaps with the first beat of an instruction for another
+pipeline: memory, multiplications, or all others. So no two adjacent instructions should use the same pipeline. Partial
+schedules are extended by one instruction at a time, and only the best of each length are kept. Values are named and
+computed once; a register is free after the last instruction that reads its value.
 """
 
 from __future__ import annotations
@@ -17,41 +17,44 @@ from typing import Literal, NamedTuple
 Pipe = Literal["memory", "multiply", "rest"]
 PIPES: tuple[Pipe, ...] = ("memory", "multiply", "rest")
 WORK, FEWEST, MOST = 2400, 6, 24
-"""Orders of all lengths that are made longer, and of those of one length at least and at most."""
+"""Partial schedules that are extended: over all lengths together, and at least and at most for each length."""
 AHEAD = 20
-"""Instructions among which the next one is looked for."""
+"""Instructions, in source order, that are considered as the next one."""
 LATENCY = 2
-"""Instructions between one and another that needs its result, where there are others."""
+"""Instructions that should separate a result from its use."""
 CYCLE, SOON = 8, 1
-"""Prices of a cycle, and of a result that is needed sooner than that."""
+"""Costs of a cycle, and of a result that is used sooner than LATENCY."""
 
 
 @dataclass(frozen=True)
 class VectorInstruction:
-    """An instruction: in its text {d} is the register of its result, {0} and so on are those of what it reads."""
+    """An instruction; in its text {d} stands for the register of its result, {0}, {1}, .. for those of the values that
+    it reads."""
 
     text: str
     pipe: Pipe
     reads: tuple[str, ...] = ()
     result: str = ""
     after: tuple[int, ...] = ()
-    """Instructions, by number, that come before it for another reason: stores to memory that it loads from."""
+    """Indices of instructions that must precede it for reasons other than values: stores to memory that it loads
+    from."""
     adds: bool = False
-    """The result is computed in the register of what it reads first, and nothing else reads that."""
+    """Whether the result replaces the first value that it reads (accumulation), which nothing else reads."""
 
 
 class _Order(NamedTuple):
-    """The beginning of an order; which instructions it has are bits of a mask."""
+    """A partial schedule; `done`: bit mask of its instructions."""
 
     price: int
-    """Cycles, those that are to come at least included, and results that are needed soon."""
+    """Estimated total: cycles so far, a lower bound of those that remain, and penalties for results that are used too
+    soon."""
     spent: int
-    """Cycles without those that are to come."""
+    """Cycles and penalties so far."""
     done: int
     live: int
-    """Registers that hold what instructions read that are to come."""
+    """Registers with values that remaining instructions read."""
     left: tuple[int, int, int]
-    """Instructions of each pipeline that are to come."""
+    """Remaining instructions for each pipeline."""
     pipe: Pipe | None
     recent: tuple[int, ...]
     before: _Order | None
@@ -69,18 +72,18 @@ class _Search:
 
     @cached_property
     def needs(self) -> list[frozenset[int]]:
-        """The instructions that each one reads the results of."""
+        """For each instruction, the indices of those whose results it reads."""
         return [frozenset(self.makers[name] for name in one.reads) for one in self.instructions]
 
     @cached_property
     def earlier(self) -> list[int]:
-        """The instructions that come before each one, as a mask."""
+        """For each instruction, a bit mask of those that must precede it."""
         each = zip(self.instructions, self.needs, strict=True)
         return [sum(1 << n for n in {*one.after, *needs}) for one, needs in each]
 
     @cached_property
     def readers(self) -> list[int]:
-        """The instructions that read the result of each one, as a mask."""
+        """For each instruction, a bit mask of those that read its result."""
         masks = [0] * len(self.instructions)
         for n, needs in enumerate(self.needs):
             for maker in needs:
@@ -105,7 +108,7 @@ class _Search:
         return orders[0] if orders else None
 
     def _ready(self, order: _Order) -> Iterator[int]:
-        """The first instructions whose operands are there, few of each pipeline."""
+        """The first instructions whose operands are available, at most two for each pipeline."""
         left = ~order.done
         few = Counter[Pipe]()
         for _ in range(AHEAD):
@@ -133,7 +136,7 @@ class _Search:
 
 
 def ordered(instructions: Sequence[VectorInstruction], registers: Sequence[str]) -> list[str]:
-    """The instructions in an order in which their operands are there, with registers."""
+    """Schedule the instructions and allocate registers for their values."""
     search = _Search(tuple(instructions), len(registers))
     order = search.best()
     assert order is not None, "too few registers"

@@ -1,4 +1,4 @@
-"""Rows that convolutions keep with their padding: the parameters of `mote_padded_rows.h`."""
+"""Input rows that convolutions copy with their padding: parameters of `mote_padded_rows.h`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mote.ir.ops.common import WindowOp
 
 
 class Padded(NamedTuple):
-    """`mote_padded_t`, the columns that rows have, and the bytes of those under a window."""
+    """Padded input rows: parameters `mote_padded_t`, columns of a row, and scratch bytes for the rows of a window."""
 
     params: Params
     columns: int
@@ -18,7 +18,7 @@ class Padded(NamedTuple):
 
 
 def padded_rows(view: View, least: int = 0) -> Padded | None:
-    """Rows of `least` columns and more, or None where windows have no padding."""
+    """Padded rows of at least `least` columns; None: windows have no padding."""
     op, x, y = view.the(WindowOp), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     if not (v.before or v.after or h.before or h.after):
@@ -30,7 +30,8 @@ def padded_rows(view: View, least: int = 0) -> Padded | None:
 
 
 def padded_params(view: View, padded: Padded | None) -> Params:
-    """`mote_window_t`, `mote_span_t` and `mote_padded_t`: rows that have their padding have none at the sides."""
+    """Parameters `mote_window_t`, `mote_span_t` and `mote_padded_t`; copied rows include the padding, so that windows
+    have none at the sides."""
     window = window_params(view)
     if padded is None:
         return window | {"padded": {"size": 0, "left": 0, "line": 0}}

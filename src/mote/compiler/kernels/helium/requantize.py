@@ -1,9 +1,9 @@
-"""The assembly that turns vectors of sums into bytes: what `mote_lanes.h` says, for four sums at once.
+"""Assembly that requantizes vectors of sums to bytes, four sums at once: what `mote_lanes.h` does in C.
 
-With pixels in lanes a vector has the sums of four pixels for one channel, whose constants are in scalar registers. Four
-channels are narrowed so that each word of the result has four neighbouring channels of one pixel.
+With pixels in lanes, a vector has the sums of four pixels for one channel, whose constants are in scalar registers.
+Four channels are narrowed so that each word of the result has four adjacent channels of one pixel.
 
-Only the narrowing shifts that round are used: GNU as 2.40 takes the others for those.
+Only rounding narrowing shifts are used, because GNU as 2.40 encodes the others as these.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from mote.compiler.kernels.pack.requantize.vector import COUNT, INT8_LIMITS, LaneForm, Lanes, Limits
 
 LINE_SCALE = "q3"
-"""Lines: 2^scale in all lanes; it stays."""
+"""Register with the factor 2^scale in all lanes, for the form `LINE`; it is preserved."""
 LINE_REGISTERS = ("r0", "r1", "r2", "r3", "r4", "r5", "r8", "r9")
 TWICE_REGISTERS = LINE_REGISTERS[:6]
 TWICE_ZERO = "r10"
-"""Twice: the zero point; it stays."""
+"""Register with the zero point, for the form `TWICE`; it is preserved."""
 
 
 @dataclass(frozen=True)
 class Requantize:
-    """The requantization that is built into the code."""
+    """Requantization that is a constant part of generated code: form, shift and activation limits."""
 
     form: LaneForm
     shift: int
@@ -35,7 +35,7 @@ class Requantize:
 
     @property
     def name(self) -> str:
-        """For the names of functions."""
+        """Part of function names that identifies the requantization."""
         form = f"line{self.shift}" if self.form is LaneForm.LINE else "twice"
         ends = "_".join(str(end).replace("-", "m") for end in self.limits)
         return form if self.limits == INT8_LIMITS else f"{form}_{ends}"
@@ -46,28 +46,28 @@ class Requantize:
         return 4 * COUNT[self.form]
 
     def begin(self, lanes: str, spare: str = "r0") -> list[str]:
-        """Loads the constants of all channels into registers; `lanes` points to a `mote_lanes_t`."""
+        """Load the constants of all channels into registers; `lanes` points to a `mote_lanes_t`."""
         if self.form is LaneForm.LINE:
             return [f"ldr {spare}, [{lanes}]", f"vdup.32 {LINE_SCALE}, {spare}"]
         return [f"ldr {TWICE_ZERO}, [{lanes}, #4]"]
 
     def keep(self, place: str) -> list[str]:
-        """Stores the constants of all channels to `place`."""
+        """Store the constants of all channels to `place`."""
         return [f"vstrw.32 {LINE_SCALE}, {place}" if self.form is LaneForm.LINE else f"str {TWICE_ZERO}, {place}"]
 
     def again(self, place: str) -> list[str]:
-        """Loads the constants of all channels from `place`."""
+        """Load the constants of all channels from `place`."""
         return [f"vldrw.u32 {LINE_SCALE}, {place}" if self.form is LaneForm.LINE else f"ldr {TWICE_ZERO}, {place}"]
 
     @property
     def spends(self) -> tuple[str, ...]:
-        """The core registers that `four_channels` spends."""
+        """Core registers that `four_channels` clobbers."""
         return LINE_REGISTERS if self.form is LaneForm.LINE else TWICE_REGISTERS
 
     def four_channels(self, constants: str, loads: Sequence[str]) -> list[str]:
-        """Four channels of four pixels -> q4, each word a pixel. `loads` brings each channel's sums into the register
-        that stands for {q}; `constants` points to the constants and moves on. Spends q0, q1, q4, q5, r0-r5, r8 and r9;
-        twice: q2 and q3 as well, and not r8 and r9."""
+        """Requantize four channels of four pixels to q4, one pixel in each word. `loads`: instructions that load each
+        channel's sums into {q}; `constants`: pointer to the constants, which advances. Clobbers q0, q1, q4, q5, r0-r5,
+        r8 and r9; in the form `TWICE` also q2 and q3, but not r8 and r9."""
         each = COUNT[self.form]
         lines: list[str] = []
         if self.form is LaneForm.LINE:
@@ -85,7 +85,7 @@ class Requantize:
         return [*lines, *self.bytes_("q4", "q5")]
 
     def _pixels(self, q: str, spare: str, constants: Sequence[str], to: str, end: str) -> list[str]:
-        """The sums in `q` -> the bottom or top halves of `to`."""
+        """Narrow the sums in `q` into the bottom or top halves of `to`."""
         if self.form is LaneForm.LINE:
             return [
                 f"vmlas.s32 {q}, {LINE_SCALE}, {constants[0]}",
@@ -101,12 +101,12 @@ class Requantize:
         ]
 
     def four_outputs(self, constants: str, sums: str, scale: str) -> list[str]:
-        """Four outputs of one pixel -> the low bytes of the words of q4. `constants` and `sums` point to vectors and
-        move on; `scale` has 2^scale. Spends q0-q2, q4 and q5."""
+        """Requantize four outputs of one pixel into the low bytes of the words of q4. `constants` and `sums`: pointers
+        to vectors, which advance; `scale`: register with 2^scale. Clobbers q0-q2, q4 and q5."""
         return [f"vldrw.u32 q0, [{sums}], #16", *self._outputs(constants, scale, "b"), *self._low_bytes()]
 
     def _outputs(self, constants: str, scale: str, end: str) -> list[str]:
-        """The sums in q0, of four outputs -> the bottom or top halves of q4."""
+        """Narrow the sums of four outputs in q0 into the bottom or top halves of q4."""
         load = [f"vldrw.u32 {q}, [{constants}], #16" for q in ("q1", "q2", "q5")]
         if self.form is LaneForm.LINE:
             narrow = f"vqrshrn{end}.s32 q4, q1, #{self.shift}"
@@ -115,17 +115,17 @@ class Requantize:
         return [*lines, load[2], "vadd.i32 q0, q0, q1", "vrshl.s32 q0, q0, q5", f"vqmovn{end}.s32 q4, q0"]
 
     def _low_bytes(self) -> list[str]:
-        """The half words of q4 -> their low bytes."""
+        """Narrow the 16-bit halves of q4 to their low bytes."""
         zero = [f"vqadd.s16 q4, q4, {TWICE_ZERO}"] if self.form is LaneForm.TWICE else []
         return [*zero, "vqmovnb.s16 q4, q4", *self.cut("q4", "q5")]
 
     def bytes_(self, even: str, odd: str) -> list[str]:
-        """The half words of both -> the even and the odd bytes of the first."""
+        """Narrow the 16-bit halves of both vectors to the even and odd bytes of the first."""
         zero = [f"vqadd.s16 {q}, {q}, {TWICE_ZERO}" for q in (even, odd)] if self.form is LaneForm.TWICE else []
         return [*zero, f"vqmovnb.s16 {even}, {even}", f"vqmovnt.s16 {even}, {odd}", *self.cut(even, odd)]
 
     def cut(self, q: str, spare: str) -> list[str]:
-        """The bytes of `q` at the limits."""
+        """Clip the bytes of `q` to the activation limits."""
         low, high = self.limits
         lower = [f"vmov.i8 {spare}, #{low & 0xFF}", f"vmax.s8 {q}, {q}, {spare}"] if low > INT8_LIMITS[0] else []
         more = [f"vmov.i8 {spare}, #{high & 0xFF}", f"vmin.s8 {q}, {q}, {spare}"] if high < INT8_LIMITS[1] else []
@@ -133,7 +133,7 @@ class Requantize:
 
 
 def staggered(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Two chains of instructions, the second one a step behind, so that neither waits for itself."""
+    """Interleave two dependency chains, the second one a step behind, to hide latency."""
     lines = [first[0]]
     for a, b in zip(first[1:], second[:-1], strict=True):
         lines += [a, b]

@@ -1,4 +1,4 @@
-"""Kernels for RISC-V with the M extension."""
+"""Kernels for RISC-V cores with the M extension (multiplication)."""
 
 from mote.compiler.kernels.rv32m.gemm import KERNELS as GEMM
 from mote.compiler.kernels.swar import gemm, lists, vector

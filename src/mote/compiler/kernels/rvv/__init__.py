@@ -1,3 +1,3 @@
-"""Kernels for RISC-V with vectors of integers (Zve32x), in registers of 128 bits at least."""
+"""Kernels for RISC-V cores with integer vectors (Zve32x) of at least 128 bits."""
 
 from mote.compiler.kernels.rvv.layers import KERNELS as KERNELS

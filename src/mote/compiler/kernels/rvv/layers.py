@@ -1,4 +1,5 @@
-"""Layers sixteen channels at a time: the weights and constants of `mote_gemm16_s8.h` and `mote_depthwise16_s8.h`."""
+"""Convolutions and fully connected layers sixteen channels at a time: packed weights and constants of
+`mote_gemm16_s8.h` and `mote_depthwise16_s8.h`."""
 
 from __future__ import annotations
 
@@ -39,11 +40,11 @@ LANES = 16
 MOST_SHIFT = 31
 SHIFTED = Refusal("a channel's sums are scaled up, or by less than 2^-31")
 POINTER = 8
-"""Bytes of an address, on any computer."""
+"""Bytes of a pointer, at most (64-bit hosts)."""
 
 
 def stream(weights: Ints) -> NDArray[np.int8]:
-    """[inputs, channels] weights in blocks of sixteen channels, each [inputs][channels of the block]."""
+    """Pack weights [inputs, channels] in blocks of sixteen channels, each as [inputs][channels of the block]."""
     ends = range(LANES, weights.shape[1], LANES)
     return np.concatenate([part.reshape(-1) for part in np.split(weights, ends, axis=1)]).astype(np.int8)
 
@@ -51,8 +52,8 @@ def stream(weights: Ints) -> NDArray[np.int8]:
 def output_of(
     view: View, activation: Activation, bias: Ints, mult: Ints, right: Ints, *, once: bool = False
 ) -> Params | Refusal:
-    """`mote_rvv_output_t`: constants of blocks, with right shifts of one bit at least. A multiplier of zero gives zero
-    with any shift."""
+    """Parameters `mote_rvv_output_t`: requantization constants in blocks of channels, with right shifts of at least one
+    bit. With a multiplier of zero, any shift gives zero."""
     right = np.where(mult == 0, 1, right)
     if right.min() < 1 or right.max() > MOST_SHIFT:
         return SHIFTED
@@ -69,7 +70,7 @@ def output_of(
 
 
 def gemm_of(view: View) -> Params | Refusal:
-    """`mote_gemm16_t` of a convolution: the input's zero point is folded into the bias."""
+    """Parameters `mote_gemm16_t` of a convolution; the input's zero point is folded into the biases."""
     op, w, x = view.the(Conv2D), view.constant(1), view.input
     matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
     bias = bias_values(op.tensor(view.graph, 2), len(matrix)) - x.zero_point * matrix.sum(axis=1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Kernels for cores that multiply 32 bits and have no SIMD instructions."""
+"""Kernels for cores with 32-bit multiplication and without SIMD instructions."""
 
 from mote.compiler.kernels.scalar import depthwise, int16
 

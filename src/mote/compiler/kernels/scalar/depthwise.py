@@ -1,4 +1,4 @@
-"""Depthwise convolutions of whole images: the weights and constants of `mote_depthwise_planes_s8.h`."""
+"""Depthwise convolutions of whole images: packed weights and constants of `mote_depthwise_planes_s8.h`."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 MUL32, SHORT = frozenset({"mul32"}), frozenset({"armv6m"})
 GROUP = 3
-"""Words that are multiplied and added up before the high sum is taken out."""
+"""Words that are multiplied and accumulated before the upper half is extracted."""
 SPILLED = 2.0
-"""Products that a spilled weight takes the time of."""
+"""Cost of a spilled weight (one listed separately because a packed sum would overflow), in products."""
 WORD = 4
 MOST_PLACE = (1 << 15) - 1
-"""Bytes that a list of 16 bits can name."""
+"""Largest byte offset that 16-bit lists can hold."""
 BEHIND = 2
-"""Words that the last group may read behind the last window."""
+"""Words that the last group may read past the last window."""
 FULL = -128, 127
-"""All of int8."""
+"""The int8 range, as activation limits that clip nothing."""
 HALVES = "short_halves"
-"""The form of bytes on cores with products of 32 bits where negative outputs can be seen."""
+"""Form of requantization on cores with 32-bit products, if negative outputs are not clipped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bytes:
-    """How sums become bytes."""
+    """Requantization of sums to bytes: form of the code, constants, and activation limits."""
 
     form: str
     constants: Ints
-    """[channels, constants] with the bias first."""
+    """Shape [channels, constants], with the bias first."""
     lo: int
     hi: int
 
 
 def long_bytes(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
-    """For cores with products of 64 bits."""
+    """Requantization on cores with 64-bit products."""
     words = high_words(sums, limits)
     if isinstance(words, Refusal):
         return words
@@ -71,7 +71,7 @@ def long_bytes(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes
 
 
 def short_bytes(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Bytes | Refusal:
-    """For cores with products of 32 bits."""
+    """Requantization on cores with 32-bit products."""
     if limits != FULL:
         return Refusal("the activation has bounds inside of int8")
     short = short_product(sums)
@@ -82,7 +82,7 @@ def short_bytes(sums: Accumulators, bias: Ints, limits: tuple[int, int]) -> Byte
 
 
 def _weights(view: View) -> Ints:
-    """[channels, columns * rows], columns padded to whole groups."""
+    """Weights [channels, columns * rows], with columns zero-padded to whole groups."""
     w = view.constant(1)[0].astype(np.int64)
     padded = pad_to(w.transpose(2, 1, 0), 2, GROUP)
     matrix: Ints = padded.reshape(len(padded), -1)
@@ -90,7 +90,8 @@ def _weights(view: View) -> Ints:
 
 
 def _spilled(view: View) -> Spilled:
-    """Each channel with the inputs of its own."""
+    """Split each channel's weights into those in packed sums and spilled ones, by the value range of its input
+    channel."""
     op, matrix = view.the(DepthwiseConv2D), view.once(_weights)
     inputs = view.graph.ranges[op.inputs[0]]
     parts = [
@@ -105,7 +106,7 @@ def _of_channel(inputs: Range, channel: int, taps: int) -> Range:
 
 
 def places(view: View, height: int) -> Ints:
-    """Where the word of each weight lies in a window over columns of `height` words, in bytes."""
+    """Byte offset of each weight's input word in a window over columns of `height` words."""
     rows = -(-view.the(DepthwiseConv2D).vertical.kernel // GROUP) * GROUP
     column, row = np.divmod(np.arange(view.once(_weights).shape[1], dtype=np.int64), rows)
     return WORD * (column * height + row)
@@ -132,30 +133,30 @@ def refused(view: View) -> Refusal | None:
 
 
 def _price(view: View, parts: Spilled, family: str) -> Price:
-    """Windows of 3x3 have loops of their own, and rows of one pixel are mostly set-up. Products with padding and with
-    zeros behind columns are computed, too."""
+    """Cost factors; 3x3 windows and rows of one pixel have cost keys of their own. Products with padding and with zeros
+    at the ends of columns are computed too, and counted."""
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     rows, columns = view.constant(1)[0].shape[:2]
     inside = int(op.vertical.inside(y[1], x[1]).sum()) * int(op.horizontal.inside(y[2], x[2]).sum()) * y[3]
-    taken = int(np.count_nonzero(parts.taken))
-    density = y[1] * y[2] * (parts.weights.size + SPILLED * taken) / max(inside, 1)
+    spills = int(np.count_nonzero(parts.taken))
+    density = y[1] * y[2] * (parts.weights.size + SPILLED * spills) / max(inside, 1)
     shape = "_column" if y[2] == 1 else "" if (rows, columns) == (3, 3) else "_any"
     return Price(family + shape, density=density)
 
 
 CODE = "depthwise_planes_code_s8"
-"""The header of kernels with assembly for a layer."""
+"""The header of kernels with assembly specialized to a layer."""
 SHARED, LAYER = "shared", "layer"
-"""Values of the knob `code`: loops that all layers share, or assembly that is made for the layer."""
+"""Values of the knob `code`: loops that all layers share, or assembly specialized to the layer."""
 
 
 def knobs(view: View) -> dict[str, tuple[Knob, ...]]:
-    """Of kernels for cores without products of 64 bits."""
+    """The knobs of kernels for cores without 64-bit products."""
     return {"code": (SHARED, LAYER)}
 
 
 def pack(view: View, *, short: bool, code: str = SHARED) -> Packed | Refusal:
-    """`short`: for cores without products of 64 bits."""
+    """The kernel for a layer; `short`: for cores without 64-bit products."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     if (why := refused(view)) is not None:
         return why

@@ -1,11 +1,12 @@
-"""The assembly of `mote_depthwise_planes_s8.h` for a layer: all windows of a channel, in 16-bit instructions.
+"""Assembly of `mote_depthwise_planes_s8.h` specialized to a layer: all windows of a channel, in 16-bit Thumb
+instructions.
 
-Two windows below each other are computed at once, each of them in both halves of the image, so that weights and the
-constants of requantization are loaded once for four outputs. Where the number of windows is odd the last two overlap.
+Two vertically adjacent windows are computed at once, each in both halves of the image, so that weights and
+requantization constants are loaded once for four outputs. If the number of windows is odd, the last two pairs overlap.
 
-Registers: r0 words, r1 weights, r2-r4 words of a group, r5-r7 its weights; r8 and r9 T and H of the first window, r10
-and r11 those of the second (see `mote_lanes_s8.h`), r12 half of 2^16, lr the first window's words. Bytes are made with
-r2-r6 most, coarse, fine, add and drop. Everything else is on the stack.
+Registers: r0 input words, r1 weights, r2-r4 the words of a group, r5-r7 its weights; r8 and r9 the sums T and H of the
+first window, r10 and r11 those of the second (see `mote_lanes_s8.h`), r12 the constant 2^15, lr the first window's
+words. Requantization uses r2-r6 for most, coarse, fine, add and drop. Everything else is on the stack.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from functools import lru_cache
 from itertools import groupby
 
 GROUP = 3
-"""Words that are multiplied and added up before the high sum is taken out."""
+"""Words that are multiplied and accumulated before the upper half is extracted."""
 NAMES = (
     *("start", "bias", "most", "coarse", "fine", "add", "drop", "turn", "fix", "weights", "spilled", "list", "end"),
     *("out", "column", "outputs", "left", "span", "across", "pixel", "twice", "lower", "both", "channels"),
 )
 SLOTS = {name: 4 * place for place, name in enumerate(NAMES)}
-"""Places on the stack."""
+"""Stack offset of each local variable."""
 FRAME = 4 * len(SLOTS)
 SAVE = ("push {r4-r7, lr}", "mov r4, r8", "mov r5, r9", "mov r6, r10", "mov r7, r11", "push {r4-r7}")
 RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r7", "pop {r4-r7, pc}")
@@ -30,23 +31,23 @@ RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a channel."""
+    """Shape of the windows of a channel."""
 
     rows: int
     columns: int
-    """Of a window."""
+    """Rows and columns of a window."""
     down: int
     across: int
-    """Strides."""
+    """Strides, in rows and columns."""
     left: int
-    """Windows below each other in half of an image, two at least."""
+    """Vertical positions of windows in each half of the image, at least two."""
     width: int
-    """Columns of outputs."""
+    """Output columns."""
     height: int
     """Words of a column."""
     channels: int
     half: int
-    """Rows of outputs from one half of the image to the other."""
+    """Output rows from the upper half of the image to the lower one."""
 
     @property
     def name(self) -> str:
@@ -56,18 +57,18 @@ class Windows:
 
 @dataclass(frozen=True)
 class Plane:
-    """The words of a channel: pixels in the upper half of the image, with those in the lower one."""
+    """Input words of a channel: each packs a pixel of the upper half of the image with one of the lower half."""
 
     rows: int
     columns: int
-    """Of the input."""
+    """Rows and columns of the input."""
     channels: int
     height: int
     """Words of a column."""
     before: int
     """Rows of padding above the image."""
     below: int
-    """Rows from a pixel to the one that it shares a word with."""
+    """Rows from a pixel to the one that shares its word."""
 
     @property
     def name(self) -> str:
@@ -75,7 +76,7 @@ class Plane:
 
     @property
     def words(self) -> list[str]:
-        """Which pixels of each word of a column lie in the image."""
+        """For each word of a column, which of its two pixels are inside the image: a key of PIXELS_OF."""
         inside = [(self._inside(k), self._inside(k + self.below)) for k in range(self.height)]
         return [WHICH[pair] for pair in inside]
 
@@ -90,22 +91,24 @@ PIXELS_OF = {
     "upper": ("ldrsb r5, [r0, r4]", "add r5, r9", "stmia r2!, {r5}"),
     "none": ("adds r2, r2, #4",),
 }
-"""How a word is made, by which of its pixels lie in the image; all are padding before."""
+"""Instructions that write an input word, by which of its pixels are inside the image; words are initialized with
+padding."""
 TURN = 4
-"""Words of a turn of the loop."""
+"""Words that the loop is unrolled by."""
 
 
 @lru_cache(maxsize=64)
 def plane(shape: Plane) -> tuple[str, ...]:
-    """The function that makes the words of a channel: r0 its first pixel, r1 the first column inside of the image, r2
-    the zero point. Words that have two pixels take 9 cycles.
+    """The function that packs a channel's input words. Arguments: r0 its first pixel, r1 the destination of the first
+    column inside the image, r2 the zero point. A word of two pixels takes 9 cycles.
 
-    Registers: r0 and r1 the pixels of a column in both halves, r2 words, r3 bytes of a row, r4 those down to a row; r8
-    and r9 padding in either half of a word, r10 bytes of a pixel, r11 where columns end, r12 bytes from the last word
-    of a column to the first of the next one."""
+    Registers: r0 and r1 the pixels of a column in the upper and lower half, r2 the destination, r3 bytes of an input
+    row, r4 the offset of the current row; r8 and r9 the zero point in either half of a word, r10 bytes of a pixel, r11
+    the end of the columns, r12 bytes from the last word of a column to the first of the next.
+    """
     stride, words = shape.columns * shape.channels, shape.words
-    made = [k for k, kind in enumerate(words) if kind != "none"]
-    first, last = made[0], made[-1] + 1
+    used = [k for k, kind in enumerate(words) if kind != "none"]
+    first, last = used[0], used[-1] + 1
     return (
         ".syntax unified",
         *SAVE,
@@ -139,7 +142,7 @@ def plane(shape: Plane) -> tuple[str, ...]:
 
 
 def _words(kind: str, count: int) -> Iterator[str]:
-    """Words of one kind below each other."""
+    """Write `count` consecutive words of a column of the same kind."""
     one = (*PIXELS_OF[kind], "adds r4, r4, r3")
     turns = count // TURN
     if 1 < turns < 256:
@@ -150,7 +153,8 @@ def _words(kind: str, count: int) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def windows(shape: Windows, *, halves: bool) -> tuple[str, ...]:
-    """The function for a layer; `halves`: negative outputs that can be seen round in another way."""
+    """The function that computes all windows of a channel; `halves`: negative outputs are not clipped, and round
+    differently from positive ones."""
     step, pixel = 4 * shape.down, shape.width * shape.channels
     known = {
         "left": shape.width,
@@ -179,8 +183,8 @@ def windows(shape: Windows, *, halves: bool) -> tuple[str, ...]:
         "4:",
         f"add r7, sp, #{SLOTS['start']}",
         "ldmia r7!, {r5, r6}",
-        *_joined("r8", "r9"),
-        *_joined("r10", "r11"),
+        *_unpacked("r8", "r9"),
+        *_unpacked("r10", "r11"),
         "ldmia r7!, {r2-r6}",
         *(
             line
@@ -202,7 +206,7 @@ def _store(register: str, name: str) -> str:
 
 
 def _number(register: str, value: int) -> Iterator[str]:
-    """Any number of 32 bits."""
+    """Load any 32-bit constant."""
     digits = value.to_bytes(4, "big").lstrip(b"\0") or b"\0"
     yield f"movs {register}, #{digits[0]}"
     for digit in digits[1:]:
@@ -212,7 +216,7 @@ def _number(register: str, value: int) -> Iterator[str]:
 
 
 def _moved(register: str, by: int) -> Iterator[str]:
-    """A register so much larger, or smaller."""
+    """Add a constant to a register."""
     op = "adds" if by > 0 else "subs"
     for part in (255,) * (abs(by) // 255) + (abs(by) % 255,):
         if part:
@@ -220,7 +224,7 @@ def _moved(register: str, by: int) -> Iterator[str]:
 
 
 def _begin(*, halves: bool) -> Iterator[str]:
-    """Places `mote_lanes_windows_t` at r0 on the stack."""
+    """Copy the fields of the `mote_lanes_windows_t` at r0 to the stack."""
     for at, name in ((0, "column"), (4, "weights"), (8, "outputs"), (36, "bias")):
         yield from (f"ldr r1, [r0, #{at}]", _store("r1", name))
     yield from ("ldr r2, [r0, #32]", "lsls r1, r1, #16", "subs r2, r2, r1", _store("r2", "start"))
@@ -233,7 +237,7 @@ def _begin(*, halves: bool) -> Iterator[str]:
 
 
 def _column() -> tuple[str, ...]:
-    """The next column of outputs."""
+    """Advance to the next output column."""
     return (
         _load("r0", "column"),
         "mov lr, r0",
@@ -252,7 +256,7 @@ def _column() -> tuple[str, ...]:
 
 
 def _sums(shape: Windows, step: int) -> Iterator[str]:
-    """T and H of two windows."""
+    """Sums T and H of two windows."""
     groups = -(-shape.rows // GROUP)
     yield from ("mov r0, lr", _load("r1", "weights"))
     for column in range(shape.columns):
@@ -269,7 +273,7 @@ def _sums(shape: Windows, step: int) -> Iterator[str]:
 
 
 def _group(low: str, high: str, *, first: bool) -> tuple[str, ...]:
-    """Three words times weights, in 13 cycles."""
+    """Multiply-accumulate three words, in 13 cycles."""
     take = "mov" if first else "add"
     return (
         "ldmia r0!, {r2-r4}",
@@ -286,7 +290,7 @@ def _group(low: str, high: str, *, first: bool) -> tuple[str, ...]:
 
 
 def _spilled(step: int) -> Iterator[str]:
-    """Weights that do not fit groups: r3 of them."""
+    """Add the products of the r3 spilled weights, which are listed separately because a packed sum would overflow."""
     yield from (_load("r1", "list"), "movs r4, #0", "3:")
     yield from ("ldrsh r0, [r1, r4]", "adds r1, r1, #2", "ldrsh r6, [r1, r4]", "adds r1, r1, #2", "add r0, lr")
     for at, low, high in ((0, "r8", "r9"), (step, "r10", "r11")):
@@ -295,8 +299,8 @@ def _spilled(step: int) -> Iterator[str]:
     yield from ("subs r3, r3, #1", "bne 3b")
 
 
-def _joined(low: str, high: str) -> tuple[str, ...]:
-    """T and H as the sums of the upper and of the lower window; r5 and r6: where they begin."""
+def _unpacked(low: str, high: str) -> tuple[str, ...]:
+    """Convert T and H to the sums of the upper and the lower window, adding the initial values in r5 and r6."""
     return (
         f"mov r1, {high}",
         "lsls r2, r1, #16",
@@ -310,7 +314,7 @@ def _joined(low: str, high: str) -> tuple[str, ...]:
 
 
 def _byte(register: str, *, halves: bool) -> Iterator[str]:
-    """A sum as a byte in r0."""
+    """Requantize the sum in `register` to a byte in r0."""
     yield from (
         f"mov r0, {register}",
         "cmp r0, r2",
@@ -327,7 +331,7 @@ def _byte(register: str, *, halves: bool) -> Iterator[str]:
 
 
 def _stored(place: str, known: dict[str, int], *, halves: bool) -> Iterator[str]:
-    """The byte to where its output is: so far behind the first one."""
+    """Store the byte at its output, at offset `place` from the first one."""
     if halves or not place:
         yield _load("r7", "out")
     if place:
@@ -336,7 +340,7 @@ def _stored(place: str, known: dict[str, int], *, halves: bool) -> Iterator[str]
 
 
 def _next(shape: Windows, step: int, known: dict[str, int]) -> Iterator[str]:
-    """The next two windows, or the next column."""
+    """Advance to the next two windows, or to the next column."""
     yield from (_load("r1", "twice"), "adds r7, r7, r1", _store("r7", "out"))
     yield from (f"movs r1, #{2 * step}", "add lr, r1", "mov r0, lr", _load("r1", "end"), "cmp r0, r1", "bhs 7f", "b 2b")
     yield "7:"

@@ -1,7 +1,5 @@
-"""3x3 convolutions by Winograd's algorithm on tiles of 4x4 outputs, for cores that multiply single numbers: the weights
-and constants of `mote_winograd_words_s8.h`. Kernels that compute windows directly have the knob
-`tile` for them.
-"""
+"""3x3 convolutions by Winograd's algorithm with 4x4 outputs per tile, for cores without SIMD: transformed weights and
+constants of `mote_winograd_words_s8.h`. Kernels for direct convolution offer it by their knob `tile`."""
 
 from __future__ import annotations
 
@@ -18,34 +16,35 @@ from mote.ir.ops.common import bias_values, int8_range
 from mote.ir.ops.windows.conv import Conv2D
 
 DIRECT, TILE = 1, 4
-"""Values of the knob: outputs of a tile in each direction."""
+"""Values of the knob `tile`: outputs of a tile in each direction."""
 MATRIX = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 6]], np.int64)
-"""The weights' transform in one direction."""
+"""Transform of the weights in one direction: [transformed, 3]."""
 OFFSET = 128
-"""Added to inputs before their transform."""
+"""Offset that is added to inputs before their transform."""
 MOST = 1 << 25
-"""Sums are smaller than that."""
+"""Exclusive limit of the absolute values of sums."""
 UNROLLED = 16
-"""Input channels of a turn of the loop, at most."""
+"""Largest unroll factor of the loop over input channels."""
 SHARE = 0.7
-"""Of the time that windows take directly, about what they take by tiles."""
+"""Estimated cost relative to direct convolution."""
 HEADER = "winograd_words_s8"
 
 
 def fits(view: View) -> bool:
-    """Whether the shape is one for tiles."""
+    """Whether Winograd's algorithm fits the layer's shape: 3x3, stride 1, channels in fours."""
     op = view.the(Conv2D)
     axes = [(a.kernel, a.stride, a.dilation) for a in (op.vertical, op.horizontal)]
     return axes == [(3, 1, 1)] * 2 and view.input.shape[3] % 4 == 0 and min(view.output.shape[1:3]) > 1
 
 
 def knobs(view: View) -> dict[str, tuple[Knob, ...]]:
-    """The knob of a kernel that computes windows directly, or by tiles where the shape is one for them."""
+    """The knob `tile` of a direct-convolution kernel, if Winograd's algorithm fits the layer's shape."""
     return {"tile": (DIRECT, TILE)} if fits(view) else {}
 
 
 def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal:
-    """So many tiles and channels at once; `short`: for cores without products of 64 bits."""
+    """The Winograd kernel, with `tiles` tiles and `lanes` output channels at once; `short`: for cores without 64-bit
+    products."""
     op, x, y = view.the(Conv2D), view.input, view.output
     if not fits(view) or y.shape[3] % lanes:
         return Refusal(f"it is for windows of 3x3, input channels in fours and output channels in blocks of {lanes}")
@@ -61,7 +60,7 @@ def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal
     how = (short_bytes if short else long_bytes)(sums_of(view), wrap32(bias), limits)
     if isinstance(how, Refusal):
         return how
-    turned = np.einsum("pi,qj,oijc->opqc", MATRIX, MATRIX, weights).reshape(-1, lanes, POSITIONS, x.shape[3])
+    transformed = np.einsum("pi,qj,oijc->opqc", MATRIX, MATRIX, weights).reshape(-1, lanes, POSITIONS, x.shape[3])
     params: Params = {
         **window_params(view),
         "images": x.shape[0],
@@ -70,14 +69,14 @@ def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal
         "in_zero": x.zero_point,
         "lo": how.lo,
         "hi": how.hi,
-        "weights": np.ascontiguousarray(turned.transpose(0, 2, 3, 1)).astype(np.int16),
+        "weights": np.ascontiguousarray(transformed.transpose(0, 2, 3, 1)).astype(np.int16),
         "channel": wrap32(how.constants).astype(np.int32),
     }
     name = f"{tiles}x{lanes}_{x.shape[3]}"
-    made = Instance("MOTE_WINOGRAD_WORDS_LOOP", (name, tiles, lanes))
+    loop = Instance("MOTE_WINOGRAD_WORDS_LOOP", (name, tiles, lanes))
     if short:
         unroll = next(n for n in (UNROLLED, 12, 8, 4) if x.shape[3] % n == 0)
-        made = Instance("MOTE_WINOGRAD_WORDS_CODE", made.arguments, products(x.shape[3], unroll))
+        loop = Instance("MOTE_WINOGRAD_WORDS_CODE", loop.arguments, products(x.shape[3], unroll))
     words = POSITIONS * tiles * (x.shape[3] + lanes)
     return Packed(
         f"winograd_words_{how.form}_{name}",
@@ -86,7 +85,7 @@ def pack(view: View, *, tiles: int, lanes: int, short: bool) -> Packed | Refusal
         Needs(4 * words + POSITIONS * x.shape[3]),
         Price(density=SHARE),
         (
-            made,
+            loop,
             Instance("MOTE_WINOGRAD_WORDS_FINISH", (how.form,)),
             Instance("MOTE_WINOGRAD_WORDS", (how.form, tiles, lanes, name)),
         ),

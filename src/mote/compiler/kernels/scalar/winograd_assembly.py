@@ -1,9 +1,9 @@
-"""The assembly of `mote_winograd_words.h`: products of transformed inputs and weights of two tiles and two channels, in
-16-bit instructions.
+"""Assembly of `mote_winograd_words.h`: products of transformed inputs and weights of two tiles and two channels, in
+16-bit Thumb instructions.
 
-Registers: r0 inputs, r1 weights, r8-r11 the sums of both tiles for the first channel and for the second, r12 where sums
-go, lr where the inputs of a position end; r2 and r3 weights of both channels in a word, of two inputs. On the stack:
-the bytes of a position's inputs, and where all of them end.
+Registers: r0 inputs, r1 weights, r8-r11 the sums of both tiles for the first channel and for the second, r12 the
+destination of sums, lr the end of a position's inputs; r2 and r3 the weights of two inputs, both channels in a word. On
+the stack: bytes of a position's inputs, and the end of all inputs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RESTORE = ("pop {r4-r7}", "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r
 
 @lru_cache(maxsize=64)
 def products(depth: int, unroll: int) -> tuple[str, ...]:
-    """The function for so many input channels, an even number of them in each turn of the loop."""
+    """The function for `depth` input channels; `unroll`: input channels in a loop iteration, an even number."""
     assert depth % unroll == 0 and unroll % 2 == 0
     return (
         ".syntax unified",
@@ -37,7 +37,7 @@ def products(depth: int, unroll: int) -> tuple[str, ...]:
         "movs r4, #0",
         *(f"mov r{i}, r4" for i in range(8, 12)),
         "2:",
-        *(line for _ in range(unroll // 2) for line in ("ldmia r1!, {r2, r3}", *_input("r2"), *_input("r3"))),
+        *(line for _ in range(unroll // 2) for line in ("ldmia r1!, {r2, r3}", *_products("r2"), *_products("r3"))),
         *(("cmp r0, lr", "beq 3f", "b 2b", "3:") if unroll < depth else ()),
         *(f"mov r{i}, r{i + 4}" for i in range(4, 8)),
         "mov r2, r12",
@@ -54,7 +54,7 @@ def products(depth: int, unroll: int) -> tuple[str, ...]:
     )
 
 
-def _input(weights: str) -> tuple[str, ...]:
+def _products(weights: str) -> tuple[str, ...]:
     """Four products, in 14 cycles."""
     return (
         "ldmia r0!, {r4, r5}",

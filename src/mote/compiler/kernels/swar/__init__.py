@@ -1,2 +1,2 @@
-"""Kernels with two products in one multiplication of 32 bits, for cores that multiply single numbers: their C and their
-packers. The instruction sets that have assembly for them list them: `armv7m`, `armv6m`."""
+"""Kernels with two products in one 32-bit multiplication (SWAR), for cores without SIMD: C headers and packers.
+Instruction sets with assembly for them (`armv7m`, `armv6m`, `rv32m`) list them as their kernels."""

@@ -1,4 +1,4 @@
-"""Convolutions with two products in one multiplication: the weights and constants of `mote_swar_s8.h`."""
+"""Convolutions with two products in one multiplication (SWAR): packed weights and constants of `mote_swar_s8.h`."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ Packer = Callable[..., Packed | Refusal]
 PIXELS = 4
 """Pixels that are computed at once."""
 SHORT = 16
-"""Rows with fewer pixels than this are computed several at once, where they are no multiple of four."""
+"""Output rows with fewer pixels than this are computed several at once, if they are not a multiple of four."""
 
 
 @dataclass(frozen=True)
 class CoreProducts:
-    """The products of a core."""
+    """Widening multiplication of a core, which decides how sums are requantized."""
 
     suffix: str
-    """Of the names of kernels and forms of requantization."""
+    """Suffix of the names of kernels and forms of requantization."""
     constants: Callable[[Accumulators], ScalarConstants]
     words_anywhere: bool
-    """It loads words from any address."""
+    """Whether unaligned words can be loaded."""
 
 
 LONG = CoreProducts("", long_product, True)
-"""Products of 64 bits, as Armv7-M has them."""
+"""64-bit products, as Armv7-M has."""
 SHORT_PRODUCT = CoreProducts("32", short_product, False)
-"""Products of 32 bits, as Armv6-M has them."""
+"""32-bit products, as Armv6-M has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +74,18 @@ class Stream:
     form: str
     words: Ints
     again: Ints
-    """[slow channels, `mote_swar_again_t`]"""
+    """Shape [slow channels, fields of `mote_swar_again_t`]: channels without exact constants, which are recomputed step
+    by step."""
     density: float
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The weights and constants of a layer's channels."""
+    """Packed weights and requantization constants of a layer's channels."""
 
     sums: Accumulators
     starts: Ints
-    """Where sums begin."""
+    """Initial values of the sums."""
     weights: SwarWeights
     constants: ScalarConstants
 
@@ -93,7 +94,7 @@ NO_CONSTANTS = Refusal("a channel has no constants of requantization")
 
 
 def layer(view: View, products: CoreProducts) -> Layer | Refusal:
-    """Weights with two products in one multiplication, and how sums become bytes."""
+    """Pack a layer's weights for two products in one multiplication, with requantization constants."""
     sums = sums_of(view)
     if not sums.fits.all():
         return OVERFLOWS
@@ -110,16 +111,16 @@ def layer(view: View, products: CoreProducts) -> Layer | Refusal:
 
 
 def _stream(view: View, products: CoreProducts, *, joined: bool = False) -> Stream | Refusal:
-    made = layer(view, products)
-    if isinstance(made, Refusal):
-        return made
-    sums, weights, constants = made.sums, made.weights, made.constants
+    channels = layer(view, products)
+    if isinstance(channels, Refusal):
+        return channels
+    sums, weights, constants = channels.sums, channels.weights, channels.constants
     if joined and constants.slow.any():
         return NO_CONSTANTS
     packed = weights.bytes if joined else weights.words
     parts = [
         np.concatenate([[start], words, left_over(spills), rest])
-        for start, words, spills, rest in zip(made.starts, packed, weights.spills, constants.rows, strict=True)
+        for start, words, spills, rest in zip(channels.starts, packed, weights.spills, constants.rows, strict=True)
     ]
     begins = np.cumsum([0, *map(len, parts)])[:-1]
     slow = np.flatnonzero(constants.slow)
@@ -129,7 +130,7 @@ def _stream(view: View, products: CoreProducts, *, joined: bool = False) -> Stre
 
 
 def _inputs(view: View) -> Range:
-    """The range of each input of a window, which may be padding."""
+    """Value range of each input of a window, including padding."""
     x, op = view.input, view.the(Conv2D)
     ends, taps = view.graph.ranges[x.id], op.vertical.kernel * op.horizontal.kernel
     low, high = np.minimum(ends.low, x.zero_point), np.maximum(ends.high, x.zero_point)
@@ -137,7 +138,8 @@ def _inputs(view: View) -> Range:
 
 
 def left_over(spills: list[Spill]) -> Ints:
-    """The number of products that are left over, and these."""
+    """Serialize products that would overflow a packed sum: their number, then the input offset and weight word of
+    each."""
     return np.array([len(spills), *(number for spill in spills for number in spill)], np.int64)
 
 
@@ -149,7 +151,7 @@ JOINED_HEADER = "joined_s8"
 
 
 def knobs(view: View, *, pointwise: bool) -> dict[str, tuple[Knob, ...]]:
-    """How weights lie, and tiles where the shape is one for them."""
+    """The knobs of a layer: `weights`, and `tile` where Winograd's algorithm fits the shape."""
     if for_pointwise(view) != pointwise:
         return {}
     return {"weights": (WORDS, JOINED)} | ({} if pointwise else winograd.knobs(view))
@@ -170,8 +172,8 @@ def _pack(
             else winograd.pack(view, tiles=2, lanes=2, short=True)
         )
     if weights == JOINED:
-        made = pack(view, products, view.once(_joined), pointwise=pointwise)
-        return made if isinstance(made, Refusal) else _with_bytes(view, made, pointwise=pointwise)
+        packed = pack(view, products, view.once(_joined), pointwise=pointwise)
+        return packed if isinstance(packed, Refusal) else _with_bytes(view, packed, pointwise=pointwise)
     return pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
 
 
@@ -179,25 +181,28 @@ def _joined(view: View) -> Stream | Refusal:
     return _stream(view, SHORT_PRODUCT, joined=True)
 
 
-def _with_bytes(view: View, made: Packed, *, pointwise: bool) -> Packed:
-    """The kernel with its inputs joined behind those that are widened, and room for a window between them."""
-    form = made.name.rpartition("_")[2]
+def _with_bytes(view: View, packed: Packed, *, pointwise: bool) -> Packed:
+    """The kernel for one-byte weights, with scratch for inputs in their packed form after the widened ones and for a
+    window in between."""
+    form = packed.name.rpartition("_")[2]
     scratch = _scratch(view) + (GROUP + JOINED_GROUP) * groups_of(view)
     kind = "POINTWISE" if pointwise else "CONV"
     instances = Instance("MOTE_JOINED", (form,)), Instance(f"MOTE_{kind}_JOINED", (form,))
-    return replace(made, needs=Needs(scratch=scratch), instances=instances, headers=(JOINED_HEADER,))
+    return replace(packed, needs=Needs(scratch=scratch), instances=instances, headers=(JOINED_HEADER,))
 
 
 def for_pointwise(view: View) -> bool:
-    """Whether the layer has windows of one pixel and channels in fours."""
+    """Whether the layer is a 1x1 convolution with channels in fours."""
     return view.the(Conv2D).pointwise and view.input.shape[3] % GROUP == 0
 
 
 def pack(view: View, products: CoreProducts, stream: Stream | Refusal, *, pointwise: bool) -> Packed | Refusal:
-    """The kernel for a stream, if the layer is one for it."""
+    """The kernel for packed weights; a refusal if the layer does not suit it."""
     op, y = view.the(Conv2D), view.output
     if for_pointwise(view) != pointwise:
-        return Refusal("it is for windows of one pixel and channels in fours" if pointwise else "the other one fits")
+        return Refusal(
+            "it is for windows of one pixel and channels in fours" if pointwise else "it is a 1x1 convolution"
+        )
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
     if isinstance(stream, Refusal):
@@ -206,7 +211,7 @@ def pack(view: View, products: CoreProducts, stream: Stream | Refusal, *, pointw
 
 
 def _gemm(view: View, stream: Stream) -> Params:
-    """`mote_swar_t`."""
+    """Parameters `mote_swar_t`."""
     op, y = view.the(Conv2D), view.output
     again: Value = Structs("mote_swar_again_t", stream.again) if len(stream.again) else 0
     return {
@@ -227,7 +232,7 @@ def groups_of(view: View) -> int:
 
 
 def _scratch(view: View) -> int:
-    """Bytes of the widened inputs of four pixels."""
+    """Scratch bytes for the widened inputs of four pixels."""
     return 32 * groups_of(view)
 
 
@@ -269,7 +274,8 @@ def _conv(view: View, stream: Stream, products: CoreProducts) -> Packed:
 
 
 def _group(shape: Shape) -> int:
-    """How many rows at once: blocks of four pixels go on in the next row of an image."""
+    """Output rows that are computed at once: several where blocks of four pixels continue in the next row of an
+    image."""
     return PIXELS // gcd(shape[2], PIXELS) if shape[0] == 1 and shape[2] < SHORT else 1
 
 
@@ -279,7 +285,7 @@ _STREAMS = {a.suffix: partial(_stream, products=a) for a in (LONG, SHORT_PRODUCT
 def kernels(
     products: CoreProducts, isa: str, ending: str = "", pack: Packer = _pack, header: str = "swar_s8"
 ) -> tuple[Kernel, ...]:
-    """The kernels of an instruction set, whose names end so."""
+    """Catalogue entries for an instruction set; `ending`: suffix of the kernels' names."""
     turned = products is SHORT_PRODUCT and pack is _pack
     return tuple(
         Kernel(

@@ -1,5 +1,5 @@
-"""Convolutions whose channels have few distinct weights, by sums of inputs of equal weight: the lists of
-`mote_lists_s8.h`."""
+"""Convolutions whose channels have few distinct weights (binary, ternary): inputs of equal weight are summed before one
+multiplication. Packed lists of inputs for `mote_lists_s8.h`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.ops.common import bias_values
 
 FEW = 3
-"""Distinct weights of a channel beside the most frequent one, at most."""
+"""Most distinct weights of a channel, apart from the most frequent one."""
 LONGEST = 256
-"""Inputs of a list: sums of them fit 16 bits."""
+"""Most inputs of a list, so that their sum fits 16 bits."""
 INPUT = 8
 """Bytes of an input of four pixels."""
 FAR = 255 // INPUT
-"""Inputs that a list can leave out at once."""
+"""Most inputs that can be skipped between two entries of a list."""
 LIST = 4
-"""A list takes as long as so many inputs more."""
+"""Overhead of a list, in inputs."""
 OFFSET = 128
-"""Inputs are added up as numbers that are so much larger."""
+"""Offset that is added to inputs so that they are unsigned."""
 MOST = 0xFFFF // INPUT
 MANY = Refusal(f"a channel has more than {FEW + 1} distinct weights")
 DEEP = Refusal(f"a window has more than {MOST} inputs")
@@ -73,19 +73,19 @@ def stream(view: View, products: CoreProducts) -> Stream | Refusal:
 
 
 def _usual(row: Ints) -> int:
-    """The most frequent weight of a channel, zero before others."""
+    """The most frequent weight of a channel; of equally frequent ones, preferably zero."""
     values, counts = np.unique(row, return_counts=True)
     return int(max(zip(counts.tolist(), values.tolist(), strict=True), key=lambda each: (each[0], each[1] == 0))[1])
 
 
 def pieces(places: Ints) -> Iterator[Ints]:
-    """Ascending places of inputs in lists that are short enough, and leave out few enough at once."""
+    """Split ascending input indices into lists that are short enough and whose gaps are small enough."""
     for near in np.split(places, np.flatnonzero(np.diff(places) - 1 > FAR) + 1):
         yield from np.split(near, range(LONGEST, len(near), LONGEST))
 
 
 def _words(weight: int, places: Ints) -> Ints:
-    """A list: its weight, place and length, and a byte for each input."""
+    """Serialize a list: weight, first offset and length, and a gap byte for each input."""
     gaps = np.diff(places, prepend=places[0] - 1) - 1
     bytes_ = np.pad(INPUT * gaps, (0, -len(gaps) % 4)).astype(np.uint8)
     head = [weight, int(places[0]) * INPUT | len(places) << 16]
@@ -93,17 +93,17 @@ def _words(weight: int, places: Ints) -> Ints:
 
 
 def _pack(view: View, products: CoreProducts, *, pointwise: bool) -> Packed | Refusal:
-    made = gemm.pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
-    if isinstance(made, Refusal):
-        return made
-    form = made.name.rpartition("_")[2]
+    packed = gemm.pack(view, products, view.once(_STREAMS[products.suffix]), pointwise=pointwise)
+    if isinstance(packed, Refusal):
+        return packed
+    form = packed.name.rpartition("_")[2]
     kind = "POINTWISE" if pointwise else "CONV"
-    return replace(made, instances=(Instance("MOTE_LISTS", (form,)), Instance(f"MOTE_{kind}_LISTS", (form,))))
+    return replace(packed, instances=(Instance("MOTE_LISTS", (form,)), Instance(f"MOTE_{kind}_LISTS", (form,))))
 
 
 _STREAMS = {a.suffix: partial(stream, products=a) for a in (gemm.LONG, gemm.SHORT_PRODUCT)}
 
 
 def kernels(products: CoreProducts, isa: str, ending: str = "") -> tuple[Kernel, ...]:
-    """The kernels of an instruction set, whose names end so."""
+    """Catalogue entries for an instruction set; `ending`: suffix of the kernels' names."""
     return gemm.kernels(products, isa, f"lists{products.suffix}{ending}", _pack, "lists_s8")

@@ -1,4 +1,4 @@
-"""Fully connected layers with two products in one multiplication: the weights and constants of
+"""Fully connected layers with two products in one multiplication (SWAR): packed weights and constants of
 `mote_fully_connected_swar_s8.h`."""
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from mote.ir.ops.common import int8_range
 from mote.ir.ops.matrix.fully_connected import FullyConnected
 
 CHANNELS = 4
-"""Channels that are computed at once."""
+"""Output channels that are computed at once."""
 INPUTS = 8
-"""Inputs come in multiples of this."""
+"""Inputs are zero-padded to a multiple of this."""
 BYTES, JOINED, WORDS = "bytes", "joined", "words"
-"""Values of the knob `weights`: a byte each that is taken apart in the loop, a byte each of which half is taken out, or
-two bytes each."""
+"""Values of the knob `weights`: one byte each, all unpacked in the loop (BYTES); one byte each, of which only every
+second is unpacked (JOINED); two bytes each (WORDS)."""
 
 
 @dataclass(frozen=True)
 class VectorLoop:
-    """A loop over the inputs of a vector."""
+    """Variant of the inner loop over the inputs: weight format, channels at once, and memory layout of the inputs."""
 
     name: str
     weights: str
@@ -53,7 +53,7 @@ class VectorLoop:
 
     @property
     def inputs(self) -> int:
-        """Of a group."""
+        """Inputs of a group."""
         return 2 * self.places.words
 
 
@@ -69,15 +69,15 @@ KNOBS: dict[str, dict[str, tuple[Knob, ...]]] = {
     "armv6m": {"weights": (BYTES, JOINED, WORDS)},
     "rv32m": {"weights": (BYTES, JOINED), "channels": (4, 8), "inputs": (4, 8)},
 }
-"""Of instruction sets: how weights lie, channels that are computed at once, and inputs whose products are added up
-before their upper half is taken."""
+"""For each instruction set: the knobs `weights` (format), `channels` (computed at once) and `inputs` (accumulated
+before the upper half of a packed sum is extracted)."""
 
 
 def _pack(
     view: View, products: CoreProducts, *, weights: str = BYTES, channels: int = 4, inputs: int = 4
 ) -> Packed | Refusal:
-    asked = weights, channels, inputs
-    loop = next((loop for loop in LOOPS if (loop.weights, loop.channels, loop.inputs) == asked), None)
+    wanted = weights, channels, inputs
+    loop = next((loop for loop in LOOPS if (loop.weights, loop.channels, loop.inputs) == wanted), None)
     if loop is None:
         return Refusal(f"there is no loop for {channels} channels and {inputs} inputs with weights in {weights}")
     return _packed(view, products, loop)
@@ -128,33 +128,33 @@ def _packed(view: View, products: CoreProducts, loop: VectorLoop) -> Packed | Re
         "output": output_params(op.activation, y),
     }
     usual = loop is USUAL
-    made = Instance("MOTE_FULLY_CONNECTED_SWAR", (form,))
+    instance = Instance("MOTE_FULLY_CONNECTED_SWAR", (form,))
     if not usual:
-        made = Instance("MOTE_FULLY_CONNECTED_BLOCKS", (form, loop.name, loop.channels, loop.places.group // 4))
+        instance = Instance("MOTE_FULLY_CONNECTED_BLOCKS", (form, loop.name, loop.channels, loop.places.group // 4))
     return Packed(
         f"fully_connected_{loop.name}_{form}",
         params,
         Entry(Call.FLAT, vectors(view)),
         Needs(scratch=loop.places.group * groups),
         Price(density=weights.density),
-        (made,),
+        (instance,),
         () if usual else ("fully_connected_blocks_s8",),
     )
 
 
 def _by_group(weights: SwarWeights, loop: VectorLoop) -> Ints:
-    """[groups, channels, words]"""
+    """Packed weights with shape [groups, channels, words]."""
     words = weights.words if loop.weights == WORDS else weights.bytes
     return words.reshape(len(words), weights.pairs.shape[1], -1).transpose(1, 0, 2)
 
 
 def _no_weight(loop: VectorLoop) -> int:
-    """A word of weights of zero."""
+    """A word of zero weights."""
     return 0 if loop.weights == WORDS else 0x80808080
 
 
 def kernels(products: CoreProducts, isa: str, ending: str = "") -> tuple[Kernel, ...]:
-    """The kernels of an instruction set, whose names end so."""
+    """Catalogue entries for an instruction set; `ending`: suffix of the kernels' names."""
     return (
         Kernel(
             f"fully_connected_swar{products.suffix}{ending}",

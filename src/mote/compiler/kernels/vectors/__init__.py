@@ -1,4 +1,4 @@
-"""Kernels for the vectors of the computer that Mote runs on: AVX-512, AVX2, SSE4.1, NEON."""
+"""Kernels for the SIMD instructions of the host that Mote runs on: AVX-512, AVX2, SSE4.1, NEON."""
 
 from mote.compiler.kernels.vectors import depthwise, gemm
 

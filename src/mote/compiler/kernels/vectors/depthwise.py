@@ -1,4 +1,4 @@
-"""Depthwise convolutions in vectors of the host: `mote_depthwise_vectors_s8.h`."""
+"""Depthwise convolutions with SIMD instructions of the host: `mote_depthwise_vectors_s8.h`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDE = 2
 
 
 def paired(weights: Array) -> Array:
-    """[rows, columns, channels] as [block of 16 channels][pair of rows][column][16 channels][2]."""
+    """Pack weights [rows, columns, channels] as [blocks of 16 channels][pairs of rows][columns][16 channels][2]."""
     padded = pad_to(pad_to(weights, 0, PAIR), 2, BLOCK)
     rows, columns, channels = padded.shape
     each = padded.reshape(rows // PAIR, PAIR, columns, channels // BLOCK, BLOCK)

@@ -1,4 +1,4 @@
-"""Convolutions and fully connected layers in vectors of the host: `mote_gemm_vectors_s8.h`."""
+"""Convolutions and fully connected layers with SIMD instructions of the host: `mote_gemm_vectors_s8.h`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ from mote.ir.ops.windows.conv import Conv2D
 GROUP = 64
 """Pixels of a 1x1 convolution whose inputs are widened at once."""
 WIDE = 2
-"""Bytes of an input that is multiplied, at most."""
+"""Bytes of an input when it is multiplied, at most."""
 SPARE = FOUR - 1
-"""Inputs behind the last run that are multiplied with zeros."""
+"""Inputs past the last run that are read and multiplied by zeros."""
 
 
 def interleaved(weights: Array) -> Array:
-    """[channels, runs, inputs of a run] as [block of 16 channels][run][four inputs][16 channels][4]."""
+    """Pack weights [channels, runs of contiguous inputs, inputs] as [blocks of 16 channels][runs][fours of inputs][16
+    channels][4]."""
     padded = pad_to(pad_to(weights, 0, BLOCK), 2, FOUR)
     count, runs, inputs = padded.shape
     each = padded.reshape(count // BLOCK, BLOCK, runs, inputs // FOUR, FOUR)
@@ -44,7 +45,7 @@ def interleaved(weights: Array) -> Array:
 
 
 def _gemm(view: View, weights: Array, channels: Structs, activation: Activation, once: bool) -> Params | Refusal:
-    """`mote_gemm_vectors_t`."""
+    """Parameters `mote_gemm_vectors_t`."""
     if not shifts_right(channels, 1 if once else 0):
         return LARGE
     return {

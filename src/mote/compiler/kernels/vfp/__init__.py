@@ -1,4 +1,4 @@
-"""float32 kernels for cores with an FPU: assembly for that of Arm and for vectors of Helium, plain C for others."""
+"""float32 kernels for cores with an FPU: assembly for Arm's FPU and Helium vectors, plain C for others."""
 
 from mote.compiler.kernels.vfp import blocks
 

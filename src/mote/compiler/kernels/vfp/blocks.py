@@ -1,5 +1,5 @@
-"""float32 layers, four pixels by four channels at once: `mote_conv2d_blocks_f32.h`, `mote_pointwise_blocks_f32.h`,
-`mote_depthwise_blocks_f32.h`, and with weights of half precision `mote_conv2d_blocks_halves.h` and so on."""
+"""float32 layers in blocks of four pixels by four channels, with weights of float32 (`mote_conv2d_blocks_f32.h`,
+`mote_pointwise_blocks_f32.h`, `mote_depthwise_blocks_f32.h`) or float16 (`mote_conv2d_blocks_halves.h` and so on)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 FEW = Refusal("there are fewer than four output channels")
 FLOATS, HALVES = "f32", "halves"
-"""The ends of the kernels' names: weights of float32, or of half precision."""
+"""Suffixes of the kernels' names: weights stored as float32, or as float16."""
 KINDS = (HALVES, FLOATS)
 
 
 def _stored(view: View, w: Array, kind: str) -> Array | Refusal:
-    """Weights [channels, products] as they lie in flash."""
+    """Weights [channels, products] in the layout and type in which they are stored in flash."""
     if len(w) < BLOCK:
         return FEW
     if kind == FLOATS:
@@ -55,12 +55,13 @@ def _by_rows(view: View, name: str, kind: str, params: Params, taps: int) -> Pac
 
 
 def _beaten(view: View, name: str, kind: str) -> tuple[str, ...]:
-    """Weights of half precision are preferred to the same ones in float32 unless flash does not count."""
+    """Names of the kernels that this one is preferred to: float16 weights are preferred to equal float32 weights,
+    unless speed alone counts."""
     return () if kind == FLOATS or view.fast else (f"{name}_blocks_f32",)
 
 
 def _vectors(view: View, name: str, activation: Activation, w: Array, units: int, kind: str) -> Packed | Refusal:
-    """`mote_pointwise_blocks_f32_t`."""
+    """A kernel with parameters `mote_pointwise_blocks_f32_t`, for 1x1 convolutions and fully connected layers."""
     stored = _stored(view, w, kind)
     if isinstance(stored, Refusal):
         return stored

@@ -1,4 +1,4 @@
-"""Cortex-M: Armv6-M, Armv7-M, Armv8-M and Armv8.1-M."""
+"""Arm Cortex-M: Armv6-M, Armv7-M, Armv8-M and Armv8.1-M."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from mote.hardware.cores.record import Architecture, MachineCode, Unicorn
 
 _MEGA = 1 << 20
 _SMALL = frozenset({"cortex-m0", "cortex-m0plus", "cortex-m1", "cortex-m23"})
-"""Cores with 16-bit instructions."""
+"""Cores with 16-bit Thumb instructions only (Armv6-M, Armv8-M Baseline)."""
 
 
 def _mps2(rom: int, ram: int, timer: int, uart: int, hz: int, slow: int) -> Board:
@@ -66,7 +66,7 @@ ARM = Architecture(
         link="UC_ARM_REG_LR",
         cpus="UC_CPU_ARM_",
         stack="UC_ARM_REG_SP",
-        system=(0xE000E000,),  # the FPU's switch is there
+        system=(0xE000E000,),  # has the register that enables the FPU
     ),
     code=MachineCode(
         elf_machine="EM_ARM",

@@ -1,4 +1,4 @@
-"""The cycle models of the Cortex-M cores, by the name of the core."""
+"""Cycle models of the Cortex-M cores, by the name of the core."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _FLOAT = (Task.FPU, Task.FMAC, Task.FDIV, Task.FMOVE)
 
 
 def _m4_pairs(before: Timed, i: Timed) -> int:
-    """Cortex-M4 TRM 3.3.2 and 7.2.3: a load lets the next load or store begin unless that needs its result as address;
-    an address from data processing comes one cycle late, and so does a floating-point result."""
+    """Extra cycles of an instruction after another one (Cortex-M4 TRM 3.3.2 and 7.2.3). A load overlaps with the next
+    load or store unless that needs its result as an address; an address computed by the instruction before costs one
+    cycle, and so does a floating-point result used at once."""
     if before.task == Task.LOAD and i.task in _ONE_ADDRESS and not before.writes & i.address:
         return 0 if is_quick(i) else -1
     if i.task in _MEMORY and before.task not in _MEMORY and not before.flow.jumps:
@@ -54,9 +55,10 @@ _VECTORS = (Task.VECTOR, Task.VECTOR_MULTIPLY, Task.VECTOR_MEMORY)
 
 
 def _m55_pairs(before: Timed, i: Timed) -> int:
-    """Vector instructions take two beats, of which the second overlaps with the first of the next one if that is for
-    another pipeline: memory, multiplications, or the rest. Sums in core registers reach memory two cycles late; loads,
-    multiplications and shifts come one cycle late."""
+    """Extra cycles of an instruction after another one (Cortex-M55). Vector instructions take two beats, the second of
+    which overlaps with the next one's first if that uses another pipeline: memory, multiplications, or all others. A
+    vector sum in a core register can be stored two cycles later; results of loads, multiplications and shifts can be
+    used one cycle later."""
     if before.task in _VECTORS:
         if i.task in _VECTORS:
             return -1 if i.task != before.task and max(before.words, i.words) <= 1 else 0
@@ -103,21 +105,21 @@ _M7_ALONE = (Task.LOADS, Task.STORES, Task.DIV, Task.TABLE, Task.SYSTEM, Task.BA
 
 
 def _m7_occupies(i: Timed) -> int:
-    """Cycles in which nothing else can start."""
+    """Cycles in which no other instruction can start."""
     if i.task in (Task.LOADS, Task.STORES):
         return max(1, (i.words + 1) // 2)
     return {Task.DIV: 7, Task.TABLE: 2, Task.SYSTEM: 3, Task.BARRIER: 3, Task.FENCE: 3}.get(i.task, 1)
 
 
 def m7_latency(i: Timed) -> int:
-    """Cycles of a Cortex-M7 from its start until others can read what it writes."""
+    """Cycles of a Cortex-M7 from an instruction's start until others can read its result."""
     slow = i.task == Task.LOAD and i.name not in ("ldr", "vldr")
     return 2 if slow else _M7_LATENCY.get(i.task, 1)
 
 
 def _m7_needed(i: Timed, ready: Mapping[str, int], accumulators: Mapping[str, int]) -> int:
-    """The cycle from which its operands are there: addresses and shifted operands one cycle earlier than others,
-    what a multiplication adds to one cycle later."""
+    """The first cycle in which an instruction's operands are available: addresses and shifted operands are needed one
+    cycle earlier than others, accumulators later."""
     early = i.address if i.task in _MEMORY else i.reads if i.task == Task.SHIFT else frozenset()
     times = [ready.get(r, 0) + (1 if r in early and r in ready else 0) for r in i.reads | i.address]
     if i.task in (Task.MLA, Task.MLAL, Task.MAC, Task.FMAC):
@@ -127,14 +129,15 @@ def _m7_needed(i: Timed, ready: Mapping[str, int], accumulators: Mapping[str, in
 
 @dataclass
 class DualIssue:
-    """A Cortex-M7 in the middle of a block: in order, at most two instructions a cycle, one for each unit; what follows
-    from LLVM's scheduling model of the core."""
+    """State of a Cortex-M7's pipeline while a block executes: in order, at most two instructions in a cycle, limited by
+    execution units. The rules are those of LLVM's scheduling model for the core."""
 
     now: int = 0
     used: list[str] = field(default_factory=list)
-    """The units of what started in this cycle."""
+    """Execution units that the current cycle already uses."""
     ready: dict[str, int] = field(default_factory=dict)
-    """The cycle from which each register can be read, and from which it can be added to."""
+    """First cycle in which each register can be read (`ready`), and in which it can be an accumulator
+    (`accumulators`)."""
     accumulators: dict[str, int] = field(default_factory=dict)
 
     def start(self, i: Timed) -> int:
@@ -145,7 +148,7 @@ class DualIssue:
         return at + 1 if at == self.now and full else at
 
     def issue(self, i: Timed) -> None:
-        """Start it."""
+        """Start an instruction."""
         at, unit = self.start(i), _M7_UNITS.get(i.task, ("alu", 2))[0]
         self.used = [*self.used, unit] if at == self.now else [unit]
         self.now = at
@@ -166,7 +169,7 @@ def _m7_block(block: Block) -> int:
 
 
 def _m7_join(before: Timed, after: Timed, jumped: bool) -> int:
-    """Every jump is taken to be foreseen, at the price of the cycle in which it ends."""
+    """Extra cycles between blocks: every jump is assumed to be predicted, and costs the rest of its cycle."""
     return 1 if jumped and before.flow.jumps else 0
 
 

@@ -1,5 +1,5 @@
-"""The length of an instruction of Thumb-2, and what it does to the stack pointer and to the flow of control: enough for
-code by gcc, clang and the assembler sources of their libraries."""
+"""Decoder of Thumb-2 instructions: their length and their effect on the stack pointer and control flow, as far as code
+by gcc, clang and the assembly of their libraries needs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SP, _LR, _PC = 13, 14, 15
 
 
 def decode(read: Read, at: int, known: Known) -> Decoded:
-    """Armv6-M to Armv8.1-M."""
+    """Decode an instruction of Armv6-M to Armv8.1-M."""
     word = read(at)
     first = word & 0xFFFF
     return _thumb32(first, word >> 16, at, known, read) if first >= 0xE800 else _thumb16(first, at, known, read)
@@ -19,7 +19,7 @@ def _thumb16(i: int, at: int, known: Known, read: Read) -> Decoded:
     if i >> 9 == 0b1011010:  # push
         return Decoded(2, grows=4 * (i & 0x1FF).bit_count(), known=known)
     if i == 0xBD01 and read(at - 6) == 0x4801B403 and read(at - 2) & 0xFFFF == 0x9001:
-        # How LLVM's linker jumps far on Armv6-M: push {r0, r1}; ldr r0, [pc, #4]; str r0, [sp, #4]; pop {r0, pc}.
+        # LLVM's long-branch veneer on Armv6-M: push {r0, r1}; ldr r0, [pc, #4]; str r0, [sp, #4]; pop {r0, pc}.
         return Decoded(2, ControlKind.JUMP, read((at & ~3) + 4) & ~1, grows=-8)
     if i >> 9 == 0b1011110:  # pop
         popped = {r: POPPED for r in range(8) if i >> r & 1}
@@ -44,12 +44,12 @@ def _thumb16(i: int, at: int, known: Known, read: Read) -> Decoded:
 
 
 def _high_registers(i: int, known: Known) -> Decoded:
-    """add, cmp, mov, bx and blx of any two registers."""
+    """Decode add, cmp, mov, bx and blx of any two registers."""
     operation, to, source = i >> 8 & 3, bits(i, (0, 3, 0), (7, 1, 3)), i >> 3 & 15
     returns = source == _LR or known.get(source) == POPPED
     if operation == 3:
         target = constant(known, source)
-        if target is not None:  # how linkers jump far
+        if target is not None:  # a long-branch veneer
             return Decoded(2, ControlKind.CALL if to >= 8 else ControlKind.JUMP, target & ~1)
         jump = ControlKind.RETURN if returns else ControlKind.TAIL
         return Decoded(2, ControlKind.POINTER if to >= 8 else jump)
@@ -68,7 +68,8 @@ def _high_registers(i: int, known: Known) -> Decoded:
 
 
 def _low_registers(i: int, at: int, known: Known, read: Read) -> Known:
-    """The ways to make a constant for a large frame; any other register that may be written is unknown after."""
+    """Registers with known values after a 16-bit instruction. Constants for large stack frames are followed; any other
+    register that may be written becomes unknown."""
     operation, low, middle = i >> 11, i & 7, i >> 8 & 7
     shifted = constant(known, i >> 3 & 7)
     if operation == 0 and shifted is not None:  # lsls
@@ -85,8 +86,8 @@ def _low_registers(i: int, at: int, known: Known, read: Read) -> Known:
 
 
 def _thumb32(i: int, j: int, at: int, known: Known, read: Read) -> Decoded:
-    """Both halves. Registers are followed for Armv6-M's sake, where only calls and barriers are this long, and through
-    the constants by which linkers jump far."""
+    """Decode a 32-bit instruction from its two halves. Register values are only followed where needed: on Armv6-M,
+    where only calls and barriers have 32 bits, and for constants of linker veneers."""
     if i >> 11 == 0b11110 and j & 0x8000:
         return _thumb32_branch(i, j, at)
     if i & 0xFFF0 == 0xE8D0 and j & 0xFFE0 == 0xF000:  # tbb, tbh
@@ -100,14 +101,14 @@ def _thumb32(i: int, j: int, at: int, known: Known, read: Read) -> Decoded:
         return Decoded(4, kind, grows=(j & 0xFF) * (-1 if j & 0x200 else 1))
     if i & 0xFE6F == 0xE86D or (i & 0xFE2F == 0xEC2D and j >> 8 & 15 in (10, 11)):  # ldrd, strd, vldm, vstm: likewise
         return Decoded(4, grows=4 * (j & 0xFF) * (-1 if i & 0x80 else 1))
-    if i & 0xFF7F == 0xF85F and j >> 12 == _PC:  # ldr pc, [pc, #n]: how linkers jump far
+    if i & 0xFF7F == 0xF85F and j >> 12 == _PC:  # ldr pc, [pc, #n]: a long-branch veneer
         offset = j & 0xFFF if i & 0x80 else -(j & 0xFFF)
         return Decoded(4, ControlKind.JUMP, read((at + 4 & ~3) + offset) & ~1)
     if i & 0xFF70 == 0xF850 and j >> 12 in (_SP, _PC):  # ldr sp, ldr pc
         return Decoded(4, ControlKind.REGISTER if j >> 12 == _PC else ControlKind.DYNAMIC)
     if i & 0xFE50 == 0xE810 and j & 0x8000:  # ldm of pc
         return Decoded(4, ControlKind.REGISTER)
-    if i & 0xFE2F == 0xEC2D and j >> 8 & 15 == 15:  # a Helium register to [sp, #n]!
+    if i & 0xFE2F == 0xEC2D and j >> 8 & 15 == 15:  # store of a Helium register to [sp, #n]!
         return Decoded(4, ControlKind.DYNAMIC)
     if i & 0xFB70 == 0xF240 and j >> 8 & 15 < _SP:  # movw, movt
         return Decoded(4, known=_thumb32_constant(i, j, known))
@@ -117,7 +118,7 @@ def _thumb32(i: int, j: int, at: int, known: Known, read: Read) -> Decoded:
 
 
 def _thumb32_constant(i: int, j: int, known: Known) -> Known:
-    """movw makes a constant, movt its upper half."""
+    """Known registers after movw, which sets a constant, or movt, which sets the upper half."""
     to, half = j >> 8 & 15, bits(j, (0, 8, 0), (12, 3, 8)) + bits(i, (10, 1, 11), (0, 4, 12))
     if not i & 0x80:
         return {**known, to: half}
@@ -133,7 +134,7 @@ def _thumb32_branch(i: int, j: int, at: int) -> Decoded:
             offset = bits(j, (0, 11, 1), (13, 1, 18), (11, 1, 19)) + bits(i, (0, 6, 12), (10, 1, 20))
             return Decoded(4, ControlKind.BRANCH, at + 4 + signed(offset, 21))
         return Decoded(4, ControlKind.STOP if i & 0xFFF0 == 0xF7F0 and j >> 12 == 10 else ControlKind.PLAIN)
-    if kind == 0xC000:  # the loops of Armv8.1-M: le jumps back, wls ahead, dls not at all
+    if kind == 0xC000:  # low-overhead loops: le branches back, wls ahead, dls does not
         offset = bits(j, (1, 10, 2), (11, 1, 1))
         back = i & 15 == 15
         return Decoded(4, ControlKind.PLAIN if j & 0x2000 else ControlKind.LOOP, at + 4 + (-offset if back else offset))
@@ -143,7 +144,7 @@ def _thumb32_branch(i: int, j: int, at: int) -> Decoded:
 
 
 def _thumb32_sp(i: int, j: int) -> Decoded:
-    """An operation that writes the stack pointer: to add or subtract a constant is all that can be followed."""
+    """Decode an operation that writes the stack pointer: only adding or subtracting a constant can be followed."""
     immediate = bits(i, (10, 1, 11)) | bits(j, (12, 3, 8), (0, 8, 0))
     if i & 0xFBEF in (0xF10D, 0xF1AD):
         return Decoded(4, grows=_expanded(immediate) * (1 if i & 0x80 else -1))
@@ -153,7 +154,7 @@ def _thumb32_sp(i: int, j: int) -> Decoded:
 
 
 def _expanded(immediate: int) -> int:
-    """Thumb's 12-bit code for a 32-bit constant."""
+    """Decode Thumb's 12-bit modified immediate."""
     byte, rotation = immediate & 0xFF, immediate >> 7
     if rotation < 8:
         return byte * (0x1, 0x00010001, 0x01000100, 0x01010101)[immediate >> 8]

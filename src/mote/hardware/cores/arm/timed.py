@@ -1,4 +1,4 @@
-"""Instructions of Armv6-M to Armv8.1-M for the cycle models, from Capstone's disassembly."""
+"""Classifies Armv6-M to Armv8.1-M instructions for the cycle models, using Capstone's disassembly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _ALIASES = {"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12"}
 
 
 def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
-    """The timing of the instruction at an address; `instruction` is None where Capstone cannot decode it."""
+    """The instruction at an address as the cycle models take it; `instruction`: Capstone's, or None if it cannot decode
+    it."""
     task = _armv8_1(flow, word) or (None if instruction is not None else Task.ALU)
     if task is None:
         return _thumb(instruction, flow)
@@ -27,20 +28,21 @@ _MULTIPLIES = (
     (0xEFC11FF1, 0xEF000B40),  # VQDMULH, VQRDMULH
     (0xEFC11FF0, 0xEE010E60),  # VQDMULH, VQRDMULH, and VMUL of float32, of a scalar
     (0xFFE11FF0, 0xEE011E60),  # VMUL of a scalar
-    (0xFFF11FF0, 0xEE211E60),  # the same of words
+    (0xFFF11FF0, 0xEE211E60),  # likewise, of 32-bit elements
     (0xFFC11FD0, 0xEE000E40),  # VQRDMLAH, VQDMLAH
     (0xEFE10FF0, 0xEE010E00),  # VMULL, VMULH, VRMULH
-    (0xEFF10FF0, 0xEE210E00),  # the same of words
+    (0xEFF10FF0, 0xEE210E00),  # likewise, of 32-bit elements
     (0xFFD11FF1, 0xEF000C50),  # VFMA, VFMS
     (0xFFF11FF1, 0xFF000D50),  # VMUL of float32
     (0xFFD11FF1, 0xEF000D40),  # VADD, VSUB of float32
     (0xFFF10FF0, 0xEE300F40),  # VADD, VSUB of a scalar of float32
 )
-"""Masks and values of the vector instructions that multiply, or add float32."""
+"""Masks and values of the Helium instructions that multiply, or add float32."""
 
 
 def _armv8_1(flow: Decoded, word: int) -> Task | None:
-    """Loops and Helium, which Capstone takes for coprocessors' instructions or Neon, or does not know."""
+    """Task of a low-overhead-loop or Helium instruction, which Capstone takes for a coprocessor's or Neon's, or does
+    not know; None: any other instruction."""
     first, second = word & 0xFFFF, word >> 16
     if flow.kind == ControlKind.LOOP:
         return Task.LOOP
@@ -57,8 +59,7 @@ def _armv8_1(flow: Decoded, word: int) -> Task | None:
 
 
 def _scattered(word: int) -> int:
-    """How many places in memory a vector's load or store accesses one after another, 0 where it is one place, and where
-    it interleaves: gathers and scatters."""
+    """Number of separate memory accesses of a vector gather or scatter; 0: contiguous or interleaving access."""
     first, second = word & 0xFFFF, word >> 16
     if first >> 8 == 0xFD:
         return 4
@@ -86,8 +87,8 @@ def _thumb(instruction: Any, flow: Decoded) -> Timed:
         writes |= frozenset(moved) if task == Task.LOADS else frozenset()
     elif task in (Task.LOAD, Task.STORE):
         words = 2 if _registers(operands)[0][0] == "d" else 1
-        writes = frozenset(_registers(operands)[:1] if task == Task.LOAD else [])  # the base is there at once
-    # Capstone leaves away what a saturation reads.
+        writes = frozenset(_registers(operands)[:1] if task == Task.LOAD else [])  # a base update has no latency
+    # Capstone omits the operands that a saturation reads.
     reads = _names(instruction, instruction.regs_access()[0]) | frozenset(_registers(operands)[1:])
     return Timed(instruction.address, flow, name, task, reads, writes, frozenset(address), words)
 
@@ -116,7 +117,7 @@ _MACS = re.compile(r"sm(la|ls|m|u)|umaal|usada8")
 
 
 def thumb_task(name: str, operands: str) -> Task:
-    """The task of an instruction that is no jump, by its mnemonic and operands."""
+    """The task of an instruction other than a jump, by its mnemonic and operands."""
     if name in _THUMB_TASKS:
         return _THUMB_TASKS[name]
     if name.startswith(("ldr", "vldr")):

@@ -1,4 +1,4 @@
-"""AVR: 8-bit cores with a program memory of their own, which loads of data do not reach."""
+"""AVR: 8-bit cores with separate program memory, which data loads cannot access."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ _KILO = 1 << 10
 
 
 def _board(flash: int, pushed: int) -> Board:
-    """A part whose counter counts cycles, with as much RAM as 16-bit addresses reach. A return takes two cycles more
-    than the bytes of its address."""
+    """A simulated part whose counter counts cycles, with as much RAM as 16-bit addresses reach. `pushed`: bytes of a
+    return address; a return takes two cycles more than these."""
     return Board(
         vectors=0,
         rom=(0, flash),
@@ -47,7 +47,7 @@ AVR = Architecture(
     gcc_packages="gcc-avr avr-libc",
     library="libc.a",
     gcc_flags=("-fno-jump-tables", "-maccumulate-args"),
-    link_flags=("-Wl,--no-stubs",),  # function pointers are the harness's, which lies where they reach
+    link_flags=("-Wl,--no-stubs",),  # only the harness has function pointers, and it is in their range
     options=("-mmcu=", "-mcall-prologues", "-mstrict-X", "-maccumulate-args", "-mrelax"),
     start=_HERE / "start.S",
     measure=_HERE / "measure.S",

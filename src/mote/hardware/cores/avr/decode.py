@@ -1,7 +1,7 @@
-"""The length of an AVR instruction, and what it does to the stack pointer and to the flow of control.
+"""Decoder of AVR instructions: their length and their effect on the stack pointer and control flow.
 
-A frame is made through Y: the stack pointer is read into it, moved, and written back. `known` has how far Y then lies
-below the stack pointer.
+Stack frames are allocated through register Y: the stack pointer is copied to Y, Y is moved and copied back. `known`
+tracks how far Y is below the stack pointer.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from mote.hardware.cores.instructions import ControlKind, Decoded, Decoder, Know
 _Y_LOW, _Y_HIGH = 28, 29
 _SPL, _SPH = 0x3D, 0x3E
 _FRAME, _HALF, _BORROWED = 100, 101, 102
-"""How far Y lies below the stack pointer; that its low byte is that pointer's; the low byte of a constant of which the
-high one is still to be subtracted from Y."""
+"""Keys in `known`. _FRAME: bytes by which Y is below the stack pointer; _HALF: Y's low byte is the stack pointer's;
+_BORROWED: low byte of a constant that is being subtracted from Y."""
 _SBC_ZERO = 0x09D1
-"""sbc r29, r1: r1 is zero wherever a compiler makes frames."""
+"""Encoding of sbc r29, r1; compilers keep zero in r1."""
 _SKIPS = ((0xFC00, 0x1000), (0xFC08, 0xFC00), (0xFF00, 0x9900), (0xFF00, 0x9B00))
-"""cpse, sbrc and sbrs, sbic, sbis: mask and value."""
+"""Masks and values of the skip instructions: cpse; sbrc and sbrs; sbic; sbis."""
 
 
 def is_long(word: int) -> bool:
@@ -25,12 +25,12 @@ def is_long(word: int) -> bool:
 
 
 def is_skip(word: int) -> bool:
-    """Whether the next instruction is skipped on a condition."""
+    """Whether an instruction conditionally skips the next one."""
     return any(word & mask == value for mask, value in _SKIPS)
 
 
 def decoder(pushed: int) -> Decoder:
-    """The decoder of cores whose calls put so many bytes on the stack."""
+    """The decoder for cores whose calls push `pushed` bytes of return address."""
 
     def decode(read: Read, at: int, known: Known) -> Decoded:
         both = read(at)
@@ -41,13 +41,13 @@ def decoder(pushed: int) -> Decoder:
 
 
 def _flow(word: int, second: int, at: int, known: Known, read: Read, pushed: int) -> Decoded | None:
-    """Instructions that write the program counter, and nothing else."""
+    """Decode an instruction that changes control flow; None: it is no such instruction."""
     if word & 0xFE0C == 0x940C:  # jmp, call
         target = (bits(word, (0, 1, 16), (4, 5, 17)) | second) * 2
         return _call(4, target, known) if word & 2 else Decoded(4, ControlKind.JUMP, target, known=known)
     if word & 0xE000 == 0xC000:  # rjmp, rcall
         target = at + 2 + 2 * signed(word & 0xFFF, 12)
-        if word & 0x1000 and target == at + 2:  # room on the stack
+        if word & 0x1000 and target == at + 2:  # rcall to the next instruction: reserves stack
             return Decoded(2, grows=pushed, known=_moved(known, -pushed))
         return _call(2, target, known) if word & 0x1000 else Decoded(2, ControlKind.JUMP, target, known=known)
     if word & 0xF800 == 0xF000:  # brbs, brbc
@@ -67,12 +67,12 @@ def _flow(word: int, second: int, at: int, known: Known, read: Read, pushed: int
 
 
 def _call(size: int, target: int, known: Known) -> Decoded:
-    """A function keeps Y, and what is above its own frame."""
+    """A call: afterwards Y and the caller's frame are unchanged, because functions preserve them."""
     return Decoded(size, ControlKind.CALL, target, known=without(known, _BORROWED))
 
 
 def _data(word: int, known: Known) -> Decoded:
-    """Instructions that go on behind them."""
+    """Decode an instruction after which execution continues with the next one."""
     size = 4 if is_long(word) else 2
     register = word >> 4 & 0x1F
     if word & 0xFE0F == 0x920F:  # push
@@ -107,7 +107,7 @@ def _in(register: int, port: int, known: Known) -> Decoded:
 
 
 def _out(register: int, port: int, known: Known) -> Decoded:
-    """The low byte of the stack pointer is written last."""
+    """Decode an `out` instruction; the stack pointer changes with its low byte, which compilers write last."""
     if port == _SPL:
         if register != _Y_LOW or _FRAME not in known:
             return Decoded(2, ControlKind.DYNAMIC)
@@ -118,24 +118,24 @@ def _out(register: int, port: int, known: Known) -> Decoded:
 
 
 def _moved(known: Known, below: int) -> Known:
-    """Y, or the stack pointer, has moved: so many bytes more are between them."""
+    """Update the known distance after Y or the stack pointer moved: Y is `below` bytes further below it."""
     return {**known, _FRAME: known[_FRAME] + below} if _FRAME in known else known
 
 
 def _written(known: Known, *registers: int) -> Known:
-    """Y is known no longer where one of its bytes is written."""
+    """Forget the distance of Y if one of its bytes is written."""
     if _Y_LOW in registers or _Y_HIGH in registers:
         return without(known, _FRAME, _HALF, _BORROWED)
     return known
 
 
 def _targets(word: int) -> tuple[int, ...]:
-    """The registers that an instruction writes, among others that it may; stores and comparisons write none."""
+    """Registers that an instruction may write; stores and comparisons write none."""
     register, upper = word >> 4 & 0x1F, 16 + (word >> 4 & 15)
     top = word >> 12
     if top in (3, 8, 10) and (top == 3 or word & 0x200):  # cpi; std
         return ()
-    if top in (4, 5, 6, 7, 14):  # with a constant
+    if top in (4, 5, 6, 7, 14):  # instructions with an immediate
         return (upper,)
     if top == 0 and word & 0xFF00 == 0x0100:  # movw
         low = 2 * (word >> 4 & 15)

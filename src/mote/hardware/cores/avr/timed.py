@@ -1,6 +1,7 @@
-"""Cycles of AVR instructions, by the instruction set manual, for cores with 16 and 22-bit program counters.
+"""Cycles of AVR instructions according to the instruction set manual, for cores with 16-bit and 22-bit program
+counters.
 
-They depend on nothing but the instruction, and on whether a branch is taken or an instruction skipped.
+They depend only on the instruction, and on whether a branch is taken or an instruction skipped.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from mote.hardware.cores.instructions import ControlKind, Decoded, Task, Timed, 
 
 
 def timing(pushed: int) -> Callable[[int, Decoded, int, Any], Timed]:
-    """The callback of cores whose calls put so many bytes on the stack, each in a cycle. The cycles of an instruction
-    where no branch is taken are its `words`."""
+    """The timing callback for cores whose calls push `pushed` bytes of return address, one in a cycle. It stores an
+    instruction's cycles without a taken branch as its `words`."""
 
     def timed(at: int, flow: Decoded, word: int, decoded: Any) -> Timed:
         name = "skip" if is_skip(word & 0xFFFF) else "avr"
@@ -52,7 +53,7 @@ def _block(block: Block) -> int:
 
 
 def _join(before: Timed, after: Timed, jumped: bool) -> int:
-    """A taken branch takes a cycle more, a skip one for each word that is skipped."""
+    """Extra cycles between blocks: one for a taken branch, or one for each word that is skipped."""
     if not jumped or before.flow.kind is not ControlKind.BRANCH:
         return 0
     return (after.at - before.end) // 2 if before.name == "skip" else 1

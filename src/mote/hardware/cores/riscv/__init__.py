@@ -1,4 +1,4 @@
-"""RISC-V: RV32IMC, with the F extension or without it."""
+"""RISC-V: RV32IMC cores, with or without the F extension."""
 
 from pathlib import Path
 
@@ -72,7 +72,7 @@ RISCV = Architecture(
     code=MachineCode(
         elf_machine="EM_RISCV",
         decode=decode,
-        padding=(0x0001, 0x0000),  # nop; what fills sections
+        padding=(0x0001, 0x0000),  # nop; section padding
         disassembler=("CS_ARCH_RISCV", "CS_MODE_RISCV32", "CS_MODE_RISCVC"),
         timed=timed,
     ),

@@ -1,4 +1,4 @@
-"""The cycle models of RISC-V cores: one instruction after another, with what each core waits for."""
+"""Cycle models of RISC-V cores: in-order execution with each core's stalls."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ _INDIRECT = ("jr", "jalr", "ret")
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Cycles by task, `plain` where a task is not there, and cycles on top of them. An instruction *straddles* where it
-    has 4 bytes and begins in the middle of a word, so that it takes two fetches."""
+    """Timing of an in-order pipeline: cycles by task (`plain` for other tasks), plus stall cycles. An instruction
+    *straddles* if it has 4 bytes and begins in the middle of a word, so that it needs two fetches."""
 
     cycles: Mapping[Task, int]
     branch: int
-    """A branch that is taken."""
+    """Stall cycles of a taken branch."""
     jump: int
     indirect: int
-    """A jump to an address in a register."""
+    """Stall cycles of a jump to an address in a register."""
     plain: int = 1
     load_use: int = 0
-    """An instruction that reads the register loaded just before."""
+    """Stall cycles of reading a register that the previous instruction loaded."""
     jump_use: int = 0
-    """A jump to an address in a register that was written just before."""
+    """Stall cycles of a jump to an address that the previous instruction wrote."""
     straddle: int = 0
-    """The next instruction straddles."""
+    """Stall cycles if the next instruction straddles."""
     straddle_target: int = 0
-    """The target of a jump straddles."""
+    """Stall cycles if the target of a jump straddles."""
     overrun: int = 0
-    """A taken branch that ends in the middle of a word: what comes behind it straddles, and was being fetched."""
+    """Stall cycles of a taken branch that ends in the middle of a word: the next word was already being fetched."""
     predicts: bool = False
-    """A branch backward that was taken is predicted to be taken again: only the first and the last turn of a loop wait
-    for it. Both are counted where the loop ends, and loops around other loops as if they were predicted as well."""
+    """Whether backward branches are predicted as taken once they were: then only the first and last iteration of a loop
+    stall. Both are counted at the end of the loop; outer loops are treated as predicted, too."""
     forwards: bool = False
-    """A store does not wait for the data that was loaded just before."""
+    """Whether a store of data that was just loaded does not stall."""
 
     def block(self, block: Block) -> int:
         alone = sum(self.cycles.get(i.task, self.plain) for i in block)
@@ -56,7 +56,7 @@ class Pipeline:
         return (self.indirect if before.name in _INDIRECT else self.jump) + split
 
     def _next(self, before: Timed, after: Timed) -> int:
-        """Cycles between an instruction and the one behind it."""
+        """Stall cycles between adjacent instructions."""
         waits = self.straddle if _straddles(after) else 0
         if before.writes & after.reads:
             forwarded = self.forwards and after.task == Task.STORE and not before.writes & after.address
@@ -115,4 +115,4 @@ CYCLES = {
     ),
     "picorv32": _PICORV32.model("PicoRV32", "PicoRV32's README, cycles per instruction; compared with its RTL"),
 }
-"""By the `cycle_model` of targets."""
+"""Cycle models by `cycle_model` of targets."""

@@ -1,4 +1,4 @@
-"""The length of an instruction of RV32IMAFC, and what it does to the stack pointer and to the flow of control."""
+"""Decoder of RV32IMAFC instructions: their length and their effect on the stack pointer and control flow."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from mote.hardware.cores.instructions import ControlKind, Decoded, Known, Read, 
 
 _RA, _SP = 1, 2
 _FLOAT = (0x07, 0x43, 0x47, 0x4B, 0x4F, 0x53)
-"""The F extension: flw, the four that multiply and add, and the rest."""
+"""Opcodes of the F extension: flw, the four fused multiply-adds, and all others."""
 _VECTOR = 0x57
 _VECTOR_TO_INTEGER = 0x40002057
-"""Of the vectors, those that write an integer register; so do those that set the length (function 7)."""
+"""Encoding of vector instructions that write an integer register; those that set the vector length (function 7) do so
+as well."""
 _TO_INTEGER = (0x50, 0x60, 0x70)
-"""Of the rest, the upper bits of those that write an integer register: comparisons, conversions, moves."""
+"""Upper bits of F-extension instructions that write an integer register: comparisons, conversions, moves."""
 
 
 def decode(read: Read, at: int, known: Known) -> Decoded:
-    """RV32IMAFC."""
+    """Decode an instruction of RV32IMAFC."""
     word = read(at)
     return _rv32(word, at, known) if word & 3 == 3 else _rv16(word & 0xFFFF, at, known)
 
@@ -89,10 +90,11 @@ def _rv16(i: int, at: int, known: Known) -> Decoded:
 
 
 def _jump(size: int, link: int, target: int, at: int, known: Known) -> Decoded:
-    """A link register other than `ra` is for the functions that save and restore registers for their caller."""
+    """Decode a jump; a link register other than `ra` calls a routine that saves or restores registers for its
+    caller."""
     kind = {0: ControlKind.JUMP, _RA: ControlKind.CALL}.get(link, ControlKind.DETOUR)
-    kept = {**known, link: at + size} if kind == ControlKind.DETOUR else {}
-    return Decoded(size, kind, target & 0xFFFFFFFF, known=kept)
+    known_after = {**known, link: at + size} if kind == ControlKind.DETOUR else {}
+    return Decoded(size, kind, target & 0xFFFFFFFF, known=known_after)
 
 
 def _register_jump(size: int, link: int, source: int, offset: int, at: int, known: Known) -> Decoded:
@@ -118,5 +120,5 @@ def _set(size: int, to: int, value: int, known: Known) -> Decoded:
 
 
 def _forget(size: int, to: int, known: Known) -> Decoded:
-    """Any other instruction that writes a register."""
+    """Decode any other instruction that writes a register, whose value becomes unknown."""
     return Decoded(size, ControlKind.DYNAMIC if to == _SP else ControlKind.PLAIN, known=without(known, to))

@@ -1,4 +1,4 @@
-"""Instructions of RV32IMAFC for the cycle models, from Capstone's disassembly."""
+"""Classifies RV32IMAFC instructions for the cycle models, using Capstone's disassembly."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _REGISTERS = (
     *(f"s{i}" for i in range(2, 12)),
     *("t3", "t4", "t5", "t6"),
 )
-"""As the disassembler names them."""
+"""Register names as in Capstone's disassembly, by number."""
 _STORES = ("sb", "sh", "sw", "swsp", "fsw", "fswsp")
 
 
 def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
-    """The timing of the instruction at an address; `instruction` is None where Capstone cannot decode it."""
+    """The instruction at an address as the cycle models take it; `instruction`: Capstone's, or None if it cannot decode
+    it."""
     if instruction is None:
         return _unknown(at, flow, word)
     name = instruction.mnemonic.removeprefix("c.")
@@ -38,8 +39,8 @@ def timed(at: int, flow: Decoded, word: int, instruction: Any) -> Timed:
 
 
 def _unknown(at: int, flow: Decoded, word: int) -> Timed:
-    """The timing of an instruction that Capstone does not know: of the vectors, or of the bit manipulation (Zba, Zbb),
-    which computes with registers as any other does."""
+    """Classify an instruction that Capstone does not know: vectors, or bit manipulation (Zba, Zbb), which is timed as
+    any other register operation."""
     operation, function = word & 0x7F, word >> 12 & 7
     if operation in (0x07, 0x27) and function in (0, 5, 6, 7):
         return Timed(at, flow, "alu", Task.VECTOR_MEMORY)
@@ -53,7 +54,7 @@ def _unknown(at: int, flow: Decoded, word: int) -> Timed:
 
 
 def _reads_all(name: str, flow: Decoded) -> bool:
-    """Whether an instruction reads the register that it names first: compressed ones change it, and jumps go there."""
+    """Whether an instruction reads its first operand: compressed instructions modify it, and `jr` jumps to it."""
     return name == "jr" or (flow.size == 2 and name not in (*_LOADS, *_SETS))
 
 

@@ -1,4 +1,5 @@
-"""Xtensa: the LX7 of an ESP32-S3 and the LX6 of an ESP32. Their compilers come with ESP-IDF; Mote knows no emulator."""
+"""Xtensa: the LX7 of the ESP32-S3 and the LX6 of the ESP32. Their compilers come with ESP-IDF; no emulator is
+supported."""
 
 from mote.hardware.cores.record import Architecture
 

@@ -1,4 +1,5 @@
-"""Depthwise convolutions with 3x3 windows: what `mote_depthwise3_s8.h` needs."""
+"""Depthwise convolutions with 3x3 windows over planar rows: parameters and macro instances of
+`mote_depthwise3_s8.h`."""
 
 from __future__ import annotations
 
@@ -13,18 +14,20 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 @dataclass(frozen=True)
 class Blocks:
-    """How a row of outputs is made: blocks of four, then perhaps a last one that is another size."""
+    """Decomposition of an output row: blocks of four outputs, then at most one block of another size."""
 
     fours: int
     last: str
-    """Which one, as the header calls it: empty where there is none."""
+    """The last block's name in the header, such as `3c` (`c`: its last window column is padding); empty: there is
+    none."""
     columns: int
-    """Bytes of a line that the blocks of four use."""
+    """Input bytes of a line that the blocks of four consume."""
     line: int
 
 
 def blocks3(view: View, present: list[int]) -> Blocks | None:
-    """None where there is no kernel for the shape; `present`: how many rows of a window lie inside the image."""
+    """Decompose an output row into blocks; None: no kernel for this shape. `present`: for each output row, how many
+    window rows are inside the image."""
     op = view.the(DepthwiseConv2D)
     h, width, outputs = op.horizontal, view.input.shape[2], view.output.shape[2]
     if (h.kernel, op.vertical.kernel) != (3, 3) or min(present) < 2:
@@ -40,11 +43,12 @@ def blocks3(view: View, present: list[int]) -> Blocks | None:
     return Blocks((outputs - size) // 4, last, columns, columns + 4 * words)
 
 
-def written3(
+def specialized3(
     view: View, blocks: Blocks, channels: Channels, order: Order
 ) -> tuple[str, tuple[Instance, ...], Params] | None:
-    """The parts of a layer with rows of one block and weights of 16 bits, with code for the number of channels, in an
-    order for some core; None where stores do not reach so far."""
+    """Kernel name, instances and parameters with assembly specialized to the layer's channel count, its instructions
+    scheduled as `order` says; for output rows of one block and 16-bit weights. None: the output stores exceed the
+    offset range."""
     _, _, params = parts3(view, blocks, channels, Weights.W16)
     count, stride = view.output.shape[3], view.the(DepthwiseConv2D).horizontal.stride
     form, shift, outputs = channels.form, channels.requantization.shift, int(blocks.last[0])
@@ -64,7 +68,7 @@ def written3(
 def parts3(
     view: View, blocks: Blocks, channels: Channels, weights: Weights
 ) -> tuple[str, tuple[Instance, ...], Params]:
-    """The kernel's name, the instances that make it, and its parameters."""
+    """The kernel's name, its macro instances, and its parameters."""
     y, stride = view.output, view.the(DepthwiseConv2D).horizontal.stride
     params: Params = {
         "records": stream(channels.biases, channels.words(1, weights), channels.constants),

@@ -1,11 +1,11 @@
-"""The assembly of `mote_depthwise3_s8.h` for a layer: 3x3 windows over planar rows that are one block of outputs.
+"""Assembly of `mote_depthwise3_s8.h` specialized to a layer: 3x3 windows over planar rows whose outputs are one block.
 
-What the header's macros do for any number of channels, with that number built in: outputs lie at constant distances,
-and the code can be put into another order.
+It computes what the header's macros compute for any number of channels. Here that number is a constant: outputs are
+stored at constant offsets, and the instructions can be rescheduled.
 
-Registers: r0-r2 the rows, r3 the record (of two rows: r0 and r1, r2 the first one's weights), sums from r4 on, r10 and
-r11 weights, r12 and lr inputs. On the stack: where a channel's first output lies, and where that of the channel behind
-the last one would.
+Registers: r0-r2 the input rows, r3 the channel's record (with two rows: r0 and r1 the rows, r2 the weights of the first
+one), sums from r4 on, r10 and r11 weights, r12 and lr inputs. On the stack: the address of the current channel's first
+output, and the end address, that of one channel past the last.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from __future__ import annotations
 from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import scale
 
 MOST_OFFSET = 4095
-"""Of a store."""
+"""Largest immediate offset of a store instruction."""
 WEIGHTS, CONSTANTS = 4, 28
-"""Where in a record these lie."""
+"""Byte offsets of the weights and of the requantization constants in a channel's record."""
 RECORD = {"relu": 36, "linear": 40}
-"""Bytes of a record."""
+"""Size of a channel's record in bytes, by the form of requantization (`relu`, `linear`)."""
 
 
 def code(
     rows: int, stride: int, outputs: int, closed: bool, line: int, channels: int, form: str, shift: int
 ) -> list[str]:
-    """A function that makes `outputs` of each channel from three rows, or from two; `closed`: the last output's third
-    column is padding. Lines of `line` bytes."""
+    """A function that computes `outputs` of each channel from two or three input rows. `closed`: the third window
+    column of the last output is padding; `line`: bytes of a channel's line."""
     sums = [f"r{4 + j}" for j in range(outputs)]
     assert (outputs - 1) * channels <= MOST_OFFSET
-    taken = ["mov r3, r0", "ldm r1, {r0-r2}"] if rows == 3 else ["add r2, r0, r3", "mov r3, r0", "ldm r1, {r0, r1}"]
+    arguments = ["mov r3, r0", "ldm r1, {r0-r2}"] if rows == 3 else ["add r2, r0, r3", "mov r3, r0", "ldm r1, {r0, r1}"]
     body = [f"ldr {sums[-1]}, [r3]"]
     for k in range(rows):
         at = f"r3, #{WEIGHTS + 8 * k}" if rows == 3 else f"r2, #{8 * k}"
@@ -38,7 +38,7 @@ def code(
         "add r4, r2, r6",
         "add r5, r4, r5",
         "push {r4, r5}",
-        *taken,
+        *arguments,
         *(f"add r{i}, r{i}, r8" for i in range(rows)),
         "1:",
         *body,
@@ -60,10 +60,10 @@ def code(
 
 
 def _row(row: str, stride: int, outputs: int, closed: bool, line: int, *, first: bool) -> list[str]:
-    """A row's share of all outputs: pair i of inputs has columns 2 i and 2 i + 1. The first row's sums begin with the
-    bias, which is in the register of the last one."""
+    """Multiply-accumulate one input row into all sums: pair i of inputs is columns 2 i and 2 i + 1. `first`: sums start
+    from the bias, which is in the register of the last sum."""
     columns = stride * (outputs - 1) + (2 if closed else 3)
-    pairs, begun = -(-columns // 2), set[int]()
+    pairs, started = -(-columns // 2), set[int]()
     lines: list[str] = []
     for i in range(pairs):
         word, odd = divmod(i, 2)
@@ -72,15 +72,15 @@ def _row(row: str, stride: int, outputs: int, closed: bool, line: int, *, first:
             lines += ["uxtb16 lr, r12, ror #8"] if i + 1 < pairs else []
             lines.append("uxtb16 r12, r12")
         for op, j, weights in _products(i, stride, outputs, closed):
-            bias = f"r{3 + outputs}" if first and j not in begun else f"r{4 + j}"
+            bias = f"r{3 + outputs}" if first and j not in started else f"r{4 + j}"
             lines.append(f"{op} r{4 + j}, {'lr' if odd else 'r12'}, {weights}, {bias}")
-            begun.add(j)
+            started.add(j)
     return [*lines, f"add {row}, {row}, #{line}"]
 
 
 def _products(i: int, stride: int, outputs: int, closed: bool) -> list[tuple[str, int, str]]:
-    """The products of a pair of inputs: the instruction, the output, and the word of weights, (w0, w1) in r10 and
-    (w1, w2) in r11. Outputs that begin with it come last, in their order."""
+    """Products of input pair `i`: instruction, output index, and register of two weights (r10: w0, w1; r11: w1, w2).
+    Sums that this pair starts come last, in ascending order."""
     last = outputs - 1
     if stride == 2:
         third = [("smlabt", i - 1, "r11")] if 0 < i <= outputs and not (closed and i - 1 == last) else []

@@ -1,5 +1,5 @@
-"""Depthwise convolutions over planar rows by code that knows no shape, for runtimes: what `mote_depthwise3_any_s8.h`
-and `mote_depthwise_any_s8.h` need."""
+"""Depthwise convolutions over planar rows by code that is independent of the shape, for runtimes:
+`mote_depthwise3_any_s8.h` and `mote_depthwise_any_s8.h`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mote.compiler.kernels.pack.params import pad_to
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 BLOCK = 4
-"""Outputs of a block."""
-WHOLE, BEHIND = 4, 8
-"""3x3: bytes behind the columns of all blocks with which a line can be read whole, and those behind the copy of a
-line."""
+"""Outputs of a row that are computed at once (one block)."""
+READ_PAST, COPY_PAST = 4, 8
+"""3x3 kernel. READ_PAST: trailing bytes that a line needs after its blocks so that it can be read without a copy;
+COPY_PAST: bytes appended to the copy of a line."""
 COLUMNS = {4: 5, 5: 5, 6: 7, 7: 7}
-"""Columns of wider windows, and those of the code that computes them, with weights of zero."""
+"""Map from window width to the width that the code computes; the extra column has zero weights."""
 READ = {(5, 1): 8, (5, 2): 12, (7, 1): 12, (7, 2): 16}
-"""Bytes of a line that a block reads, by columns and stride."""
+"""Bytes of a line that a block of outputs reads, by (computed window width, stride)."""
 
 
 def any3_layout(view: View) -> Planar:
-    """Lines for windows of 3x3, with the padding behind their last pixels."""
+    """Planar layout for the 3x3 kernel, with the right padding stored in each line."""
     op, outputs = view.the(DepthwiseConv2D), view.output.shape[2]
     h = op.horizontal
     least = max((outputs - 1) * h.stride + 3, h.before + view.input.shape[2])
@@ -31,15 +31,16 @@ def any3_layout(view: View) -> Planar:
 
 
 def reaches_any3(view: View, line: int) -> bool:
-    """Whether lines have the padding behind their last pixels, and what is read behind a line ends in the next one."""
+    """Whether `line` bytes hold the right padding, and the bytes that the last block reads past a line's end are within
+    the next line."""
     outputs, stride = view.output.shape[2], view.the(DepthwiseConv2D).horizontal.stride
     over = BLOCK * stride * -(-outputs // BLOCK) + (4 if stride == 1 else 1) - line
-    return line >= (outputs - 1) * stride + 3 and over <= min(line, BEHIND)
+    return line >= (outputs - 1) * stride + 3 and over <= min(line, COPY_PAST)
 
 
 def any3_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Instance, ...], Params, int]:
-    """The kernel for windows of 3x3 and rows of any length: its name, its instance, its parameters, and its working
-    memory in bytes: the lines of a channel, and a row with the outputs that are too many."""
+    """The 3x3 kernel for rows of any length: name, instance, parameters, and scratch bytes: copies of a channel's
+    lines, and an output row rounded up to whole blocks."""
     y, stride = view.output, view.the(DepthwiseConv2D).horizontal.stride
     fours = -(-y.shape[2] // BLOCK)
     columns = BLOCK * fours * stride
@@ -52,13 +53,14 @@ def any3_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[In
         "outputs": y.shape[2],
     }
     form, shift = channels.form, channels.requantization.shift
-    lines = 0 if line - columns >= WHOLE else 3 * (line + BEHIND)
+    lines = 0 if line - columns >= READ_PAST else 3 * (line + COPY_PAST)
     instance = Instance("MOTE_DEPTHWISE3_ANY", (f"s{stride}", form, shift))
     return f"depthwise3_any_s{stride}_{form}_{shift}", (instance,), params, lines + _surplus(view)
 
 
 def any_layout(view: View) -> Planar | None:
-    """Lines that blocks of wider windows do not read behind; None where there is no code for such a window."""
+    """Planar layout for wider windows, with lines so long that blocks read nothing past their end; None: the window
+    width is not supported."""
     h = view.the(DepthwiseConv2D).horizontal
     if h.kernel not in COLUMNS:
         return None
@@ -68,8 +70,8 @@ def any_layout(view: View) -> Planar | None:
 
 
 def any_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Instance, ...], Params, int]:
-    """The kernel for wider windows: its name, its instance, its parameters, and its working memory in bytes: a row with
-    the outputs that are too many."""
+    """The kernel for wider windows: name, instance, parameters, and scratch bytes: an output row rounded up to whole
+    blocks."""
     y, h = view.output, view.the(DepthwiseConv2D).horizontal
     columns, stride = COLUMNS[h.kernel], f"s{h.stride}"
     padded = replace(channels, weights=pad_to(channels.weights, 2, columns))
@@ -88,6 +90,6 @@ def any_parts(view: View, line: int, channels: Channels) -> tuple[str, tuple[Ins
 
 
 def _surplus(view: View) -> int:
-    """Bytes of a row of outputs in whole blocks, where it is none."""
+    """Scratch bytes for an output row rounded up to whole blocks; 0: the row is whole blocks already."""
     outputs, channels = view.output.shape[2:]
     return BLOCK * -(-outputs // BLOCK) * channels if outputs % BLOCK else 0

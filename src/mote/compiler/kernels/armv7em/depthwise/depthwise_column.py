@@ -1,4 +1,5 @@
-"""Depthwise convolutions over rows of one pixel, a row at a time: the records of `mote_depthwise_column_s8.h`."""
+"""Depthwise convolutions over rows of one pixel (1-D over time), one output row at a time: packed weights of
+`mote_depthwise_column_s8.h`."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 UNROLLED, FPU = "depthwise_column_unrolled", "_fpu"
 MOST_TAPS = 16
-"""Windows of more rows take more code than loops over them take time, and more registers than are free in an FPU."""
+"""Tallest window that is unrolled: taller ones cost more code than the loops cost time, and more FPU registers than are
+free."""
 
 
 def _refused(view: View) -> Refusal | None:
@@ -92,12 +94,12 @@ def _packed(view: View, name: str, records: NDArray[np.int32], *instances: Insta
 
 
 def _fours(channels: int) -> Ints:
-    """The channels of each record: the last one repeats some where they are no multiple of four."""
+    """Channel indices [records, 4]: the last record repeats channels if their number is not a multiple of four."""
     return np.minimum(np.arange(0, channels, 4, dtype=np.int64), channels - 4)[:, None] + np.arange(4, dtype=np.int64)
 
 
 def _taps(values: Ints) -> tuple[Ints, Ints]:
-    """Weights [channels, rows] as words of two 16-bit halves, and the last one of an odd number."""
+    """Weights [channels, rows] packed as pairs of 16-bit halves, and the last row of an odd number of them."""
     even = values.shape[1] // 2 * 2
     return values[:, 0:even:2] & 0xFFFF | values[:, 1:even:2] << 16, values[:, even:]
 

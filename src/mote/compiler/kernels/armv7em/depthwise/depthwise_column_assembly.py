@@ -1,16 +1,16 @@
-"""The assembly of `mote_depthwise_column_s8.h` for windows of one height: a row of outputs, four channels at a time.
+"""Assembly of `mote_depthwise_column_s8.h` unrolled for one window height: an output row, four channels at a time.
 
-Registers: r0-r3 the sums; r8 and r9 where outputs go and records come from; r10 the channel, less the one where the row
-ends, so that it ends with zero; the others inputs and weights. Pointers to the ends of all rows lie on the stack, or in
-registers of the FPU, which takes a cycle less for two rows.
+Registers: r0-r3 the sums; r8 the output pointer and r9 the record pointer; r10 the channel index minus the number of
+channels, so that the loop ends at zero; the others inputs and weights. Pointers to the ends of all input rows are on
+the stack, or in FPU registers, which saves a cycle for two rows.
 """
 
 from __future__ import annotations
 
 
 def code(taps: int, form: str, shift: int, *, fpu: bool = False) -> list[str]:
-    """A function that computes the channels of a `mote_column_run_t` from so many rows; `fpu`: up to 16, whose pointers
-    are in registers of the FPU."""
+    """A function that computes the channels of a `mote_column_run_t` from `taps` input rows. `fpu`: keep the row
+    pointers (at most 16) in FPU registers."""
     pairs, alone = taps // 2, taps % 2
     frame = 0 if fpu else 4 * taps
     return [
@@ -37,7 +37,7 @@ def code(taps: int, form: str, shift: int, *, fpu: bool = False) -> list[str]:
 
 
 def _ends(first: int, rows: int, fpu: bool) -> list[str]:
-    """Pointers to some rows, moved to their ends."""
+    """Load pointers of input rows, advance them to the row ends, and save them on the stack or in FPU registers."""
     names = ["r0", "r1", "r2", "r3"][:rows]
     some = ", ".join(names)
     loads = [f"ldm r4!, {{{some}}}" if rows > 1 else "ldr r0, [r4]", *(f"add {r}, {r}, r7" for r in names)]
@@ -47,7 +47,8 @@ def _ends(first: int, rows: int, fpu: bool) -> list[str]:
 
 
 def _two_rows(pair: int, fpu: bool) -> list[str]:
-    """Two words of four bytes become a register for each channel, with its values in both rows."""
+    """Multiply-accumulate two input rows: two words of four channels become one register for each channel with its
+    values in both rows."""
     return [
         f"vmov r4, r5, s{2 * pair}, s{2 * pair + 1}" if fpu else f"ldrd r4, r5, [sp, #{8 * pair}]",
         "ldm r9!, {r7, r11, r12, lr}",
@@ -81,7 +82,7 @@ def _one_row(row: int, fpu: bool) -> list[str]:
 
 
 def _bytes(form: str) -> list[str]:
-    """The sums of four channels times their multipliers, see `mote_narrow_s8.h`."""
+    """Requantize the sums of four channels, as `mote_narrow_s8.h` does in C."""
     if form == "relu":
         return [
             "ldm r9!, {r4-r7, r11, r12}",

@@ -1,4 +1,5 @@
-"""Depthwise convolutions with the 1x1 convolution behind them: what `mote_depthwise_gemm_s8.h` needs."""
+"""Depthwise convolutions fused with the 1x1 convolution after them: parameters and instances of
+`mote_depthwise_gemm_s8.h`."""
 
 from __future__ import annotations
 
@@ -42,18 +43,18 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 BLOCK = 4
 """Pixels that are computed at once."""
 WORD = 4 * BLOCK
-"""Bytes of two channels of these."""
+"""Bytes of a block's intermediate values (int16) of two channels."""
 
 
 @dataclass(frozen=True)
 class DepthwiseGemm:
-    """One of the kernels: the forms of both operators' weights, and rows of outputs at once."""
+    """Variant of the fused kernel: weight formats of both operators, and output rows at once."""
 
     matrix: MatrixWeights
     weights: Weights
     rows: int
     way: str = ""
-    """The end of the name of the 1x1 convolution's kernel: DUAL, FPU, SHARED."""
+    """Name suffix of the 1x1 convolution's kernel: DUAL, FPU, SHARED or empty."""
 
     @property
     def plain(self) -> str:
@@ -81,7 +82,8 @@ class DepthwiseGemm:
 
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
-        """The kernels for each of the operators: they cost as much, but for the widening of what is between them."""
+        """The unfused kernels of the two operators, whose costs are summed; fusing saves the widening of the
+        intermediate values."""
         depthwise = f"depthwise{'_two' if self.rows == ROWS else '3'}{self.compact}"
         every = (*depthwise_planar.KERNELS, *gemm4x2.KERNELS, *gemm4x2.FPU_KERNELS, *gemm4x2.SHORT_KERNELS)
         kernels = {kernel.name: kernel for kernel in every}
@@ -114,8 +116,8 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
         stream = _stream(second, way.matrix)
         if channels is None or stream is None:
             return NO_CONSTANTS
-        paid = replace(pointwise, price=replace(pointwise.price, excluded_features=("input",)))
-        return _packed(view, way, depthwise, paid, channels, stream, unrolled=unroll == gemm4x2.ALL)
+        without_widening = replace(pointwise, price=replace(pointwise.price, excluded_features=("input",)))
+        return _packed(view, way, depthwise, without_widening, channels, stream, unrolled=unroll == gemm4x2.ALL)
 
     def unrolling(view: View) -> Mapping[str, tuple[Knob, ...]]:
         return gemm4x2.unrolling(view.once(_pointwise), pointwise=True, way=way.way)
@@ -140,14 +142,15 @@ def _kernel(way: DepthwiseGemm) -> Kernel:
 
 @dataclass(frozen=True)
 class Stream:
-    """The weights and constants of the 1x1 convolution."""
+    """Packed weights and requantization constants of the 1x1 convolution."""
 
     words: Ints
     shift: int
 
 
 def _stream(view: View, matrix: MatrixWeights) -> Stream | None:
-    """In the order of the widened inputs: a word has one channel of each half."""
+    """Pack the 1x1 convolution's weights in the order of the intermediate values: a word pairs a channel of the first
+    half with one of the second half. None: no requantization constants are exact."""
     depth = view.input.shape[3]
     pairs = np.arange(depth, dtype=np.int64).reshape(2, -1).T.reshape(-1, 2, 2)
     order = pairs.transpose(0, 2, 1).reshape(-1)
@@ -186,7 +189,7 @@ def _packed(
     form = (channels.form, channels.requantization.shift)
     name = f"{way.plain}_s{stride}_{width}x{count}_{layout.line}_{form[0]}_{form[1]}_{matrix}"
     macro = f"MOTE_DEPTHWISE_GEMM{'_TWO' if way.rows == ROWS else ''}{'_ANY' if way.shared else ''}"
-    made = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))
+    fused = Instance(macro, (name, matrix, way.weights, f"s{stride}", *form), facts=(width, count, layout.line))
     scratch = way.rows * 2 * width * count
     packed = Packed(
         name,
@@ -194,7 +197,7 @@ def _packed(
         Entry(Call.ROWS, taps=3),
         Needs(scratch=scratch, reads=layout, writes=view.writes),
         Price(parts=(depthwise, pointwise)),
-        instances=(last, *_functions(name, way, stride, layout.line, count, width, form), made),
+        instances=(last, *_functions(name, way, stride, layout.line, count, width, form), fused),
         beats=(way.plain,) if way.dual else (),
     )
     if way.rows == ROWS:
@@ -226,15 +229,16 @@ def _gemm(view: View, way: DepthwiseGemm, stream: Stream, *, unrolled: bool) -> 
 def _functions(
     name: str, way: DepthwiseGemm, stride: int, line: int, count: int, width: int, form: tuple[str, int]
 ) -> tuple[Instance, ...]:
-    """The code of the depthwise convolution: of one row, and of two that are contiguous or anywhere."""
+    """Code of the depthwise convolution: for one output row, and for two from contiguous rows or from rows at any
+    address."""
     shape = Shape(width // BLOCK, None, stride)
     block = count // 2 * WORD
     to = Outputs("strh", 4, block, width // BLOCK * block, WORD)
-    made = {"one": code(shape, Inputs(ONE, line, None), to, way.weights, *form)}
+    codes = {"one": code(shape, Inputs(ONE, line, None), to, way.weights, *form)}
     if way.rows == ROWS:
-        made["near"] = code(shape, Inputs(TWO[stride], line, count * line), to, way.weights, *form)
-        made["anywhere"] = code(shape, Inputs(TWO[stride], line, None), to, way.weights, *form)
-    return tuple(Instance("MOTE_TWO_CODE", (f"{name}_{which}",), tuple(text)) for which, text in made.items())
+        codes["near"] = code(shape, Inputs(TWO[stride], line, count * line), to, way.weights, *form)
+        codes["anywhere"] = code(shape, Inputs(TWO[stride], line, None), to, way.weights, *form)
+    return tuple(Instance("MOTE_TWO_CODE", (f"{name}_{which}",), tuple(text)) for which, text in codes.items())
 
 
 FORMS: tuple[tuple[MatrixWeights, Weights], ...] = (

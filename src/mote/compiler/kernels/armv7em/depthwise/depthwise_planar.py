@@ -1,4 +1,4 @@
-"""Depthwise convolutions over planar rows (see `mote_planar_s8.h`): the layout that they read, and their kernels."""
+"""Depthwise convolutions over planar rows (see `mote_planar_s8.h`): their input layouts and their kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from mote.compiler.kernels.armv7em.common import DSP, NO_CONSTANTS
-from mote.compiler.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3, written3
+from mote.compiler.kernels.armv7em.depthwise.depthwise3 import blocks3, parts3, specialized3
 from mote.compiler.kernels.armv7em.depthwise.depthwise_any import (
     BLOCK,
     any3_layout,
@@ -47,7 +47,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def planar_layout(view: View) -> Planar | None:
-    """The planar rows that the operator could read, None where there is no kernel for its shape."""
+    """The planar input layout for the operator; None: no planar kernel supports its shape."""
     h = view.the(DepthwiseConv2D).horizontal
     if not _planar(view):
         return None
@@ -59,15 +59,16 @@ def planar_layout(view: View) -> Planar | None:
 
 
 def _planar(view: View) -> bool:
-    """Whether zero bytes of padding are zeros, and windows have neighbouring columns."""
+    """Whether the operator suits planar kernels: zero point -128 (padding bytes of 0 are the value zero), multiplier 1,
+    no dilation, stride 1 or 2."""
     op = view.the(DepthwiseConv2D)
     h = op.horizontal
     return (view.input.zero_point, op.multiplier, h.dilation) == (-128, 1, 1) and h.stride in (1, 2)
 
 
 def layout_of_any3(view: View) -> Planar | None:
-    """The planar rows of the kernel for windows of 3x3 and rows of any length: those of the others, if these have the
-    padding behind their last pixels."""
+    """The planar layout of the 3x3 kernel for rows of any length: the usual one if its lines contain the right
+    padding."""
     blocks = blocks3(view, view.once(_present)) if _planar(view) else None
     if blocks is None:
         return None
@@ -76,12 +77,13 @@ def layout_of_any3(view: View) -> Planar | None:
 
 
 def layout_of_any(view: View) -> Planar | None:
-    """The planar rows of kernels for wider windows and rows of any length."""
+    """The planar layout of the kernels for wider windows and rows of any length."""
     return any_layout(view) if _planar(view) and min(view.once(_present)) > 0 else None
 
 
 def pack3(view: View, weights: Weights, shift: int | None = None, order: Order = Order.WRITTEN) -> Packed | Refusal:
-    """The kernel for windows of 3x3; `shift`: only with this one; `order`: with code for the layer, in that order."""
+    """The kernel for 3x3 windows; `shift`: only with this requantization shift; `order`: with code specialized to the
+    layer, scheduled in that order."""
     layout = view.once(planar_layout)
     blocks = blocks3(view, view.once(_present)) if layout else None
     if blocks is None:
@@ -89,20 +91,20 @@ def pack3(view: View, weights: Weights, shift: int | None = None, order: Order =
     channels = channels_once(view, weights, shift)
     if channels is None:
         return NO_CONSTANTS
-    parts = written3(view, blocks, channels, order) if order else parts3(view, blocks, channels, weights)
+    parts = specialized3(view, blocks, channels, order) if order else parts3(view, blocks, channels, weights)
     if parts is None:
         return Refusal("stores do not reach from one output to the next")
     return _with_biases(view, replace(_packed(view, *parts), beats=(ANY3,)), channels, weights)
 
 
 def _orders3(view: View) -> Mapping[str, tuple[Knob, ...]]:
-    """The knob of rows that are one block of outputs: as written, layers share code."""
+    """The knob `order`, for output rows of one block; without rescheduling, layers share the code."""
     blocks = blocks3(view, view.once(_present))
     return order_knob(view) if blocks is not None and blocks.last and not blocks.fours else {}
 
 
 def pack_any3(view: View, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for windows of 3x3 and rows of any length; `shift`: only with this one."""
+    """The kernel for 3x3 windows and rows of any length; `shift`: only with this requantization shift."""
     layout = view.once(layout_of_any3)
     if layout is None:
         return Refusal("it is for windows of 3x3 that reach over the edge by one row at most")
@@ -111,7 +113,8 @@ def pack_any3(view: View, shift: int | None = None) -> Packed | Refusal:
 
 
 def pack_any(view: View, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for windows of four to seven columns and rows of any length; `shift`: only with this one."""
+    """The kernel for windows of four to seven columns and rows of any length; `shift`: only with this requantization
+    shift."""
     layout = view.once(layout_of_any)
     if layout is None:
         return Refusal("it is for windows of four to seven columns, at least one row of which is inside the image")
@@ -130,7 +133,8 @@ def _of_any(
 
 
 def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for windows of 3x3 that makes two rows of outputs at once; `shift`: only with this one."""
+    """The kernel for 3x3 windows that computes two output rows at once; `shift`: only with this requantization
+    shift."""
     blocks = blocks3(view, view.once(_present)) if view.once(planar_layout) else None
     two = two_rows(view, blocks) if blocks else None
     if blocks is None or two is None:
@@ -151,7 +155,8 @@ def pack_two(view: View, weights: Weights, shift: int | None = None) -> Packed |
 
 
 def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Order = Order.WRITTEN) -> Packed | Refusal:
-    """The kernel for windows of any size; `shift`: only with this one; `order`: with code in that order."""
+    """The kernel for windows of any size; `shift`: only with this requantization shift; `order`: instruction schedule
+    of its code."""
     present = view.once(_present)
     layout = view.once(planar_layout)
     if layout and blocks3(view, present):
@@ -169,9 +174,11 @@ def pack_wide(view: View, weights: Weights, shift: int | None = None, order: Ord
 
 
 ANY3, ANY = "depthwise3_any", "depthwise_any"
-"""The kernels of runtimes for models that are not known yet: a model of its own has better ones."""
+"""Names of the shape-independent kernels for runtimes; where the model is known at compile time, specialized kernels
+beat them."""
 CHANNELS: dict[Weights, Callable[[View], Channels | None]] = {w: partial(channels_of, weights=w) for w in WEIGHTS}
-"""Functions that search for the constants of channels, once for all kernels of a layer."""
+"""For each weight format: the search for requantization constants, cached so that it runs once for all kernels of a
+layer."""
 
 
 def channels_once(view: View, weights: Weights, shift: int | None = None) -> Channels | None:
@@ -179,19 +186,19 @@ def channels_once(view: View, weights: Weights, shift: int | None = None) -> Cha
 
 
 def _with_biases(view: View, packed: Packed, channels: Channels, weights: Weights) -> Packed:
-    """The kernel, with biases apart if its code reads them there. Others have no learned ones: copies of their records
-    would take more memory, and by rows more time, than weights of one byte do."""
+    """The kernel with biases in a separate array, if its code reads them there, for biases that are trained on the
+    device. Kernels with other weight formats train no biases: they would need a copy of all records in RAM."""
     if form_of(view, weights) is not Weights.B8:
         return packed
     entry, name = packed.entry, f"{packed.name}_apart"
     ways = {"": True, "_ROW": bool(entry.row), "_ROWS": bool(entry.rows)}
-    made = [Instance(f"MOTE_PLANAR_APART{way}", (name, packed.name)) for way, has in ways.items() if has]
+    wrappers = [Instance(f"MOTE_PLANAR_APART{way}", (name, packed.name)) for way, has in ways.items() if has]
     return replace(
         packed,
         name=name,
         params={"planar": packed.params, "biases": stream(channels.biases)},
         entry=replace(entry, row=entry.row and f"{name}_row", rows=entry.rows and f"{name}_rows"),
-        instances=(*packed.instances, *made),
+        instances=(*packed.instances, *wrappers),
         biases=Biases("biases", 1, _scale(channels)),
     )
 
@@ -203,7 +210,7 @@ def _scale(channels: Channels) -> Ints:
 def _packed(
     view: View, name: str, instances: tuple[Instance, ...], params: Params, layout: Planar | None = None
 ) -> Packed:
-    """`layout`: of the input, where it is not that of most kernels."""
+    """Assemble the kernel; `layout`: of the input, by default that of most kernels."""
     layout, rows = layout or view.once(planar_layout), window_params(view)["rows"]
     assert layout is not None and isinstance(rows, dict)
     return Packed(
@@ -216,7 +223,7 @@ def _packed(
 
 
 def _present(view: View) -> list[int]:
-    """How many rows of the window lie inside the image, for each row of outputs."""
+    """For each output row, how many window rows are inside the image."""
     op, height = view.the(DepthwiseConv2D), view.input.shape[1]
     return [sum(r != OUTSIDE for r in op.vertical.rows(y, height)) for y in range(view.output.shape[1])]
 

@@ -1,9 +1,9 @@
-"""Depthwise convolutions over time: the records and the code of `mote_depthwise_time_s8.h`.
+"""Depthwise convolutions over time (rows of one pixel): packed weights and assembly of `mote_depthwise_time_s8.h`.
 
-A line holds a channel's values two to a word, so a block of outputs has the same products as one of a planar line:
-those of `assembly.Block`, with stride 1. Registers: r0 the record, r1 the line, r2 the outputs, r4 and up the sums;
-inputs and weights pass by in the others, each loaded when it is needed and forgotten after its last product. Blocks
-have as many outputs as take the fewest cycles, and stores reach all of them from one pointer.
+A line holds the values of one channel over time, two to a word, so a block of outputs has the products of a block over
+a planar line: those of `depthwise_wide_assembly.Block` with stride 1. Registers: r0 the record, r1 the line, r2 the
+outputs, sums from r4 on; the others hold inputs and weights, loaded on first use and freed after the last product. The
+block size is the one with the fewest cycles whose stores are all within the offset range of one pointer.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_TAPS = 31
 CHANNELS = 4
-"""Widened at once, before their outputs are written: where these are different channels each time, outputs may lie over
-the inputs."""
+"""Channels that are widened before any of their outputs is written: outputs may overwrite the inputs, unless channels
+are repeated in the last group."""
 SIZES = (6, 4, 2)
-"""Outputs that a block may have. All blocks but the last are even: words hold two inputs."""
+"""Possible block sizes in outputs. All blocks but the last are even because a word holds two inputs."""
 MOST_OFFSET = 4095
-"""Of a store."""
+"""Largest immediate offset of a store instruction."""
 COLUMNS = ("depthwise_column", *(f"depthwise_column_{form}" for form in ("wide", "unrolled", "unrolled_fpu")))
-"""Kernels for a row at a time."""
+"""Names of the kernels that compute one row at a time, which this one replaces."""
 LIMIT, FRAME = 0, 12
-"""Where on the stack the end of a line's blocks lies, and the size of that with the channel's first output, and that of
-the channel behind the last one."""
+"""LIMIT: stack offset of the input address at which a line's whole blocks end; FRAME: bytes of stack for it, the
+channel's first output address and the end address of the four channels."""
 
 
 def pack(view: View, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for a window over rows of one pixel; `shift`: only with this one."""
+    """The kernel for a window over rows of one pixel; `shift`: only with this requantization shift."""
     op, x, y = view.the(DepthwiseConv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
     dense = (v.stride, v.dilation, v.before, v.after, h.kernel) == (1, 1, 0, 0, 1) and v.kernel <= MOST_TAPS
@@ -51,7 +51,9 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
     ways = [n for n in SIZES if (n - 1) * y.shape[3] <= MOST_OFFSET]
     if not ways:
         return Refusal("stores do not reach from one output to the next")
-    made = min((code(v.kernel, y.shape[1], y.shape[3], n, form, shift, record) for n in ways), key=lambda m: m.cycles)
+    fastest = min(
+        (code(v.kernel, y.shape[1], y.shape[3], n, form, shift, record) for n in ways), key=lambda m: m.cycles
+    )
     in_place = (0,) if y.shape[0] == 1 and y.shape[3] % CHANNELS == 0 else ()
     params: Params = {
         "records": records,
@@ -66,7 +68,9 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
         params,
         Entry(Call.WHOLE),
         Needs(scratch=16 * ((x.shape[1] + 1) // 2), in_place=in_place, overlays=bool(in_place)),
-        instances=(Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(made.lines), (y.shape[3],)),),
+        instances=(
+            Instance("MOTE_TIME", (name, y.shape[1], v.kernel, form, shift), tuple(fastest.lines), (y.shape[3],)),
+        ),
         beats=() if view.small else COLUMNS,
     )
 
@@ -75,11 +79,12 @@ def pack(view: View, shift: int | None = None) -> Packed | Refusal:
 class Code:
     lines: list[str]
     cycles: int
-    """Of a channel's blocks, about."""
+    """Estimated cycles of a channel's blocks."""
 
 
 def code(taps: int, outputs: int, channels: int, size: int, form: str, shift: int, record: int) -> Code:
-    """A function that computes all outputs of four channels in blocks of `size`, whose records have so many words."""
+    """A function that computes all outputs of four channels in blocks of `size`; `record`: words of a channel's
+    record."""
     blocks, rest = divmod(outputs, size)
     line, used = 4 * ((outputs + taps) // 2), 2 * size * blocks
     block = _block(taps, size, channels, form, shift) if blocks else []
@@ -119,13 +124,13 @@ def code(taps: int, outputs: int, channels: int, size: int, form: str, shift: in
 
 
 def _cycles(lines: list[str]) -> int:
-    """About what instructions take: a load as many as it has registers, and one more."""
+    """Estimated cycles of instructions: a load takes one for each register and one more, everything else one."""
     loads = {"ldr": 2, "ldrd": 3}
     return sum(1 + text.count(",") if text.startswith("ldm") else loads.get(text.split()[0], 1) for text in lines)
 
 
 def _block(taps: int, outputs: int, channels: int, form: str, shift: int) -> list[str]:
-    """Outputs side by side; leaves the record's end in r0."""
+    """Code for a block of adjacent outputs; r0 ends up at the end of the record."""
     sums = [f"r{4 + j}" for j in range(outputs)]
     return [
         *_products(Block(taps, 1, outputs, 0, range(taps + outputs - 1))),
@@ -137,11 +142,11 @@ def _block(taps: int, outputs: int, channels: int, form: str, shift: int) -> lis
 
 
 def _products(block: Block) -> list[str]:
-    """All products of a block, in the order of its inputs; the bias comes with the first weights, to the register of
-    the sum that is begun last."""
+    """All products of a block in the order of its inputs. The bias is loaded with the first weights, into the register
+    of the sum that starts last."""
     products = sorted(block.products, key=lambda p: (p.pair, p.word))
-    begun = list(dict.fromkeys(p.output for p in products))
-    bias, waiting = f"r{4 + begun[-1]}", set(begun)
+    started = list(dict.fromkeys(p.output for p in products))
+    bias, waiting = f"r{4 + started[-1]}", set(started)
     order = ["r3", *(f"r{i}" for i in range(4 + block.outputs, 13)), "lr"]
     free, pairs, words = list(order), dict[int, str](), dict[int, str]()
     next_word, lines = 0, list[str]()
@@ -150,16 +155,16 @@ def _products(block: Block) -> list[str]:
         free.sort(key=order.index)
         if p.pair not in pairs:
             count = 2 if len(free) > 2 and any(q.pair == p.pair + 1 for q in products) else 1
-            taken = [free.pop(0) for _ in range(count)]
-            pairs |= dict(zip((p.pair, p.pair + 1), taken, strict=False))
-            op, registers = ("ldrd", ", ".join(taken)) if count == 2 else ("ldr", taken[0])
+            allocated = [free.pop(0) for _ in range(count)]
+            pairs |= dict(zip((p.pair, p.pair + 1), allocated, strict=False))
+            op, registers = ("ldrd", ", ".join(allocated)) if count == 2 else ("ldr", allocated[0])
             lines.append(f"{op} {registers}, [r1, #{4 * p.pair}]")
         if p.word not in words:
             room = min(len(free), block.weight_words - next_word)
-            taken = [free.pop(0) for _ in range(room)]
-            loaded = [bias, *taken] if next_word == 0 else taken
+            allocated = [free.pop(0) for _ in range(room)]
+            loaded = [bias, *allocated] if next_word == 0 else allocated
             lines.append(f"ldm r0!, {{{', '.join(loaded)}}}" if len(loaded) > 1 else f"ldr {loaded[0]}, [r0], #4")
-            words |= dict(zip(range(next_word, next_word + room), taken, strict=True))
+            words |= dict(zip(range(next_word, next_word + room), allocated, strict=True))
             next_word += room
         to = f"r{4 + p.output}"
         lines.append(f"{p.op} {to}, {pairs[p.pair]}, {words[p.word]}, {bias if p.output in waiting else to}")
@@ -168,7 +173,7 @@ def _products(block: Block) -> list[str]:
 
 
 def _forget(left: list[Product], pairs: dict[int, str], words: dict[int, str], free: list[str]) -> None:
-    """Registers of what has no product left are free."""
+    """Free the registers of inputs and weights that no remaining product uses."""
     for held, needed in ((pairs, {p.pair for p in left}), (words, {p.word for p in left})):
         for key in [key for key in held if key not in needed]:
             free.append(held.pop(key))

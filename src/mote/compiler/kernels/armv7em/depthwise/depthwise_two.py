@@ -1,4 +1,5 @@
-"""Depthwise convolutions with 3x3 windows, two rows of outputs at once: what `mote_depthwise_two_s8.h` needs."""
+"""Depthwise convolutions with 3x3 windows over planar rows, two output rows at once: instances of
+`mote_depthwise_two_s8.h`."""
 
 from __future__ import annotations
 
@@ -19,30 +20,32 @@ from mote.compiler.kernels.contract import Instance, Params, View
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 ROWS = 2
-"""Of outputs, at once."""
+"""Output rows that are computed at once."""
 
 
 @dataclass(frozen=True)
 class Two:
-    """How two rows of outputs are made."""
+    """How two output rows are computed: the block decomposition, the line in bytes, the channels, and a name for the
+    code."""
 
     shape: Shape
     line: int
     channels: int
     name: str
-    """Names all that the code depends on beside weights and constants."""
+    """Identifies all that the code depends on, apart from weights and constants."""
 
 
 def two_rows(view: View, blocks: Blocks) -> Two | None:
-    """None where there is no kernel for the shape, where it would take longer than one for a row, where no two rows of
-    outputs are made from rows inside the image, and for several images, whose rows are not a fixed step apart."""
+    """How to compute two output rows at once. None: the shape is not supported, the kernel for single rows is faster,
+    no two output rows have windows entirely inside the image, or there are several images, whose rows are not at a
+    constant distance."""
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     h, v = op.horizontal, op.vertical
     inside = [first >= 0 and first + v.stride + 3 <= x[1] for first in (v.stride * i - v.before for i in range(y[1]))]
     if y[0] != 1 or v.dilation != 1 or v.stride != h.stride or not any(inside) or 4 * y[3] > MOST_OFFSET:
         return None
     fours, rest = divmod(y[2], 4)
-    if (fours, rest) == (1, 1):  # a block of five takes less
+    if (fours, rest) == (1, 1):  # one block of five is faster
         return None
     end = h.before + x[2] - 4 * h.stride * fours
     last = Block(3, h.stride, rest, 0, range(end)) if rest else None
@@ -53,7 +56,7 @@ def two_rows(view: View, blocks: Blocks) -> Two | None:
 def two_parts(
     view: View, two: Two, blocks: Blocks, channels: Channels, weights: Weights
 ) -> tuple[str, tuple[Instance, ...], Params]:
-    """The kernel's name, the instances that make it, and its parameters."""
+    """The kernel's name, its macro instances, and its parameters."""
     one, instances, params = parts3(view, blocks, channels, weights)
     row, count, stride = two.channels * two.line, two.channels, two.shape.stride
     outputs = Outputs("strb", count, 4 * count, view.output.shape[2] * count, 1)

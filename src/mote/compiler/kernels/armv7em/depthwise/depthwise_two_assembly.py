@@ -1,12 +1,12 @@
-"""The assembly of `mote_depthwise_two_s8.h`: 3x3 windows over planar rows, two rows of outputs at once.
+"""Assembly of `mote_depthwise_two_s8.h`: 3x3 windows over planar rows, two output rows at once.
 
-Where strides are 1, a row of inputs that lies under both rows of outputs is loaded and unpacked once; every weight is
-loaded once for all eight outputs of a block. How far it is from one row to the next is built into the code, or comes
-from the stack where rows lie anywhere.
+With stride 1, an input row that both output rows need is loaded and unpacked once; each weight is loaded once for all
+eight outputs of a block. The distance between rows is a constant in the code, or is read from the stack for rows at any
+address.
 
-Registers: r0 the inputs, r1-r4 the sums of the first row of outputs and r5-r8 those of the second, r9 and r10 weights,
-(w0, w1) and (w1, w2), then r11, r12 and lr for inputs. Instructions for different units follow one another where they
-can, for cores that start two at once; no result is the next instruction's address.
+Registers: r0 the inputs, r1-r4 the sums of the first output row and r5-r8 of the second, r9 and r10 weights (w0, w1)
+and (w1, w2), then r11, r12 and lr for inputs. Instructions for different execution units alternate where possible, for
+dual-issue cores; no instruction computes the address that the next one uses.
 """
 
 from __future__ import annotations
@@ -19,35 +19,33 @@ from mote.compiler.kernels.armv7em.depthwise.depthwise_wide_assembly import Bloc
 from mote.compiler.kernels.armv7em.depthwise.records import Weights
 
 OUT, LIMIT, RECORDS, CHANNEL, FRAME = 40, 44, 48, 52, 60
-"""Where on the stack, behind the record of a channel, the next output lies, where a row's blocks of four end, the next
-record, and the channel's first output with where that of the channel behind the last one would be; and the size of all
-of that."""
+"""Stack offsets after the channel's record. OUT: next output; LIMIT: end of a row's blocks of four; RECORDS: next
+record; CHANNEL: the channel's first output, followed by the end address past the last channel. FRAME: total bytes."""
 SECOND, WAYS, SCATTERED = 60, 64, 88
-"""For rows that lie anywhere: how far it is from the first row of outputs to the second, and from one row of inputs to
-the one that is taken next; and the size of all."""
+"""Stack offsets for rows at any address. SECOND: distance from the first output row to the second; WAYS: distance from
+each input row to the one that is read next. SCATTERED: total bytes."""
 MASKS = 60, 76
-"""For one row of outputs: what is left of the weights of the first row of the window, and of the last, in the place of
-some of these."""
+"""Stack offsets of the bit masks for the weights of the window's first and last row, with one output row at a time;
+they overlap the offsets above."""
 TABLE, BIASES = 0, 56
-"""Where in `mote_planar_apart_t` the records and the biases are, if these lie apart."""
+"""Offsets in `mote_planar_apart_t` (biases separate from the records) of the records and of the biases."""
 SAVED = 36
-"""Bytes of registers that a function saves."""
+"""Bytes of callee-saved registers that the function prologue pushes."""
 MOST_OFFSET, MOST_PAIR = 4095, 1020
-"""Of a load of one word, and of two."""
+"""Largest immediate offset of a load of one word, and of two."""
 UNPACKED = 0xFF00FF00
 
 
 @dataclass(frozen=True)
 class Take:
-    """A row of the window's inputs and what it is for: rows of the weights, each with the row of outputs whose sums
-    it adds to."""
+    """One input row of the window and its uses: pairs of a weight row and the output row that it accumulates into."""
 
     row: int
     uses: tuple[tuple[int, int], ...]
 
 
 ONE = (Take(0, ((0, 0),)), Take(1, ((1, 0),)), Take(2, ((2, 0),)))
-"""For one row of outputs."""
+"""Input rows and their uses for one output row."""
 TWO = {
     1: (Take(0, ((0, 0),)), Take(1, ((0, 1), (1, 0))), Take(2, ((1, 1), (2, 0))), Take(3, ((2, 1),))),
     2: (
@@ -59,53 +57,53 @@ TWO = {
         Take(4, ((2, 1),)),
     ),
 }
-"""For two, by the stride, in an order in which the weights of a row are loaded once."""
+"""Input rows and their uses for two output rows, by stride, in an order that loads each weight row once."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """How the rows of inputs lie."""
+    """Which input rows are read, and the layout of their lines and rows in memory."""
 
     takes: tuple[Take, ...]
     line: int
     """Bytes of a channel's line."""
     row: int | None
-    """Bytes from one row to the next; None: they lie anywhere."""
+    """Bytes from one row to the next; None: rows at any address."""
 
     @property
     def outs(self) -> int:
-        """Rows of outputs."""
+        """Output rows that are computed at once."""
         return 1 if self.takes is ONE else 2
 
     @property
     def far(self) -> bool:
-        """Whether rows are too far apart for the offsets of loads."""
+        """Whether rows are farther apart than the immediate offsets of loads."""
         return self.row is not None and max(take.row for take in self.takes) * self.row + 8 > MOST_OFFSET
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where outputs go, and as what."""
+    """Store instruction and strides, in bytes, of the outputs."""
 
     store: str
     pixel: int
     """Bytes from one output to the next."""
     block: int
-    """And from one block of four to the next."""
+    """Bytes from one block of four outputs to the next."""
     row: int | None
-    """And from the first row to the second; None: that is on the stack."""
+    """Bytes from the first output row to the second; None: read from the stack."""
     channel: int
-    """And from one channel to the next, a power of two."""
+    """Bytes from one channel to the next, a power of two."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A row of outputs: blocks of four, then perhaps a smaller one."""
+    """Decomposition of an output row: blocks of four, then at most one smaller one."""
 
     fours: int
     last: Block | None
     stride: int
-    """From one output to the next."""
+    """Input columns from one output to the next."""
 
     @property
     def four(self) -> Block:
@@ -118,16 +116,16 @@ class Shape:
 
 
 def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form: str, shift: int) -> list[str]:
-    """A function of inputs, records (parameters, where biases lie apart), outputs and how many channels, and of ways
-    and masks where rows lie anywhere. One row of outputs is always from rows that lie anywhere: the first and the last
-    may have no weight."""
+    """A function with four arguments: inputs, records (or the parameters, if biases are separate), outputs, number of
+    channels; and for rows at any address, row distances and masks. One output row is always computed from rows at any
+    address: masks zero the weights of rows outside the image."""
     frame = FRAME if inputs.row is not None else SCATTERED
     biases = frame if weights is Weights.B8 else None
     frame += 0 if biases is None else 4
     return [
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
-        *(_ways(inputs, frame) if inputs.row is None else []),
+        *(_row_distances(inputs, frame) if inputs.row is None else []),
         *(
             []
             if biases is None
@@ -150,7 +148,7 @@ def code(shape: Shape, inputs: Inputs, outputs: Outputs, weights: Weights, form:
     ]
 
 
-def _ways(inputs: Inputs, frame: int) -> list[str]:
+def _row_distances(inputs: Inputs, frame: int) -> list[str]:
     count = 1 + len(inputs.takes) + (inputs.outs == 1)
     registers = f"{{r4-r{3 + count}}}"
     return [
@@ -162,8 +160,8 @@ def _ways(inputs: Inputs, frame: int) -> list[str]:
 
 
 def _record(weights: Weights, form: str, biases: int | None, *, masked: bool) -> list[str]:
-    """The record of a channel, with weights of 16 bits, on the stack; `biases`: where that has the pointer to the next
-    one, if they lie apart."""
+    """Load a channel's record, unpack its weights to 16 bits, and store it on the stack. `biases`: stack offset of the
+    pointer to the next bias, if biases are separate."""
     last = "r10" if form == "linear" else "r9"
     load = [f"ldr r12, [sp, #{RECORDS}]"]
     store = [f"str r12, [sp, #{RECORDS}]", *(_masked() if masked else []), f"stm sp, {{r1-{last}}}"]
@@ -176,13 +174,14 @@ def _record(weights: Weights, form: str, biases: int | None, *, masked: bool) ->
 
 
 def _masked() -> list[str]:
-    """Weights of rows that are not there are zero: what is read instead does not count."""
+    """Zero the weights of window rows outside the image, so that whatever is read for these rows does not count."""
     loads = [f"ldr r11, [sp, #{MASKS[0]}]", f"ldr r12, [sp, #{MASKS[1]}]"]
     return [*loads, "and r2, r2, r11", "and r3, r3, r11", "and r6, r6, r12", "and r7, r7, r12"]
 
 
 def _fours(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int) -> list[str]:
-    """Blocks of four; more than one leave at OUT where the last block's outputs go."""
+    """Code for the blocks of four; after more than one, the stack slot OUT has the address of the last block's
+    outputs."""
     step = 4 * shape.stride
     skip = add("r0", "r0", inputs.line - shape.used) if shape.last is None else []
     outs = inputs.outs
@@ -221,9 +220,9 @@ def _last(shape: Shape, inputs: Inputs, outputs: Outputs, form: str, shift: int)
 
 
 def _sums(block: Block, inputs: Inputs, step: int) -> list[str]:
-    """All sums of a block, and the inputs' pointer `step` bytes further on. The next row is loaded before the last
-    products of a row, for cores on which a load takes its time."""
-    begun: set[str] = set()
+    """All sums of a block; the input pointer advances by `step` bytes. The next input row is loaded before the last
+    products of a row, for cores with load latency."""
+    started: set[str] = set()
     bias, weights = _sum(inputs.outs - 1, block.outputs - 1), 0
     takes = inputs.takes
     rows = [_loads(block, _offset(inputs, take, step) if n else 0, 0 if n else step) for n, take in enumerate(takes)]
@@ -233,38 +232,39 @@ def _sums(block: Block, inputs: Inputs, step: int) -> list[str]:
             if k != weights:
                 weights = k
                 lines.append(f"ldrd r9, r10, [sp, #{4 + 8 * k}]")
-            early, late = _multiplied(block, out, loads if use == 0 else None, begun, bias)
+            early, late = _multiplied(block, out, loads if use == 0 else None, started, bias)
             if use + 1 < len(take.uses):
                 lines += [*early, *late]
         after = takes[n + 1].row if n + 1 < len(takes) else 0
-        way = _way(inputs, n, after - take.row)
-        lines += [*early, *_mixed(late, way, rows[n + 1].words if n + 1 < len(rows) else [])]
+        way = _to_next_row(inputs, n, after - take.row)
+        lines += [*early, *_interleaved(late, way, rows[n + 1].words if n + 1 < len(rows) else [])]
     return lines
 
 
 def _offset(inputs: Inputs, take: Take, step: int) -> int:
-    """How far a row is from the pointer, which has been moved by `step`."""
+    """Offset of an input row from the pointer, which has already advanced by `step`."""
     return -step if inputs.row is None or inputs.far else take.row * inputs.row - step
 
 
-def _way(inputs: Inputs, number: int, rows: int) -> list[str]:
-    """How the pointer comes to the next row."""
+def _to_next_row(inputs: Inputs, number: int, rows: int) -> list[str]:
+    """Instructions that move the input pointer to the next row."""
     if inputs.row is None:
         return [f"ldr r11, [sp, #{WAYS + 4 * number}]", "add r0, r0, r11"]
     return add("r0", "r0", rows * inputs.row) if inputs.far else []
 
 
-def _mixed(products: list[str], way: list[str], loads: list[str]) -> list[str]:
-    """Loads as early as they can be, together; but no address just before them, as far as there are products."""
-    begun, rest = products[: len(way)], products[len(way) :]
-    mixed = [text for pair in zip_longest(way, begun, fillvalue="") for text in pair if text]
+def _interleaved(products: list[str], way: list[str], loads: list[str]) -> list[str]:
+    """Interleave: loads as early as possible and together, after products that separate them from the address
+    computation."""
+    beginning, rest = products[: len(way)], products[len(way) :]
+    mixed = [text for pair in zip_longest(way, beginning, fillvalue="") for text in pair if text]
     return [*mixed, *loads, *rest]
 
 
 @dataclass(frozen=True)
 class Loads:
-    """The instructions for a row's share of a block: loads of words, what makes pairs 0 and 1 of them, pair 2, and
-    pairs 2, 3 and 4 in the place of others."""
+    """Instructions that provide one input row of a block: loads of words (`words`), unpacking of pairs 0 and 1
+    (`first`) and of pair 2 (`second`), or of pairs 2, 3 and 4 into registers of earlier ones (`more`)."""
 
     words: list[str]
     first: list[str]
@@ -273,7 +273,7 @@ class Loads:
 
 
 def _loads(block: Block, offset: int, step: int) -> Loads:
-    """From so many bytes behind the pointer; `step`: how far that moves."""
+    """Loads `offset` bytes from the input pointer; `step`: post-increment of the pointer."""
     pairs = {p.pair for p in block.products}
     single = max(pairs) < 2
     if single:
@@ -294,12 +294,15 @@ def _loads(block: Block, offset: int, step: int) -> Loads:
 
 
 ORDER = {1: (0, 2, 1), 2: (0, 1, 2, 4, 3)}
-"""Pairs of a row in the order of their products, by the stride: the last one leaves the registers of loads free."""
+"""Order in which the pairs of an input row are multiplied, by stride: the last one leaves the registers of loads
+free."""
 
 
-def _multiplied(block: Block, out: int, loads: Loads | None, begun: set[str], bias: str) -> tuple[list[str], list[str]]:
-    """The products of a row, of which inputs are unpacked where they are not there yet, and those that are left when
-    the next row can be loaded; `begun`: which sums are."""
+def _multiplied(
+    block: Block, out: int, loads: Loads | None, started: set[str], bias: str
+) -> tuple[list[str], list[str]]:
+    """Products of an input row, unpacking its inputs on first use, split into those before and after the next row's
+    loads can start; `started`: sums that already have a product."""
     order = ORDER[block.stride]
     products = sorted(block.products, key=lambda p: order.index(p.pair))
     parts: tuple[list[str], list[str]] = (list(loads.first) if loads else [], [])
@@ -310,15 +313,16 @@ def _multiplied(block: Block, out: int, loads: Loads | None, begun: set[str], bi
             parts[0].extend(more)
             more = []
         to = _sum(out, p.output)
-        product = f"{_op(block, p)} {to}, {_place(block, p.pair)}, r{9 + p.word}, {to if to in begun else bias}"
+        product = f"{_op(block, p)} {to}, {_place(block, p.pair)}, r{9 + p.word}, {to if to in started else bias}"
         parts[late].append(product)
-        begun.add(to)
+        started.add(to)
         parts[0].extend(loads.second if loads and n == 0 else [])
     return parts
 
 
 def _op(block: Block, product: Product) -> str:
-    """Weights overlap for both strides: the third one is a word's second half."""
+    """The instruction of a product. Words of weights overlap for both strides: the third weight is the upper half of
+    the second word."""
     return "smlabt" if block.stride == 2 and product.word == 1 else product.op
 
 
@@ -332,7 +336,7 @@ def _sum(out: int, output: int) -> str:
 
 
 def _bytes(outs: int, count: int, form: str, shift: int) -> list[str]:
-    """All sums as bytes; what two of them take is mixed."""
+    """Requantize all sums to bytes; the instructions of adjacent sums are interleaved."""
     sums = [_sum(out, j) for out in range(outs) for j in range(count)]
     scaled = [_scaled(register, form, ("lr", "r12")[i % 2]) for i, register in enumerate(sums)]
     cut = [[f"ssat {register}, #8, {register}, asr #{shift}"] for register in sums]
@@ -342,7 +346,7 @@ def _bytes(outs: int, count: int, form: str, shift: int) -> list[str]:
 
 
 def _scaled(register: str, form: str, spare: str) -> list[str]:
-    """A sum times r9, plus r10; linear: plus r11 too where the sum is not negative."""
+    """Requantize a sum: times r9, plus r10; `linear`: also plus r11 unless the sum is negative."""
     if form == "relu":
         return [f"smmla {register}, {register}, r9, r10"]
     return [
@@ -353,7 +357,7 @@ def _scaled(register: str, form: str, spare: str) -> list[str]:
 
 
 def _stores(outs: int, count: int, at: int, outputs: Outputs) -> list[str]:
-    """From r9 on, and so many bytes."""
+    """Store the outputs, `at` bytes after r9."""
     places = [at + outputs.pixel * j for j in range(count)]
     first = [f"{outputs.store} {_sum(0, j)}, [r9, #{place}]" for j, place in enumerate(places)]
     if outs == 1:

@@ -1,4 +1,5 @@
-"""Depthwise convolutions with windows of any size: what `mote_depthwise_wide_s8.h` needs."""
+"""Depthwise convolutions with windows of any size over planar rows: parameters and instances of
+`mote_depthwise_wide_s8.h`."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_COLUMNS = 7
 MOST_ROWS = 7
-"""Of a window that can lie inside the image."""
+"""Largest window size, without rows and columns that are never inside the image."""
 NUMBERS = ("channels", "outputs", "record", "words", "top", "most", "line", "left")
 PASSES, PASS = ("blocks", "last"), ("code", "near", "offset", "stop", "wide", "skip", "out")
 """The fields of `mote_depthwise_wide_t` and of `mote_wide_pass_t`."""
@@ -29,7 +30,7 @@ PASSES, PASS = ("blocks", "last"), ("code", "near", "offset", "stop", "wide", "s
 
 @dataclass(frozen=True)
 class Window:
-    """A window without the rows and columns that never lie inside the image."""
+    """A window without the rows and columns that are never inside the image."""
 
     rows: range
     columns: range
@@ -41,21 +42,21 @@ class Window:
 
 @dataclass(frozen=True)
 class Split:
-    """How a row of outputs is made: blocks of four, then perhaps a last one that is another size."""
+    """Decomposition of an output row: blocks of four, then at most one block of another size."""
 
     fours: int
     four: Block
     last: Block | None
     before: int
-    """Columns of padding that are stored before a line's pixels."""
+    """Columns of left padding that are stored in a line."""
     left: int
-    """And those that are not."""
+    """Columns of left padding that are not stored."""
     line: int
 
     @property
     def price(self) -> int:
-        """Instructions of a row of the window and a channel, about: a block's other work is spread over five rows. Two
-        functions instead of one are to save some."""
+        """Estimated instructions for one window row of a channel; a block's other work is spread over five window rows.
+        Two functions cost four more, so that they are chosen only if they save some."""
         four, last = (len(b.row.lines("", first=False)) if b and b.row else 0 for b in (self.four, self.last))
         both = 4 if self.fours and self.last else 0
         return self.fours * (four + 7) + (last + 3 + self.last.outputs if self.last else 0) + both
@@ -75,7 +76,7 @@ def window_of(view: View) -> Window:
 
 @cache
 def splits(window: Window, weights: Weights) -> list[Split]:
-    """The ways to make a row of outputs, the cheapest first. Padding on the left need not be stored where a line is one
+    """All ways to decompose an output row, the cheapest first. Left padding need not be stored where a row is one
     block."""
     possible = []
     kernel, stride, before = len(window.columns), window.stride, window.before
@@ -97,8 +98,8 @@ def splits(window: Window, weights: Weights) -> list[Split]:
 
 
 def wide_split(view: View, present: list[int], weights: Weights = Weights.W16) -> Split | None:
-    """None where there is no kernel for the shape; `present`: how many rows of a window lie inside the image. Lines are
-    the same for weights of 8 and of 16 bits."""
+    """The decomposition of an output row; None: no kernel for this shape. `present`: for each output row, how many
+    window rows are inside the image. The lines are equal for 8-bit and 16-bit weights."""
     if min(present) < 1 or max(present) > MOST_ROWS or view.the(DepthwiseConv2D).horizontal.kernel > MOST_COLUMNS:
         return None
     if MOST_OUTPUTS * view.output.shape[3] > MOST_OFFSET:
@@ -115,8 +116,8 @@ def wide_split(view: View, present: list[int], weights: Weights = Weights.W16) -
 def wide_parts(
     view: View, split: Split, channels: Channels, weights: Weights, most: int, order: Order = Order.WRITTEN
 ) -> tuple[str, tuple[Instance, ...], Params]:
-    """The kernel's name, the instances that make it, and its parameters; `most`: rows inside the image; `order`: of its
-    code."""
+    """The kernel's name, its macro instances, and its parameters. `most`: the most window rows inside the image;
+    `order`: instruction schedule of its code."""
     y, window = view.output, window_of(view)
     used = replace(channels, weights=channels.weights[:, window.rows][:, :, window.columns])
     words = used.words(window.stride, weights)
@@ -157,12 +158,12 @@ def wide_parts(
         form,
         shift,
     )
-    made = [instance for instances in functions.values() for instance in instances]
-    return name, (*made, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
+    codes = [instance for instances in functions.values() for instance in instances]
+    return name, (*codes, Instance(f"MOTE_WIDE_{kind}", arguments, facts=(row, *_numbers(params)))), params
 
 
 def _numbers(params: Params) -> list[int]:
-    """The parameters of `mote_depthwise_wide_t` that are built into the code as well, in its order."""
+    """Numeric parameters of `mote_depthwise_wide_t` that are also constants in the code, in the order of its fields."""
     values = [params[field] for field in NUMBERS]
     for part in PASSES:
         numbers = params.get(part, {})
@@ -179,24 +180,24 @@ def _functions(
     line: int = 0,
     order: Order = Order.WRITTEN,
 ) -> list[Instance]:
-    """The code of blocks, from rows that are `row` bytes behind one another, and from rows anywhere."""
+    """Code of blocks for contiguous input rows, `row` bytes apart, and for rows at any address."""
     near = code(replace(block, near=row), *shape, line, order)
-    made = {f"{name}_near": near, name: code(block, *shape, line, order)}
-    return [Instance("MOTE_WIDE_CODE", (which,), lines) for which, lines in made.items()]
+    codes = {f"{name}_near": near, name: code(block, *shape, line, order)}
+    return [Instance("MOTE_WIDE_CODE", (which,), lines) for which, lines in codes.items()]
 
 
 def _passes(split: Split, channels: int, row: int, order: Order) -> Params:
-    used, made = 4 * split.four.stride * split.fours, 4 * split.fours * channels
+    used, out_bytes = 4 * split.four.stride * split.fours, 4 * split.fours * channels
     passes: Params = {}
     if split.fours:
         skip = split.line - used
-        passes["blocks"] = {**_sizes(split.four, row, order), "stop": used, "wide": made - 1, "skip": skip}
+        passes["blocks"] = {**_sizes(split.four, row, order), "stop": used, "wide": out_bytes - 1, "skip": skip}
     if split.last:
         offset = used + 4 * split.last.words.start
-        passes["last"] = {**_sizes(split.last, row, order), "offset": offset, "out": made}
+        passes["last"] = {**_sizes(split.last, row, order), "offset": offset, "out": out_bytes}
     return passes
 
 
 def _sizes(block: Block, row: int, order: Order) -> Params:
-    """Bytes of code for a row of the window."""
+    """Code size in bytes of a window row, for rows at any address and for contiguous ones."""
     return {"code": row_bytes(block, order), "near": row_bytes(replace(block, near=row), order)}

@@ -1,17 +1,17 @@
-"""The assembly of `mote_depthwise_wide_s8.h`: which products a block of outputs has depends on the window, its stride
-and its padding, so the code of one row of the window is written for each shape that a model needs.
+"""Assembly of `mote_depthwise_wide_s8.h`. The products of a block of outputs depend on the window, its stride and its
+padding, so the code of one window row is generated for each shape that a model needs.
 
-A line's positions come two to a word, pairs (x0, x1), (x2, x3), .., and weights two to a word as well. Output j of a
-block has the products of pair i with the weights from d on, d = 2 i - stride j + left, `left` the padding that is not
-stored. Stride 1 needs words for even and odd d, (w0, w1), (w1, w2), ..; stride 2 only for even ones. Pairs and
-products of padding are left out. Weights of 8 bits are unpacked when they are loaded, and sums are scaled at the end.
-Those of long rows (`spares`) are stored once, as for stride 2: the halves of two words make the one between them.
+A line's values are packed two to a word, pairs (x0, x1), (x2, x3), .., and so are the weights. Output j of a block
+multiplies input pair i with the weights from d on, d = 2 i - stride j + left, where `left` is the padding that is not
+stored. Stride 1 needs weight words for even and odd d, (w0, w1), (w1, w2), ..; stride 2 only for even d. Pairs and
+products of padding are omitted. 8-bit weights are unpacked on load, and the sums are scaled at the end. For long window
+rows (`spares`) only words for even d are stored, as for stride 2: the others are assembled from the halves of two.
 
-Registers: r0 the weights, r1 where in its line a block lies, r4 and up the sums, and the others for inputs and
-weights: either all weights of a row stay and inputs pass by, or the other way round, whichever is shorter.
+Registers: r0 the weights, r1 the block's offset in its line, sums from r4 on, the others for inputs and weights: either
+all weights of a window row stay in registers and inputs are streamed, or the other way round, whichever is shorter.
 
-Rows lie anywhere, with pointers to them on the stack; or, `near`, contiguous: then r1 is where a block's next
-row lies, and how far it is to the one behind is built into the code.
+Input rows are at any address, with pointers to them on the stack; or (`near`) contiguous: then r1 points into the
+block's next row, and the distance to the one after is a constant in the code.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from mote.compiler.kernels.armv7em.depthwise.records import MOST_STORED, Weights
 from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered, rearranged
 
 RECORD, ENTRY, STOP, WIDE, ROWS, FRAME = 8, 16, 24, 28, 40, 68
-"""Where on the stack those of `mote_wide_frame_t` lie, and its size."""
+"""Stack offsets of fields of `mote_wide_frame_t`, and its size."""
 MOST_OFFSET = 4095
-"""Of a store."""
+"""Largest immediate offset of a store instruction."""
 MOST_OUTPUTS = 6
 WITHOUT_SUM = {"smlad": "smuad", "smladx": "smuadx", "smlatb": "smultb", "smlabt": "smulbt", "smlabb": "smulbb"}
 
 
 @dataclass(frozen=True)
 class Product:
-    """Two products, or one, of a sum: `word` is the number of the word of weights."""
+    """One multiply-accumulate of an output's sum, of two inputs or one; `word`: index of the weight word."""
 
     output: int
     pair: int
@@ -43,7 +43,8 @@ class Product:
 
 @dataclass(frozen=True)
 class Block:
-    """Outputs side by side, and the positions of the line, from the block's first on, that hold pixels."""
+    """A block of adjacent outputs; `pixels`: the positions in the line, relative to the block's first, that hold
+    pixels."""
 
     kernel: int
     stride: int
@@ -52,7 +53,7 @@ class Block:
     pixels: range
     weights: Weights = Weights.W16
     near: int = 0
-    """Bytes from a row to the next, where they are contiguous."""
+    """Bytes from one row to the next if rows are contiguous; 0: rows at any address."""
 
     @cached_property
     def products(self) -> list[Product]:
@@ -62,7 +63,7 @@ class Block:
 
     @property
     def spares(self) -> bool:
-        """Whether words for odd d are not stored."""
+        """Whether weight words for odd d are not stored but assembled in registers."""
         return self.stride == 1 and self.weights is Weights.W8 and self.kernel > MOST_STORED
 
     def _product(self, output: int, pair: int) -> Product | None:
@@ -81,32 +82,31 @@ class Block:
 
     @property
     def weight_words(self) -> int:
-        """Of a row of the window, when they are unpacked."""
+        """Weight words of a window row, once unpacked."""
         words = (self.kernel + 1) // 2 if self.stride == 2 else max(self.kernel - 1, 1)
         return words if self.weights is Weights.W16 else words + words % 2
 
     @cached_property
     def words(self) -> range:
-        """The words of the line that are read."""
+        """Indices of the line's words that are read."""
         return range(self.products[0].pair // 2, self.products[-1].pair // 2 + 1)
 
     @property
     def free(self) -> list[str]:
-        """Registers for inputs and weights, in order."""
+        """Registers that are available for inputs and weights, in order of use."""
         return ["r2", "r3", *(f"r{i}" for i in range(4 + self.outputs, 13)), "lr"]
 
     @cached_property
     def row(self) -> Row | None:
-        """The code for a row, None where there are too few registers."""
+        """The code for a window row; None: too few registers."""
         if self.outputs > MOST_OUTPUTS or not self.products:
             return None
-        tried = (self._weights_made(),) if self.spares else (self._pairs_stay(), self._weights_stay())
+        tried = (self._weights_assembled(),) if self.spares else (self._pairs_stay(), self._weights_stay())
         rows = [row for row in tried if row]
         return min(rows, key=lambda row: len(row.lines("0", first=False)), default=None)
 
     def _inputs(self, row: Row) -> tuple[dict[int, str], list[str]] | None:
-        """The registers of all pairs of inputs, which are unpacked, and those that are left; None where there are too
-        few."""
+        """Load and unpack all inputs: registers of the input pairs, and registers that remain; None: too few."""
         free = self.free
         words = dict(zip(self.words, free, strict=False))
         row.load_line(self.words, free)
@@ -119,9 +119,9 @@ class Block:
             row.unpack(word, needed, register, free, pairs)
         return pairs, free
 
-    def _weights_made(self) -> Row | None:
-        """All inputs are unpacked first; weights pass by, and words for odd d are made in the place of the ones before
-        them."""
+    def _weights_assembled(self) -> Row | None:
+        """Unpack all inputs first, then stream the weights; words for odd d are assembled in place of the previous
+        word."""
         row = Row(self.outputs, self.near)
         inputs = self._inputs(row)
         if inputs is None or len(inputs[1]) < 3:
@@ -135,13 +135,13 @@ class Block:
                 behind, after = spare, next(r for r in (*inputs[1][:3],) if r not in (now, spare))
                 row.load_weights([behind, after], self.weights)
             if odd := [p for p in self.products if p.word == word + 1]:
-                row.make(now, behind)
+                row.assemble(now, behind)
                 row.multiply_all(odd, pairs, now)
             now, behind, spare = behind, after or behind, now
         return row
 
     def _pairs_stay(self) -> Row | None:
-        """All inputs are unpacked first; weights pass by, as many at a time as registers are left."""
+        """Unpack all inputs first, then stream the weights, as many at a time as registers remain."""
         row = Row(self.outputs, self.near)
         inputs = self._inputs(row)
         if inputs is None:
@@ -159,7 +159,7 @@ class Block:
         return row
 
     def _weights_stay(self) -> Row | None:
-        """All weights are loaded first; inputs pass by, as many words at a time as registers are left."""
+        """Load all weights first, then stream the inputs, as many words at a time as registers remain."""
         row, free = Row(self.outputs, self.near), self.free
         weights, free = free[len(free) - self.weight_words :], free[: len(free) - self.weight_words]
         if len(free) < 3 or len(weights) < self.weight_words:
@@ -188,7 +188,7 @@ class Block:
 
 
 class Row:
-    """The instructions for a row's share of a block."""
+    """Instructions with which one window row contributes to a block of outputs."""
 
     def __init__(self, outputs: int, near: int) -> None:
         self.outputs, self.near = outputs, near
@@ -201,14 +201,14 @@ class Row:
         for product in products:
             self.multiply(product, pairs[product.pair], weights)
 
-    def make(self, word: str, behind: str) -> None:
-        """The word between two, in the first one's place, with its halves the other way round."""
+    def assemble(self, word: str, behind: str) -> None:
+        """Assemble the weight word between two stored ones, in the register of the first, with its halves swapped."""
         self._steps.append(f"pkhbt {word}, {behind}, {word}")
 
     def load_line(
         self, words: Sequence[int], registers: Sequence[str], pointer: str = "", *, more: bool = False
     ) -> None:
-        """The first words of the line, from the row's pointer at SLOT of the stack."""
+        """Load the first words of the line through the row's pointer, in stack slot SLOT."""
         if self.near:
             self.load_near([word - words[0] for word in words], registers, more=more)
             return
@@ -221,7 +221,7 @@ class Row:
             self.load(words, registers, pointer, more=more)
 
     def load_near(self, words: Sequence[int], registers: Sequence[str], *, more: bool) -> None:
-        """Words of the line that r1 points to, two at a time; behind the last of them it goes on to the next line."""
+        """Load words of the line at r1, two at a time; unless `more` follow, r1 advances to the next row's line."""
         loads = list(zip(words, registers, strict=False))
         for pair in (loads[i : i + 2] for i in range(0, len(loads), 2)):
             op = "ldrd" if len(pair) == 2 else "ldr.w"
@@ -229,17 +229,17 @@ class Row:
         self._steps += [] if more else [_four_bytes(text) for text in add("r1", "r1", self.near)]
 
     def load(self, words: Sequence[int], registers: Sequence[str], pointer: str, *, more: bool) -> None:
-        """The next words; `more` follow."""
+        """Load the next words; `more`: advance the pointer, because others follow."""
         self._steps.append(_load(pointer, registers[: len(words)], more))
 
     def load_weights(self, registers: Sequence[str], weights: Weights) -> None:
-        """The next words of weights: two words of 8 bits come in one."""
+        """Load the next weight words; of 8-bit weights, two words come in one and are unpacked."""
         self._steps.append(_load("r0", registers if weights is Weights.W16 else registers[::2], True))
         for first, second in zip(registers[::2], registers[1::2], strict=True) if weights is Weights.W8 else ():
             self._steps += [f"sxtb16 {second}, {first}, ror #8", f"sxtb16 {first}, {first}"]
 
     def unpack(self, word: int, needed: set[int], register: str, free: list[str], pairs: dict[int, str]) -> None:
-        """A word's pairs, the second in another register where both are needed."""
+        """Unpack the needed pairs of a word; if both are needed, the second takes a free register."""
         low, high = (2 * word + half in needed for half in (0, 1))
         if high:
             pairs[2 * word + 1] = free.pop(0) if low else register
@@ -250,14 +250,15 @@ class Row:
 
     @property
     def bias(self) -> str:
-        """Where the bias is before the first row: in the register of the sum that is begun last."""
-        begun = dict.fromkeys(step[0].output for step in self._steps if isinstance(step, tuple))
-        return _sum(list(begun)[-1])
+        """Register that holds the bias before the first window row: that of the sum that starts last."""
+        started = dict.fromkeys(step[0].output for step in self._steps if isinstance(step, tuple))
+        return _sum(list(started)[-1])
 
     def lines(self, slot: str, *, first: bool, bias: str = "") -> list[str]:
-        """The `first` row's sums begin with the bias, or with zero where there is none."""
-        begun = {_sum(step[0].output) for step in self._steps if isinstance(step, tuple)} if first else set()
-        without = [_sum(j) for j in range(self.outputs) if first and _sum(j) not in begun]
+        """The instructions as text. `first`: this is the first window row, whose sums start from `bias`, or from zero
+        if empty."""
+        starting = {_sum(step[0].output) for step in self._steps if isinstance(step, tuple)} if first else set()
+        without = [_sum(j) for j in range(self.outputs) if first and _sum(j) not in starting]
         lines = [f"mov.w {register}, {bias or '#0'}" for register in without]
         for step in self._steps:
             if isinstance(step, str):
@@ -265,16 +266,16 @@ class Row:
                 continue
             product, pair, weights = step
             to = _sum(product.output)
-            if to in begun and not bias:
+            if to in starting and not bias:
                 lines.append(f"{WITHOUT_SUM[product.op]} {to}, {pair}, {weights}")
             else:
-                lines.append(f"{product.op} {to}, {pair}, {weights}, {bias if to in begun else to}")
-            begun.discard(to)
+                lines.append(f"{product.op} {to}, {pair}, {weights}, {bias if to in starting else to}")
+            starting.discard(to)
         return lines
 
 
 def _four_bytes(addition: str) -> str:
-    """The instruction in a form that takes four bytes: all rows take the same."""
+    """Force the 4-byte encoding: the code of all window rows must have equal size."""
     number = int(addition.split("#")[1])
     return addition.replace("add", "addw" if number <= MOST_OFFSET else "add.w")
 
@@ -301,26 +302,26 @@ def code(
     line: int = 0,
     order: Order = Order.WRITTEN,
 ) -> tuple[str, ...]:
-    """A function that computes all channels of a row: one block of each, in lines of `line` bytes, or several blocks
-    of each, one after another, where `line` is 0. `rows`: at most so many lie inside the image; `record`: bytes;
-    `order`: in that of some core."""
+    """A function that computes all channels of an output row: one block of each, in lines of `line` bytes, or, if
+    `line` is 0, several consecutive blocks of each. `rows`: the most window rows inside the image; `record`: bytes of a
+    channel's record; `order`: instruction schedule."""
     return ordered(tuple(_code(block, rows, channels, form, shift, record, line, order)), order, _between(block))
 
 
 def _between(block: Block) -> frozenset[str]:
-    """Registers that hold something from one row to the next."""
+    """Registers that are live from one window row to the next."""
     return frozenset({"r0", "r1", *(_sum(j) for j in range(block.outputs))})
 
 
 def _next_row(block: Block, slot: int, order: Order) -> list[str]:
-    """The code of a row behind the first one, all of the same size: it is jumped into."""
+    """Code of a window row after the first, of constant size because it is a jump target."""
     assert block.row is not None
     lines = block.row.lines(str(slot), first=False)
     return [_wide(text) for text in rearranged(lines, _between(block), frozenset(), order)] if order else lines
 
 
 def _wide(text: str) -> str:
-    """The instruction in a form that takes four bytes."""
+    """Force the 4-byte encoding of an instruction."""
     name, _, rest = text.partition(" ")
     if name in ("add", "sub") and "#" in rest:
         return _four_bytes(text) if name == "add" else f"subw {rest}"
@@ -373,12 +374,12 @@ def _code(
 
 
 def row_bytes(block: Block, order: Order = Order.WRITTEN) -> int:
-    """Of code."""
+    """Code size of a window row in bytes."""
     return 4 * len(_next_row(block, ROWS, order))
 
 
 def scale(register: str, form: str) -> list[str]:
-    """A sum times r10, plus r11; linear: plus r12 too where the sum is not negative."""
+    """Requantize a sum: times r10, plus r11; `linear`: also plus r12 unless the sum is negative."""
     if form == "relu":
         return [f"smmla {register}, {register}, r10, r11"]
     return [f"bic lr, r12, {register}, asr #31", "add lr, lr, r11", f"smmla {register}, {register}, r10, lr"]
@@ -420,7 +421,7 @@ def _next_block(block: Block, channels: int, record: int) -> list[str]:
 
 
 def add(to: str, register: str, number: int) -> list[str]:
-    """A register plus a number of up to twenty bits."""
+    """Add a constant of up to twenty bits to a register."""
     op, size = ("sub", -number) if number < 0 else ("add", number)
     parts = [part for part in (size & ~0xFFF, size & 0xFFF) if part]
     assert size < 1 << 20

@@ -1,4 +1,5 @@
-"""The planar layout: one instruction widens neighbouring pixels of a channel (`mote_planar_s8.h`)."""
+"""The planar (CHW within a row) layout, in which one instruction widens adjacent pixels of a channel
+(`mote_planar_s8.h`)."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from mote.ir.graph.tensor import Array, Shape
 
 @dataclass(frozen=True)
 class Planar:
-    """Inside a row one line of `line` bytes (a multiple of four) for each channel, with the window's padding as zeros
-    before and after the pixels. Bytes are 128 more than the values, whose zero point is -128, and the middle two of
-    each four change places."""
+    """Each row has one line of `line` bytes (a multiple of four) for each channel, including the window's zero padding
+    before and after the pixels. Bytes are value + 128, with zero point -128 stored as 0, and the middle two of each
+    four are swapped."""
 
     name: ClassVar[str] = "planar"
 
     line: int
     before: int
-    """Bytes of padding before a line's first pixel."""
+    """Padding bytes before a line's first pixel."""
 
     @property
     def planes(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The records of depthwise kernels: what a channel's sums are made of, and what turns them into bytes."""
+"""Per-channel records of depthwise kernels: bias, packed weights and requantization constants."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 class Weights(StrEnum):
-    """How weights are stored, and code that reads them."""
+    """Storage format of depthwise weights."""
 
     W16 = "w16"
-    """Two bytes a weight, scaled as its channel needs."""
+    """16 bits each, scaled by a power of two for each channel."""
     W8 = "w8"
-    """One byte: weights are scaled by 256, and unpacked for each row."""
+    """8 bits each, unpacked for each window row to 16 bits, scaled by 256."""
     B8 = "b8"
-    """Code for weights of one byte with biases apart from their records, where they are learned."""
+    """8-bit weights with biases in a separate array, for biases that are trained on the device."""
 
 
 WEIGHTS = (Weights.W16, Weights.W8)
 
 SHIFTS = (10, 11, 9, 12, 8, 13, 14, 15)
-"""The shifts that are tried first: layers that share one share the code."""
+"""Requantization shifts that are tried first: layers with equal shifts share code."""
 MOST_SHIFT = 22
-"""Outputs shifted left by more do not fit a register."""
+"""Largest requantization shift: sums scaled for a larger one overflow a register."""
 MOST_STORED = 5
-"""Weights of 8 bits of a longer row of the window are stored once, whatever the stride."""
+"""Widest window row whose 8-bit weights are stored as overlapping pairs; in wider ones each weight is stored once."""
 W8_SCALE = 8
-"""Weights of 8 bits, times 2^8."""
+"""log2 of the factor (256) that 8-bit weights are scaled by."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Channels:
 
     @property
     def form(self) -> str:
-        """Whether negative results vanish in the activation."""
+        """`relu` if the activation clips all negative results, so that requantization needs one constant less; else
+        `linear`."""
         return "linear" if self.sums.linear else "relu"
 
     @property
@@ -60,17 +61,17 @@ class Channels:
 
     @property
     def constants(self) -> Ints:
-        """[channels, mult, add] and `fix` for linear outputs."""
+        """Requantization constants [channels, mult, add], with `fix` as a third for linear outputs."""
         return self.requantization.constants(self.sums.linear)
 
     def with_zero(self, zero: int) -> Channels:
-        """For inputs as they are, whose zero point is this."""
+        """These channels for inputs that keep their `zero` point: it is folded into the biases."""
         return replace(self, bias=self.bias - zero * self.weights.sum(axis=(1, 2), dtype=np.int64))
 
     def words(self, stride: int, weights: Weights) -> Ints:
-        """[channels, rows, words]: weights two to a word, (w0, w1), (w1, w2), .. for stride 1, (w0, w1), (w2, w3), ..
-        for stride 2 and where more than five have 8 bits; of 8 bits, two of these words in one, the second in the odd
-        bytes."""
+        """Packed weights [channels, rows, words], two to a word: (w0, w1), (w1, w2), .. for stride 1; (w0, w1), (w2,
+        w3), .. for stride 2 and for more than MOST_STORED 8-bit weights. 8-bit weights: two such words in one, the
+        second in the odd bytes."""
         values = np.where(self.requantization.constant[:, None, None], 0, self.weights)
         if stride == 2 or values.shape[2] == 1 or (weights is Weights.W8 and values.shape[2] > MOST_STORED):
             values = pad_to(values, 2, 2)
@@ -89,7 +90,8 @@ def form_of(view: View, weights: Weights) -> Weights:
 
 
 def channels_of(view: View, weights: Weights = Weights.W16, shift: int | None = None) -> Channels | None:
-    """None where the layer's numbers do not allow it; `shift`: only this one."""
+    """Weights, biases and requantization constants of the layer; None: no constants requantize it exactly. `shift`: try
+    only this one."""
     op, y = view.the(DepthwiseConv2D), view.output
     if int8_range(op.activation, y) != (-128, 127):
         return None
@@ -101,13 +103,13 @@ def channels_of(view: View, weights: Weights = Weights.W16, shift: int | None = 
 
 
 def stream(*parts: Ints) -> NDArray[np.int32]:
-    """Records of these parts, channels first, one after another."""
+    """Concatenate the parts of each channel to its record, and all records to one array."""
     flat = [part.reshape(len(part), -1) for part in parts]
     return wrap32(np.concatenate(flat, axis=1)).astype(np.int32).reshape(-1)
 
 
 def _narrowed(values: Ints, sums: Accumulators, weights: Weights, shift: int | None) -> Narrow | None:
-    """Constants for the first shift that has some."""
+    """Requantization constants for the first shift that gives exact results; None: no shift does."""
     largest = np.maximum(values, -values - 1).max(axis=(1, 2))
     sixteen = 15 - np.ceil(np.log2(largest + 1)).astype(np.int64)
     most = sixteen if weights is Weights.W16 else np.full(len(values), W8_SCALE, np.int64)

@@ -1,1 +1,1 @@
-"""Element-wise kernels, and those along the last axis."""
+"""Element-wise kernels for Armv7E-M DSP cores, and kernels along the last axis."""

@@ -10,10 +10,10 @@ from mote.ir.ops.common import int8_range
 from mote.ir.ops.elementwise.arithmetic import Add, Mul
 
 FOUR = AddPrecision(16, dropped=8)
-"""How `mote_add4_s8.h` adds."""
+"""Fixed-point precision with which `mote_add4_s8.h` adds."""
 
 LEAST_RIGHT_SHIFT = 2
-"""Products that are shifted less do not fit `mote_mul4_s8`'s half words."""
+"""Smallest requantization shift of `mote_mul4_s8`: products shifted less overflow its 16-bit halves."""
 
 
 def _add4(view: View) -> Packed | Refusal:

@@ -1,4 +1,4 @@
-"""Lines of int8 tensors, with sums and products of four elements at a time: `mote_lines4_s8.h`."""
+"""Operators over lines of int8 tensors, with sums and products of four elements at a time: `mote_lines4_s8.h`."""
 
 from __future__ import annotations
 

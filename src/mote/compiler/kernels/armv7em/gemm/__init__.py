@@ -1,1 +1,1 @@
-"""Convolutions as matrix products, and by Winograd."""
+"""Convolutions as matrix products (GEMM) and by Winograd's algorithm, for Armv7E-M DSP cores."""

@@ -1,4 +1,4 @@
-"""Convolutions three pixels at a time: the weights and constants of `mote_gemm3_s8.h`."""
+"""Convolutions three pixels at a time: packed weights and requantization constants of `mote_gemm3_s8.h`."""
 
 from __future__ import annotations
 
@@ -42,21 +42,22 @@ from mote.ir.ops.windows.conv import Conv2D
 
 WEIGHTS = (MatrixWeights.PAIR, MatrixWeights.WIDE)
 BLOCKS = (4, 2)
-"""Products of a sum that are left out together where all of their weights are zero."""
+"""Block sizes, in weights along a sum, of the block-sparse kernels."""
 
 SHORT = 16
-"""Rows with fewer pixels than this are better computed three at once."""
+"""Output rows with fewer pixels than this are computed three at once."""
 MOST_SHIFT = 23
-"""Further shifted, zero points do not fit a register."""
+"""Largest requantization shift: with a larger one, zero points overflow a register."""
 MOST_OFFSET = 1 << 22
-"""Of sums whose partners in a register are 256 times as large."""
+"""Limit of the sum offset of a pair's first channel; a register holds its sum plus 256 times the second channel's
+sum."""
 TAIL = 28
-"""Bytes behind the widened inputs."""
+"""Bytes of scratch after the widened inputs."""
 
 
 def matrix_of(view: View) -> Ints:
-    """Weights [outputs, depth] in the order of the widened inputs: the whole words of each row of the window, then what
-    is left of each row; padded to a multiple of four with zeros."""
+    """Weights [outputs, depth] in the order of the widened inputs: first the whole words of each window row, then the
+    remainders of all rows; zero-padded to a multiple of four."""
     w = view.constant(1)
     rows = w.astype(np.int64).reshape(w.shape[0], w.shape[1], -1)
     whole = rows.shape[2] // 4 * 4
@@ -66,7 +67,7 @@ def matrix_of(view: View) -> Ints:
 
 
 def bias_of(view: View) -> Ints:
-    """The biases, with what the input's zero point adds."""
+    """The biases, with the input's zero point folded in."""
     matrix: Ints = view.once(matrix_of)
     bias = bias_values(view.op.tensor(view.graph, 2), len(matrix))
     folded: Ints = bias - view.input.zero_point * matrix.sum(axis=1, dtype=np.int64)
@@ -75,27 +76,28 @@ def bias_of(view: View) -> Ints:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The weights and constants of pairs of channels."""
+    """Packed weights and requantization constants of pairs of output channels."""
 
     biases: Ints
-    """[pairs, 2]"""
+    """Shape [pairs, 2]."""
     words: Ints
-    """[pairs, depth / 2, words]: two weights of each of the channels."""
+    """Shape [pairs, depth / 2, words]: two weights of each of the two channels."""
     constants: Ints
-    """[pairs, constants]"""
+    """Shape [pairs, number of constants]."""
     shift: int
     scale: Ints
-    """[channels]: the factor that sums come with, 0 where a result is always the same."""
+    """Shape [channels]: the factor by which each channel's sum is scaled; 0: the channel's result is constant."""
     paired: bool = False
-    """The second sum of a pair also has the first one."""
+    """Whether the register of a pair's second sum also contains the first sum (first + 256 * second)."""
 
     def stream(self) -> Ints:
         pairs = len(self.words)
         return np.concatenate([self.biases, self.words.reshape(pairs, -1), self.constants], axis=1).reshape(-1)
 
     def sparse(self, depth: int, offsets: Ints) -> tuple[Ints, float] | None:
-        """The stream without blocks of `depth` weights that are zero, and the share of those that are left; `offsets`:
-        where each channel's outputs go. The partner of one that has none goes where it does."""
+        """Block-sparse stream without the blocks of `depth` weights that are zero, and the fraction of blocks that
+        remain; None: too few are zero. `offsets`: output offset of each channel. In an odd number of channels, the
+        missing partner of the last one repeats its offset."""
         pairs, _, words = self.words.shape
         left = without_zeros(self.words.reshape(pairs, -1, depth // 2 * words), 6 * depth, words)
         if left is None:
@@ -107,7 +109,8 @@ class Pairs:
 
 
 class GemmForm(NamedTuple):
-    """Which kernel: that for these weights and outputs, this shift, and blocks of weights that may be missing."""
+    """Variant of the matrix product: weight format, block sparsity (empty: dense), output layout, requantization
+    shift."""
 
     weights: MatrixWeights
     blocks: str
@@ -116,7 +119,7 @@ class GemmForm(NamedTuple):
 
     @property
     def stored(self) -> MatrixWeights:
-        """The form of weights, whatever the constants."""
+        """The weight format; variants that only differ in requantization constants share it."""
         return MatrixWeights.PAIR if self.weights is MatrixWeights.ONCE else self.weights
 
     @property
@@ -135,19 +138,21 @@ class GemmForm(NamedTuple):
 
 
 def form_of(view: View, weights: MatrixWeights, shift: int, blocks: str = "") -> GemmForm:
-    """Pairs of channels whose results are rounded once have a constant more."""
+    """The variant for a layer; `ONCE`: paired weights whose requantization rounds once, which needs one constant
+    more."""
     once = weights is MatrixWeights.PAIR and sums_of(view).once
     return GemmForm(MatrixWeights.ONCE if once else weights, blocks, outputs_of(view), shift)
 
 
 class Stream(NamedTuple):
-    """All weights and constants in the order in which a kernel reads them, and the share of weights among them."""
+    """Weights and requantization constants in the order in which the kernel reads them, and the fraction of blocks of
+    weights that are stored."""
 
     form: GemmForm
     words: Ints
     density: float = 1.0
     pairs: Pairs | None = None
-    """The parts that it is made of, unless some are left out."""
+    """The unserialized parts, for dense streams only."""
 
 
 def _dense(view: View, weights: MatrixWeights) -> Stream | Refusal:
@@ -158,7 +163,7 @@ def _dense(view: View, weights: MatrixWeights) -> Stream | Refusal:
 
 
 def _sparse(view: View, weights: MatrixWeights, block: int) -> Stream | Refusal:
-    """Without blocks of weights that are zero, with channels in an order in which neighbours share them."""
+    """Block-sparse stream; channels are reordered so that pairs have zero blocks at the same positions."""
     dense = view.once(DENSE[weights])
     if isinstance(dense, Refusal):
         return dense
@@ -193,7 +198,7 @@ def refused_of(view: View, *, pointwise: bool) -> Refusal | None:
 
 
 def _common(view: View, stream: Stream) -> tuple[Params, Price]:
-    """`mote_gemm3_t`, and the price, of pointwise and of other convolutions."""
+    """Parameters `mote_gemm3_t`, and the cost factors, of pointwise and other convolutions alike."""
     y, depth = view.output.shape, view.once(matrix_of).shape[1]
     gemm: Params = {
         "depth": depth,
@@ -255,25 +260,26 @@ def _conv(view: View, stream: Stream) -> Packed:
 
 
 def _scratch(view: View) -> int:
-    """Bytes of the widened inputs of three pixels."""
+    """Scratch bytes for the widened inputs of three pixels."""
     return 6 * int(view.once(matrix_of).shape[1]) + TAIL
 
 
 def _group(shape: Shape) -> int:
-    """How many rows at once: blocks of three pixels go on in the next row of an image, where rows are short and do not
-    hold them without a rest."""
+    """Output rows that are computed at once: 3 where blocks of three pixels continue in the next row, because rows are
+    short and not a multiple of three; else 1."""
     return 3 if shape[0] == 1 and shape[2] % 3 and shape[2] < SHORT else 1
 
 
 def _words(values: Ints) -> Ints:
-    """[.., depth] 16-bit values as words of two, as widening gives them: 0 and 2, then 1 and 3 of each four."""
+    """Pack 16-bit values [.., depth] two to a word, in the order that widening bytes gives: elements 0 and 2, then 1
+    and 3 of each four."""
     fours = values.reshape(*values.shape[:-1], -1, 4) & 0xFFFF
     words = np.stack([fours[..., 0] | fours[..., 2] << 16, fours[..., 1] | fours[..., 3] << 16], axis=-1)
     return words.reshape(*values.shape[:-1], -1)
 
 
 def _pairs(values: NDArray[Any]) -> NDArray[Any]:
-    """[channels, ..] as [pairs, 2, ..], with zeros for a last one's partner."""
+    """Group values [channels, ..] to [pairs, 2, ..]; an odd last channel is paired with zeros."""
     padded = pad_to(values, 0, 2)
     return padded.reshape(-1, 2, *values.shape[1:])
 
@@ -291,10 +297,13 @@ def _wide(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
 
 
 def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs | None:
-    """The first channel of a pair is rescaled step by step, with its own shift, or with constants that are as good for
-    results that are rounded once; the second one, whose sums come times 256, with constants like those of wide weights,
-    but for its own shift. Both shifts are bytes of one word. Where results are rounded twice the other half of that
-    word is what is added to the first channel's result, in halves: its last step is to halve."""
+    """Pack pairs of channels whose sums share a register (first + 256 * second).
+
+    The first channel is requantized like LiteRT's reference, with its own shift, or, if results are rounded once, with
+    searched constants that give equal results. The second channel, whose sums are scaled by 256, is requantized like
+    wide weights, but with its own shift. One word holds both shifts in a byte each. If results are rounded twice, its
+    other half holds the first channel's rounding term, halved, because the last step divides by two.
+    """
     constant, right = sums.constant, -sums.shift
     fits = (right >= 1) & (right <= MOST_SHIFT) & (np.maximum(np.abs(sums.low), np.abs(sums.high)) < 1 << 22)
     weights = _pairs(np.where(constant[:, None], 0, matrix))
@@ -318,8 +327,8 @@ def _pair(matrix: Ints, bias: Ints, sums: Accumulators, planar: bool) -> Pairs |
 
 
 def _first(sums: Accumulators, unsigned: bool) -> Ints | None:
-    """[channels, 4]: the offset of sums, twice the multiplier less 2^32, what is added before the shift, and the
-    shift."""
+    """Requantization constants [channels, 4] of the first channel of each pair: sum offset, twice the multiplier minus
+    2^32, rounding term, shift."""
     right = np.where(sums.constant, 1, -sums.shift)
     value, more = sums.outputs(sums.low) + 128 * unsigned, 128 * unsigned << right
     offset, mult, add = 0 * right, sums.mult, (1 << (right - 1)) + (sums.zero << right)
@@ -333,8 +342,8 @@ def _first(sums: Accumulators, unsigned: bool) -> Ints | None:
 
 
 def _searched_first(sums: Accumulators, right: Ints) -> Ints | None:
-    """[channels, 4]: the constants of channels in the first place, by shifts, whose sums with their offsets are small
-    enough beside those of the second."""
+    """Search constants [channels, 4] for results that are rounded once, shift by shift; None: none are exact, or a sum
+    offset exceeds the range that the pair's second sum leaves."""
     rows, active = np.zeros((len(right), 4), np.int64), ~sums.constant
     for shift in np.unique(right[active]):
         these = active & (right == shift)
@@ -346,7 +355,8 @@ def _searched_first(sums: Accumulators, right: Ints) -> Ints | None:
 
 
 def _second(sums: Accumulators, unsigned: bool) -> Ints | None:
-    """[channels]: the offset of sums times 256, the multiplier, what is added, `fix` for linear outputs, the shift."""
+    """Requantization constants of the second channel of each pair: offset of the sum times 256, multiplier, rounding
+    term, `fix` for linear outputs, shift."""
     shifts = np.clip(-sums.shift, 1, MOST_SHIFT - 7) + 7
     rows = np.zeros((len(shifts), 4 + sums.linear), np.int64)
     for shift in np.unique(shifts):

@@ -1,4 +1,4 @@
-"""Convolutions four pixels at a time: the weights, constants and code of `mote_gemm4x2_s8.h`."""
+"""Convolutions in blocks of four pixels and two channels: packed weights, constants and code of `mote_gemm4x2_s8.h`."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from mote.compiler.kernels.armv7em.gemm.gemm_assembly import (
     OutputPlaces,
     PixelBytes,
     code,
-    kept,
-    kept_cycles,
+    fpu_cycles,
+    fpu_inputs,
+    in_fours,
     loop_cycles,
     loops,
-    twice,
 )
 from mote.compiler.kernels.armv7em.gemm.gemm_shared_assembly import loop_cycles as shared_loop_cycles
 from mote.compiler.kernels.armv7em.gemm.gemm_shared_assembly import shared_code, widening_code
@@ -66,31 +66,33 @@ from mote.ir.ops.common import BIAS, learned
 from mote.ir.ops.windows.conv import Conv2D
 
 COMPACT, COMPACT_STEPS = "_compact", (12, 11, 10, 9, 8, 7, 6, 5, 4)
-"""The end of the names of kernels with short code, and how many steps that may write out."""
+"""Name suffix of kernels with compact code, and the unroll factors that are tried for it, the largest first."""
 SHORT_CODE = 1024
-"""Bytes of code that most parts keep."""
+"""Code size in bytes that compact kernels must not exceed."""
 DUAL = "_dual"
-"""The end of the names of kernels for cores that start two instructions a cycle."""
+"""Name suffix of kernels for dual-issue cores."""
 FPU = "_fpu"
-"""The end of the names of kernels that keep inputs in registers of the FPU."""
+"""Name suffix of kernels that keep inputs in FPU registers."""
 FOURS = "_fours"
-"""The end of the names of code that computes four channels in a pass."""
+"""Name suffix of code that computes four channels in a pass."""
 UNROLLED = "_unrolled"
-"""The end of the names of code that has no loop over the products of a sum."""
+"""Name suffix of code that is fully unrolled over the products of a sum."""
 USUAL, ALL = "usual", "all"
-"""Values of the knob `unroll`: products are written out as far as usual, or all of them."""
+"""Values of the knob `unroll`: the default unrolling, or all products of a sum."""
 MOST_UNROLLED, MOST_UNROLLED_DUAL = 62, 96
-"""Longer sums have inputs that a load of two words does not reach; of loads of one word, more code than is worth it."""
+"""Longest sums, in steps, that can be fully unrolled: inputs of longer ones are out of range of two-word loads, or
+(dual-issue, one-word loads) cost more code than they save cycles."""
 SHARED = "_shared"
-"""The end of the names of kernels whose code layers of any depth share."""
+"""Name suffix of kernels whose code is shared by layers of any depth."""
 ONTO = "_onto"
-"""The end of the names of code that adds to what is there."""
+"""Name suffix of code that adds its results to the output's present contents."""
 PLACES = (0, 2, 1, 3)
-"""Where a planar line keeps each of four neighbours."""
+"""Position of each of four adjacent pixels in a planar line."""
 APART = "_apart"
-"""The end of the names of code whose biases lie apart from its stream, that many bytes behind the widened inputs."""
+"""Name suffix of code whose biases are separate from its weights; it is followed by their offset in bytes behind the
+widened inputs."""
 MOST_STEPS = 1023
-"""Longer sums have inputs that are too far apart."""
+"""Longest sum in steps: inputs of longer ones are out of range of immediate offsets."""
 
 
 def _source(view: View, *, pointwise: bool) -> PixelBytes:
@@ -102,7 +104,7 @@ def _source(view: View, *, pointwise: bool) -> PixelBytes:
 
 
 def target_of(view: View) -> OutputPlaces | Refusal:
-    """Where rows are blocks of four, outputs lie at constant distances from each other."""
+    """Where outputs are stored: at constant distances from each other if rows are multiples of four pixels."""
     y, (line, before) = view.output.shape, view.writes.planes
     if y[2] % 4:
         return OutputPlaces(line or 1) if 2 * line <= AHEAD else Refusal("lines are too long for rows of such a width")
@@ -113,7 +115,8 @@ def target_of(view: View) -> OutputPlaces | Refusal:
 
 
 def _stream(view: View, source: PixelBytes, weights: MatrixWeights) -> Stream | Refusal:
-    """The weights of the three-pixel kernel, unless window rows have bytes left over: those come two to a word."""
+    """The weights of the three-pixel kernel (`gemm3`), unless window rows have remainders of less than a word: their
+    weights are packed separately, two to a word."""
     if source.rest == 0:
         return view.once(DENSE[weights])
     w = view.constant(1).astype(np.int64)
@@ -151,8 +154,9 @@ def pack(
     added: bool = False,
     unroll: str = USUAL,
 ) -> Packed | Refusal:
-    """`dual`: ordered for two instructions a cycle; `fpu`: with inputs in registers of the FPU; `compact`: short code;
-    `shared`: code for sums of any length; `added`: code that adds its results to what is there; `unroll`: the knob."""
+    """The kernel for a layer. `dual`: scheduled for dual-issue cores; `fpu`: inputs in FPU registers; `compact`: short
+    code; `shared`: code for sums of any length; `added`: add the results to the output's present contents; `unroll`:
+    value of that knob."""
     if refused := _refused(view, pointwise=pointwise):
         return refused
     source, target = _source(view, pointwise=pointwise), OutputPlaces(1) if shared else target_of(view)
@@ -168,7 +172,7 @@ def pack(
     if shared:
         return _shared(view, source, stream, added=added) if source.rest == 0 else Refusal("lines are not whole words")
     target = replace(target, added=added)
-    if fpu and not kept(source).steps:
+    if fpu and not fpu_inputs(source).steps:
         return Refusal("lines of windows have no whole words")
     if not compact:
         return _packed(view, source, target, stream, dual=dual, fpu=fpu, unrolled=unroll == ALL)
@@ -192,7 +196,7 @@ def name_of(
     unrolled: bool = False,
     apart: int | None = None,
 ) -> str:
-    """Of the code for a form of weights and outputs."""
+    """Name of the generated code for a form of weights and outputs."""
     where = "x".join(map(str, target.places)).replace("-", "m") if target.places else "apart"
     shape = f"{source.taps}x{source.words}_{source.rest}" if source.taps else f"{source.words}"
     ends = (
@@ -201,7 +205,7 @@ def name_of(
         f"{COMPACT}{most}" if most else "",
         UNROLLED if unrolled else "",
         ONTO if target.added else "",
-        FOURS if twice(source, target, fpu=fpu) else "",
+        FOURS if in_fours(source, target, fpu=fpu) else "",
         f"{APART}{apart}" if apart is not None else "",
     )
     return f"{form}_{shape}_{target.line}_{where}{''.join(ends)}"
@@ -229,7 +233,7 @@ def _packed(
     kind, instance = kind_of(source), Instance(macro, arguments, text, facts_of(view, source, target, fpu=fpu))
     more = float(loop_cycles(source.steps, most) - loop_cycles(source.steps))
     if fpu:
-        more = kept_cycles(source) - STEP_CYCLES * source.steps - loop_cycles(source.steps)
+        more = fpu_cycles(source) - STEP_CYCLES * source.steps - loop_cycles(source.steps)
     return replace(
         _called(view, source, stream, name, instance, slower=_slower(source, more)),
         beats=(f"{kind}_{form.stored}", f"{kind}_{form.stored}{COMPACT}") if dual else (),
@@ -237,7 +241,7 @@ def _packed(
 
 
 def _apart(view: View, source: PixelBytes) -> int | None:
-    """How far behind the widened inputs biases lie that are learned; None where they are in the stream."""
+    """Byte offset of trained biases behind the widened inputs; None: biases are part of the weight stream."""
     if BIAS not in learned(view.graph, view.op):
         return None
     return aligned((_conv if source.taps else _pointwise)(view, source)[1])
@@ -255,7 +259,7 @@ def kind_of(source: PixelBytes) -> str:
 
 
 def _shared(view: View, source: PixelBytes, stream: Stream, *, added: bool) -> Packed:
-    """With code for sums of any length, and outputs anywhere."""
+    """The kernel with code for sums of any length, and outputs at any distance."""
     name, instances = shared_instances(stream.form, source.taps, added=added)
     slower = _slower(source, shared_loop_cycles(source.steps) - shared_loop_cycles(2))
     packed = _called(view, source, stream, name, instances[0], slower=slower)
@@ -263,22 +267,22 @@ def _shared(view: View, source: PixelBytes, stream: Stream, *, added: bool) -> P
 
 
 def shared_instances(form: GemmForm, taps: int, *, added: bool = False) -> tuple[str, tuple[Instance, ...]]:
-    """The name and the instances of the kernel for layers of any depth with this form of weights and outputs, and
-    windows of so many lines (0: 1x1)."""
-    code, made = shared_instance(form, added=added)
+    """Name and instances of the kernel that layers of any depth share, for this form of weights and outputs and windows
+    of `taps` rows (0: 1x1)."""
+    code, products = shared_instance(form, added=added)
     name = f"{form.name}_{f'{taps}x' if taps else ''}any{ONTO if added else ''}"
     widening = Instance("MOTE_GEMM4X2_WIDENING", (taps,), widening_code(taps))
     called = Instance(f"MOTE_{'CONV4X2' if taps else 'POINTWISE4X2'}_ANY", (name, code, taps))
-    return name, (made, widening, called)
+    return name, (products, widening, called)
 
 
 def _slower(source: PixelBytes, cycles: float) -> float:
-    """How many times as long products take with so many cycles more for a sum."""
+    """Factor by which products take longer with that many additional cycles for each sum."""
     return 1 + cycles / (STEP_CYCLES * source.steps)
 
 
 def shared_instance(form: GemmForm, *, added: bool = False) -> tuple[str, Instance]:
-    """The name and the code of the products that layers with this form of weights and outputs share."""
+    """Name and code of the matrix product that layers with this form of weights and outputs share."""
     name = f"{form.name}_products{ONTO if added else ''}"
     text = shared_code(form.weights, form.outputs, form.shift, added=added)
     macro = "MOTE_GEMM4X2_ADD_ANY_CODE" if added else "MOTE_GEMM4X2_ANY_CODE"
@@ -286,9 +290,9 @@ def shared_instance(form: GemmForm, *, added: bool = False) -> tuple[str, Instan
 
 
 def _called(
-    view: View, source: PixelBytes, stream: Stream, name: str, made: Instance, *, slower: float = 1.0
+    view: View, source: PixelBytes, stream: Stream, name: str, code: Instance, *, slower: float = 1.0
 ) -> Packed:
-    """The kernel around code of that name; `slower`: how many times as long its products take."""
+    """The kernel that calls the code `name`; `slower`: factor by which its products take longer."""
     y, kind = view.output.shape, kind_of(source)
     several = y[0] == 1 and (not source.taps or view.the(Conv2D).vertical.dilation == 1)
     params, scratch = _conv(view, source) if source.taps else _pointwise(view, source)
@@ -312,28 +316,28 @@ def _called(
         ),
         Needs(scratch=scratch, writes=view.writes),
         Price(tile=(1, 4), whole_tiles=True, density=slower),
-        instances=(made, Instance(f"MOTE_{kind.upper()}", (name,))),
+        instances=(code, Instance(f"MOTE_{kind.upper()}", (name,))),
         biases=_biases(view, stream),
     )
 
 
 def facts_of(view: View, source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> tuple[int, ...]:
-    """`near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
+    """Constants for the fields `near`, `place` and `fours` of `mote_gemm4x2_built_t`."""
     if target.places is None:
         return 0, 0, 0
     place = view.writes.before % 4 if isinstance(view.writes, Planar) else view.output.shape[3]
-    return 1, place, int(twice(source, target, fpu=fpu))
+    return 1, place, int(in_fours(source, target, fpu=fpu))
 
 
 def _pointwise(view: View, source: PixelBytes) -> tuple[Params, int]:
-    """`mote_pointwise3_t` without its weights, and bytes of working memory."""
+    """Parameters `mote_pointwise3_t` without weights, and scratch bytes."""
     x, y = view.input.shape, view.output.shape
     params: Params = {"width": y[2], "in_channels": x[3], "in_stride": x[2] * x[3], "out_stride": out_row(view)}
     return params, 16 * source.steps
 
 
 def _conv(view: View, source: PixelBytes) -> tuple[Params, int]:
-    """`mote_conv4x2_t` without its weights, and bytes of working memory."""
+    """Parameters `mote_conv4x2_t` without weights, and scratch bytes."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
     patch = patch_params(view)
     window = patch["rows"]
@@ -354,13 +358,14 @@ WAYS: dict[str, tuple[frozenset[str], frozenset[str], dict[str, Any]]] = {
     COMPACT: (DSP, frozenset(), {"compact": True}),
     SHARED: (DSP, frozenset({"mve"}), {"shared": True}),
 }
-"""By the end of a kernel's name: features that a core must have, those that it must not have, arguments of `pack`."""
+"""For each suffix of a kernel's name: core features it requires, core features that exclude it, and arguments of
+`pack`."""
 ORDERS: dict[str, tuple[Order, ...]] = {DUAL: knob.DUAL, FPU: knob.SINGLE}
-"""Orders of code, of kernels that are for some cores only."""
+"""Values of the knob `order` for kernels that run on some cores only."""
 
 
 def _kernel(weights: MatrixWeights, *, pointwise: bool, way: str = "") -> Kernel:
-    """`way`: the end of its name."""
+    """The catalogue entry; `way`: suffix of its name, a key of WAYS."""
     name = f"{'pointwise4x2' if pointwise else 'conv4x2'}_{weights}"
     isa, unless, arguments = WAYS[way]
     kernel = Kernel(
@@ -382,7 +387,7 @@ def _kernel(weights: MatrixWeights, *, pointwise: bool, way: str = "") -> Kernel
 
 
 def unrolling(view: View, *, pointwise: bool, way: str) -> Mapping[str, tuple[Knob, ...]]:
-    """The knob `unroll`, of layers with a loop over the products of a sum."""
+    """The knob `unroll`, for layers with a loop over the products of a sum."""
     source = _source(view, pointwise=pointwise)
     most = MOST_UNROLLED_DUAL if way == DUAL else MOST_UNROLLED
     return {"unroll": (USUAL, ALL)} if source.steps <= most and loops(source, fpu=way == FPU) else {}
@@ -401,4 +406,4 @@ SHORT_KERNELS = tuple(
     for pointwise in (True, False)
     for weights in WEIGHTS
 )
-"""Those with less code: what parts keep of it, or what layers share."""
+"""Kernels with less code, for small flash: compact, or shared by layers."""

@@ -1,4 +1,4 @@
-"""Convolutions with the addition behind them: `mote_gemm3_add_s8.h`, `mote_gemm4x2_add_s8.h`."""
+"""Convolutions fused with the element-wise addition after them: `mote_gemm3_add_s8.h`, `mote_gemm4x2_add_s8.h`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from mote.ir.ops.elementwise.arithmetic import Add
 from mote.ir.ops.windows.conv import Conv2D
 
 COSTS = "gemm3_add"
-"""The name of what the addition takes in the tables of costs."""
+"""Key of the addition's cost in the cost tables."""
 Constants = tuple[int, int, int]
-"""The multiplier of the convolution's result, the constant, and the multiplier of the other operand."""
+"""Fixed-point constants of the addition: multiplier of the convolution's result, additive constant, multiplier of the
+other operand."""
 Adds = Callable[[Packed, int, Constants], Packed]
-"""Makes a kernel with the addition from one without it, the position of the other operand, and the constants."""
+"""Function that turns a packed convolution into one with addition; arguments: the convolution, the input index of the
+other operand, and the addition's constants."""
 
 
 def _added(base: Kernel, bind: Callable[[View], Packed | Refusal], packed: Adds, header: str) -> Kernel:
-    """The kernel that adds something else to what `base` computes, made by `packed` from what `bind` gives."""
+    """A variant of the convolution kernel `base` that adds another tensor. `bind` packs the convolution, and `packed`
+    extends it by the addition."""
 
     def pack(view: View, **knobs: Knob) -> Packed | Refusal:
         if view.output.shape[-1] % 2:
@@ -57,7 +60,7 @@ def _convolution(view: View) -> View:
 
 
 def _position(view: View) -> int | Refusal:
-    """Where what is added stands among the inputs of both operators."""
+    """Index of the added tensor among the inputs of the fused operators."""
     region = joined(view.graph, view.ops)
     assert isinstance(region, Region)
     position = next((i for i, (op, _) in enumerate(region.sources) if op == 1), None)

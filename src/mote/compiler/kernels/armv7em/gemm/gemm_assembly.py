@@ -1,19 +1,19 @@
-"""The assembly of `mote_gemm4x2_s8.h`: convolutions four pixels and two channels at a time.
+"""Assembly of `mote_gemm4x2_s8.h`: convolutions four pixels and two output channels at a time.
 
-How many products a sum has, how a window's bytes lie and where a block's outputs go is known when a model is compiled,
-so the code is written for each layer: offsets are constants, a sum that is not long has no loop, and all blocks of a
-row are computed in one call.
+The length of a sum, the memory layout of a window and the offsets of a block's outputs are known at compile time, so
+the code is generated for each layer: offsets are constants, short sums have no loop, and all blocks of a row are
+computed in one call.
 
-Registers: r0-r3 the sums of four pixels for the first channel of a pair, r4-r7 those for the second; r8 and r9 where
-inputs and the stream come from; r10-r12 and lr inputs and weights. r8 stands 8 bytes before the next step's inputs, r9
-one word before its weights, so that the last load of a step can move it.
+Registers: r0-r3 the sums of four pixels for the first channel of a pair, r4-r7 those for the second; r8 the input
+pointer and r9 the pointer to the stream of weights and constants; r10-r12 and lr inputs and weights. r8 is 8 bytes
+before the next step's inputs and r9 one word before its weights, so that the last load of a step can update it.
 
-Loads come contiguous: on a Cortex-M4 each but the first then takes one cycle. A step of two products of each
-sum takes 16 cycles, 8 of them multiplications.
+Loads are grouped: on a Cortex-M4 each load after the first takes only one cycle. A step (two products of each of the
+eight sums) takes 16 cycles, 8 of them multiplications.
 
-A core with an FPU has 32 more registers, from which a word is moved in one cycle (`fpu`). Of sums of up to 8 steps they
-hold the inputs of all four pixels, so that weights are loaded four at a time: 14.5 cycles a step; of longer ones those
-of two pixels in the first 16 steps: 15 cycles.
+An FPU adds 32 registers, from which a word is moved in one cycle (`fpu`). For sums of up to 8 steps they hold the
+inputs of all four pixels, so that weights are loaded four at a time: 14.5 cycles a step. For longer sums they hold the
+inputs of two pixels in the first 16 steps: 15 cycles a step.
 """
 
 from __future__ import annotations
@@ -26,56 +26,57 @@ from typing import Protocol
 
 
 class MatrixWeights(StrEnum):
-    """How weights of convolutions are stored, and results rounded."""
+    """Storage format of convolution weights, and how results are rounded."""
 
     WIDE = "wide"
-    """Two bytes a weight."""
+    """16 bits for each weight."""
     PAIR = "pair"
-    """One byte; results are rounded twice."""
+    """8 bits for each weight; results are rounded twice, as in LiteRT's reference."""
     ONCE = "once"
-    """One byte; results are rounded once."""
+    """8 bits for each weight; results are rounded once."""
 
 
 SUMS = tuple(f"r{i}" for i in range(8))
 FREE = ("r10", "r11", "r12", "lr")
 LIMIT, END, INPUTS, STREAM, SPAN, TO, OUT_STEP, BLOCKS, STRIDE, FROM = 16, 20, 24, 28, 32, 36, 52, 56, 60, 64
-"""Where on the stack those of `mote_gemm4x2_frame_t` lie, behind what the code keeps for itself."""
+"""Stack offsets of the fields of `mote_gemm4x2_frame_t`, after the words that the code uses for itself."""
 GIVEN = 10
-"""Words of these before the pointers at FROM."""
+"""Words of that frame before the input pointers at FROM."""
 MOST_STEPS = 16
-"""Longer sums have a loop."""
+"""Sums with more steps than this use a loop."""
 MOST_STEPS_MORE = 24
-"""Most steps without a loop behind the steps with inputs in the FPU."""
+"""Most steps without a loop after the steps whose inputs are in FPU registers."""
 MOST_STEPS_TWICE, MOST_STEPS_TWICE_FPU = 8, 16
-"""Of sums that are no longer four channels are computed in a pass; with inputs in the FPU no loop is left of those."""
+"""Longest sums, in steps, for which four channels are computed in a pass: without FPU, and with inputs in FPU registers
+(then they have no loop)."""
 MOST_WORDS = 6
-"""Longer lines of a window are widened in a loop."""
+"""Window lines with more words than this are widened in a loop."""
 MOST_WORDS_MORE = 8
-"""Most words of a line that are widened without a loop behind the words that go to the FPU."""
+"""Most words of a line that are widened without a loop after the words that go to FPU registers."""
 STEP_CYCLES, PASS = 16, 6
-"""Cycles of a step on a Cortex-M4, and of a pass of the loop beside its steps."""
+"""Cycles on a Cortex-M4: of a step, and the loop overhead of a pass."""
 AHEAD = 255
-"""The furthest that a load or a store can move its pointer."""
+"""Largest immediate offset with which a load or store can update its pointer."""
 MOST_OFFSET = 4095
-"""The furthest that a store reaches from its pointer, and the most that an instruction adds to one."""
+"""Largest immediate offset of a store, and largest immediate of an `add` instruction."""
 ADD_SHIFT = 21
-"""Of sums of two operands: that of mote_gemm3_add_s8.h."""
+"""Fixed-point shift of sums of two operands, as in `mote_gemm3_add_s8.h`."""
 FPU_WORDS = 32
-"""Registers of an FPU."""
+"""Number of FPU registers."""
 FPU_SAVED = "{s16-s31}"
-"""Those that a function leaves as they were."""
+"""Callee-saved FPU registers."""
 
 
 @dataclass(frozen=True)
 class PixelBytes:
-    """The bytes of a pixel: `taps` lines of `words` whole words and `rest` bytes. 0 taps: one line, and four pixels
-    wherever they lie."""
+    """Memory layout of a pixel's inputs: `taps` lines of `words` whole words and `rest` bytes. With 0 taps: one line,
+    at any address for each of the four pixels."""
 
     taps: int
     words: int
     rest: int
     ready: bool = False
-    """All blocks are there already, widened and contiguous."""
+    """Whether the inputs of all blocks are already widened and contiguous."""
 
     @property
     def pointers(self) -> int:
@@ -83,21 +84,21 @@ class PixelBytes:
 
     @property
     def steps(self) -> int:
-        """Pairs of products."""
+        """Length of a sum in steps (two products each)."""
         lines = self.taps or 1
         return 2 * lines * self.words + (lines * self.rest + 1) // 2
 
 
 @dataclass(frozen=True)
 class FpuInputs:
-    """Inputs that stay in registers of the FPU for all channels: those of the last `pixels` of four in the first
-    `steps`."""
+    """Inputs that stay in FPU registers for all channels: those of the last `pixels` of four pixels, for the first
+    `steps` steps."""
 
     steps: int = 0
     pixels: int = 0
 
     def register(self, step: int, pixel: int) -> int | None:
-        """The number of that which holds a pixel's word of a step; None: it is in memory."""
+        """Index of the FPU register with the input of a pixel in a step; None: it is in memory."""
         first = 4 - self.pixels
         return step * self.pixels + pixel - first if step < self.steps and pixel >= first else None
 
@@ -107,17 +108,17 @@ class FpuInputs:
 
     @property
     def saved(self) -> bool:
-        """Whether some of them are to be saved."""
+        """Whether callee-saved FPU registers are used."""
         return self.steps * self.pixels > FPU_WORDS // 2
 
     def cycles(self, steps: int) -> float:
-        """Cycles of the products of a sum of so many steps."""
+        """Cycles of a sum of that many steps."""
         fewer = 1.5 if self.all else 1.0
         return STEP_CYCLES * steps - fewer * max(self.steps - 1, 0)
 
 
-def kept(source: PixelBytes) -> FpuInputs:
-    """Inputs that the registers of an FPU hold, if lines have whole words."""
+def fpu_inputs(source: PixelBytes) -> FpuInputs:
+    """Choose the inputs to hold in FPU registers; none if lines have no whole words."""
     if source.words == 0:
         return FpuInputs()
     if source.rest == 0 and source.steps <= FPU_WORDS // 4:
@@ -127,9 +128,9 @@ def kept(source: PixelBytes) -> FpuInputs:
 
 @dataclass(frozen=True)
 class OutputPlaces:
-    """Where a block's outputs go: bytes from a pixel's output to that of the next channel, and the distances of the
-    four pixels from the first one, if they are always the same. `fours`: channels come in fours; `added`: what is there
-    is added to what comes."""
+    """Where a block's outputs are stored. `line`: bytes from one channel to the next; `places`: offsets of the four
+    pixels from the first one, None: not constant; `fours`: the number of channels is a multiple of four; `added`:
+    results are added to the output's present contents."""
 
     line: int
     places: tuple[int, ...] | None = None
@@ -137,8 +138,8 @@ class OutputPlaces:
     added: bool = False
 
 
-def twice(source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> bool:
-    """Whether four channels are computed in a pass."""
+def in_fours(source: PixelBytes, target: OutputPlaces, *, fpu: bool = False) -> bool:
+    """Whether four channels (two pairs) are computed in a pass."""
     places = target.places or (MOST_OFFSET,)
     near = max(places) + 3 * target.line <= MOST_OFFSET
     most = MOST_STEPS_TWICE_FPU if fpu else MOST_STEPS_TWICE
@@ -159,29 +160,29 @@ def code(
     unrolled: bool = False,
     apart: int | None = None,
 ) -> tuple[str, ...]:
-    """A function that computes all channels of some blocks of four pixels, for a form of weights and of outputs;
-    `dual`: ordered for a core that starts two instructions a cycle; `fpu`: with inputs in registers of the FPU; `most`:
-    so many steps are written out behind the first one at most; `unrolled`: all of them are; `apart`: biases
-    lie so many bytes behind the widened inputs, and not in the stream. Layers of the same shape have the same."""
+    """A function that computes all channels of blocks of four pixels, specialized to the layer's shape, weight format
+    and output form. `dual`: scheduled for dual-issue cores; `fpu`: inputs in FPU registers; `most`: unroll at most that
+    many steps after the first; `unrolled`: unroll all steps; `apart`: byte offset of separate biases behind the widened
+    inputs."""
     added = FROM + 4 * source.pointers
     frame = added + (12 if target.added else 0)
     biases = None if apart is None else frame
     frame += 0 if apart is None else 4
-    keep = kept(source) if fpu else FpuInputs()
-    steps, loop = source.steps, _kept_loop(source) if fpu else _loop(source.steps - 1, most)
+    keep = fpu_inputs(source) if fpu else FpuInputs()
+    steps, loop = source.steps, _fpu_loop(source) if fpu else _loop(source.steps - 1, most)
     loop = None if unrolled else loop
     scale = "linear" if out == "linear" else "relu"
     saturate = "usat" if out == "planar" else "ssat"
     last = ["r10", "r11"] if target.places else list(FREE)
     products = _pairs if dual else in_steps
-    sums = _kept_sums(keep, steps, loop, biases) if fpu else _sums(weights, steps, loop, products, biases)
-    made = [*sums, *narrow(weights, scale, saturate, shift)]
-    if twice(source, target, fpu=fpu):
+    sums = _fpu_sums(keep, steps, loop, biases) if fpu else _sums(weights, steps, loop, products, biases)
+    results = [*sums, *narrow(weights, scale, saturate, shift)]
+    if in_fours(source, target, fpu=fpu):
         to = "r8" if keep.all else ""
         first = [*sums, *narrow(weights, scale, saturate, shift, to=to)]
-        channels = [*first, *_store_half(target, to), *made, *_store_rest(target)]
+        channels = [*first, *_store_half(target, to), *results, *_store_rest(target)]
     else:
-        channels = [*made, *(add_onto(target, added) if target.added else []), *_store(target, last)]
+        channels = [*results, *(add_onto(target, added) if target.added else []), *_store(target, last)]
     return (
         "push {r4-r11, lr}",
         *([f"vpush {FPU_SAVED}"] if keep.saved else []),
@@ -212,7 +213,7 @@ def code(
 
 
 def _plus(op: str, register: str, value: int) -> list[str]:
-    """Added or subtracted, by way of r12 where an instruction cannot hold it."""
+    """Add or subtract a constant; one that does not fit an immediate goes through r12."""
     return (
         [f"{op} {register}, {register}, #{value}"]
         if value <= MOST_OFFSET
@@ -224,7 +225,7 @@ def _plus(op: str, register: str, value: int) -> list[str]:
 
 
 def copy(words: int) -> list[str]:
-    """From r0 to r12."""
+    """Copy words from r0 to r12."""
     lines = []
     for at in range(0, words, 10):
         registers = f"{{r1-r{min(words - at, 10)}}}" if words - at > 1 else "{r1}"
@@ -233,16 +234,16 @@ def copy(words: int) -> list[str]:
 
 
 def _widened_inputs(source: PixelBytes, keep: FpuInputs) -> list[str]:
-    """Instructions that widen a block's inputs, if they are not widened yet, and put some into the FPU."""
+    """Instructions that widen a block's inputs, unless they are widened already, and load some into FPU registers."""
     if source.ready:
-        return _kept_inputs(keep)
+        return _load_fpu(keep)
     if keep.steps and source.words > MOST_WORDS and source.taps:
-        return [*_window(source, FpuInputs()), *_kept_inputs(keep)]
+        return [*_window(source, FpuInputs()), *_load_fpu(keep)]
     return _window(source, keep) if source.taps else _pixels(source, keep)
 
 
-def _kept_inputs(keep: FpuInputs) -> list[str]:
-    """Inputs of the FPU from memory."""
+def _load_fpu(keep: FpuInputs) -> list[str]:
+    """Load widened inputs from memory into FPU registers."""
     if keep.all:
         return [f"ldr r0, [sp, #{INPUTS}]", "adds r0, r0, #8", f"vldm r0, {{s0-s{4 * keep.steps - 1}}}"]
     loads = [f"vldr d{i}, [r0, #{16 * i + 16}]" for i in range(keep.steps)]
@@ -250,7 +251,8 @@ def _kept_inputs(keep: FpuInputs) -> list[str]:
 
 
 def _next_block(steps: int, places: Sequence[int]) -> list[str]:
-    """The number of blocks that are left; `places` on the stack go to the inputs of the next one."""
+    """Decrement the number of remaining blocks, and advance the pointers at stack offsets `places` to the next block's
+    inputs."""
     registers = [f"r{i}" for i in range(1, 1 + len(places))]
     both = list(zip(registers, places, strict=True))
     return [
@@ -270,15 +272,16 @@ def _pixels(source: PixelBytes, keep: FpuInputs) -> list[str]:
     ahead = [] if looped else [f"add lr, lr, #{4 * source.words}"]
     if not first:
         return _four_pixels(_line(source.words, "3"), ahead)
-    line = [text for i in range(first if looped else source.words) for text in _kept_word(keep, i, i, moved=looped)]
+    line = [text for i in range(first if looped else source.words) for text in _fpu_word(keep, i, i, moved=looped)]
     if looped:
         line += [f"add r2, r2, #{32 * first}", *_line(source.words - first, "3")]
     return _four_pixels(line, ahead)
 
 
-def _kept_word(keep: FpuInputs, n: int, at: int, *, moved: bool = False) -> list[str]:
-    """Word `at` from four places, the inputs of two steps, to the FPU or to their place behind r2, which does not
-    move; `n`: how many words of a block come before; `moved`: the places move, and `at` does not count."""
+def _fpu_word(keep: FpuInputs, n: int, at: int, *, moved: bool = False) -> list[str]:
+    """Widen one word of each of four pixels: the inputs of two steps, to FPU registers or to the buffer at r2. `n`:
+    index of the word in the block; `at`: offset in words from the pixel pointers; `moved`: the pointers are
+    post-incremented instead."""
     places = zip(("r0", "r1", "r12", "lr"), range(4, 8), strict=True)
     loads = [f"ldr r{r}, [{place}], #4" if moved else f"ldr r{r}, [{place}, #{4 * at}]" for place, r in places]
     stored = []
@@ -291,8 +294,8 @@ def _kept_word(keep: FpuInputs, n: int, at: int, *, moved: bool = False) -> list
 
 
 def _four_pixels(line: Sequence[str], ahead: Sequence[str] = ()) -> list[str]:
-    """Four pixels' inputs, widened by `line`; then where those of the next four are, by `ahead` where `line` did not
-    move lr there."""
+    """Widen four pixels' inputs with the code `line`, then advance the pixel pointers to the next four; `ahead` moves
+    lr unless `line` did."""
     return [
         f"add r3, sp, #{FROM}",
         "ldm r3, {r0, r1, r12, lr}",
@@ -311,13 +314,14 @@ def _four_pixels(line: Sequence[str], ahead: Sequence[str] = ()) -> list[str]:
 
 
 def _window(source: PixelBytes, keep: FpuInputs) -> list[str]:
-    """The inputs of four windows, `stride` bytes apart in each row; their rests two to a word behind all else."""
+    """Widen the inputs of four windows, `stride` bytes apart; the remainders of lines are packed two to a word after
+    all whole words."""
     lines = [f"ldr r2, [sp, #{INPUTS}]", f"ldr r3, [sp, #{STRIDE}]", "adds r2, r2, #8"]
     looped = source.words > MOST_WORDS
     for tap in range(source.taps):
         lines += [*([f"ldr r3, [sp, #{STRIDE}]"] if looped and tap else []), *_tap_of_windows(tap)]
         if keep.steps:
-            lines += [text for i in range(source.words) for text in _kept_word(keep, tap * source.words + i, i)]
+            lines += [text for i in range(source.words) for text in _fpu_word(keep, tap * source.words + i, i)]
         else:
             lines += _line(source.words, f"{10 + tap}")
         for i in range(source.rest):
@@ -331,7 +335,8 @@ def _window(source: PixelBytes, keep: FpuInputs) -> list[str]:
 
 
 def _tap_of_windows(tap: int) -> list[str]:
-    """Where a row of four windows is, r3 bytes apart, and in its place where that of the next four is."""
+    """Compute the addresses of window row `tap` for four windows, r3 bytes apart, and advance its pointer to the next
+    four."""
     slot = FROM + 4 * tap
     return [
         f"ldr r0, [sp, #{slot}]",
@@ -344,14 +349,15 @@ def _tap_of_windows(tap: int) -> list[str]:
 
 
 def _line(words: int, label: str) -> list[str]:
-    """Words from four places, to r2."""
+    """Widen `words` words of each of four pixels to r2."""
     if words <= MOST_WORDS:
         return [text for i in range(words) for text in _widen([f"#{4 * i}"] * 4)]
     return looped_line(f"movs r3, #{words}" if words < 256 else f"movw r3, #{words}", label)
 
 
 def looped_line(count: str, label: str) -> list[str]:
-    """Words from four places, to r2, as many as `count` loads into r3."""
+    """Widen words of each of four pixels to r2 in a loop; `count`: the instruction that loads the iteration count into
+    r3."""
     loads = [f"ldr r{4 + p}, [{r}], #4" for p, r in enumerate(("r0", "r1", "r12", "lr"))]
     return [count, f"{label}:", *loads, "subs r3, r3, #1", *_widened(), f"bne {label}b"]
 
@@ -366,13 +372,13 @@ def _widened() -> list[str]:
 
 
 def _halves() -> list[str]:
-    """The inputs of two steps from the words of four pixels in r4-r7."""
+    """Widen the words of four pixels in r4-r7 to the 16-bit inputs of two steps."""
     odd = [f"sxtb16 r{8 + p}, r{4 + p}, ror #8" for p in range(4)]
     return [*odd, *(f"sxtb16 r{4 + p}, r{4 + p}" for p in range(4))]
 
 
 def begin(target: OutputPlaces) -> list[str]:
-    """Where this block's outputs begin and end, and where the next one's begin."""
+    """Load the start and end addresses of this block's outputs, and advance to the next block's."""
     if target.places:
         return [
             f"ldr r4, [sp, #{TO}]",
@@ -397,16 +403,18 @@ def begin(target: OutputPlaces) -> list[str]:
 
 
 def _loop(left: int, most: int | None) -> tuple[int, int] | None:
-    """Of so many steps behind the first one: those of a pass of the loop, and its passes; the others come before it."""
+    """Loop over the `left` steps after the first: steps in an iteration, and iterations; remaining steps run before the
+    loop. None: fully unrolled. `most`: unroll at most that many."""
     if left < (MOST_STEPS if most is None else most + 1):
         return None
     sizes = range(8, AHEAD // 16 + 1) if most is None else [n for n in range(1, most + 1) if n + left % n <= most]
     return _passes(left, sizes)
 
 
-def _kept_loop(source: PixelBytes) -> tuple[int, int] | None:
-    """Steps of a pass of the loop behind the steps with inputs in the FPU, and its passes; None for no loop."""
-    left = source.steps - kept(source).steps
+def _fpu_loop(source: PixelBytes) -> tuple[int, int] | None:
+    """Loop over the steps after those with inputs in FPU registers: steps in an iteration, and iterations; None: no
+    loop."""
+    left = source.steps - fpu_inputs(source).steps
     return _passes(left, range(8, MOST_STEPS_MORE + 1)) if left > MOST_STEPS_MORE else None
 
 
@@ -417,23 +425,23 @@ def _passes(left: int, sizes: Iterable[int]) -> tuple[int, int]:
 
 def loops(source: PixelBytes, *, fpu: bool) -> bool:
     """Whether sums are computed in a loop."""
-    return (_kept_loop(source) if fpu else _loop(source.steps - 1, None)) is not None
+    return (_fpu_loop(source) if fpu else _loop(source.steps - 1, None)) is not None
 
 
 def loop_cycles(steps: int, most: int | None = None) -> int:
-    """Cycles of the loop of a sum beside its products, on a Cortex-M4."""
+    """Loop overhead of a sum in cycles, on a Cortex-M4."""
     loop = _loop(steps - 1, most)
     return PASS * loop[1] if loop else 0
 
 
-def kept_cycles(source: PixelBytes) -> float:
-    """Cycles of the products of a sum on a Cortex-M4 with inputs in the FPU."""
-    loop = _kept_loop(source)
-    return kept(source).cycles(source.steps) + (PASS * loop[1] if loop else 0)
+def fpu_cycles(source: PixelBytes) -> float:
+    """Cycles of a sum on a Cortex-M4 with inputs in FPU registers, including loop overhead."""
+    loop = _fpu_loop(source)
+    return fpu_inputs(source).cycles(source.steps) + (PASS * loop[1] if loop else 0)
 
 
 class Products(Protocol):
-    """Some steps' instructions."""
+    """Callback that generates the instructions of `count` steps."""
 
     def __call__(self, weights: MatrixWeights, count: int, *, start: int, move: bool) -> list[str]: ...
 
@@ -441,10 +449,10 @@ class Products(Protocol):
 def _sums(
     weights: MatrixWeights, steps: int, loop: tuple[int, int] | None, products: Products, biases: int | None
 ) -> list[str]:
-    """All products of eight sums; `biases`: where on the stack it says where the next ones are, if not in the
+    """All products of eight sums; `biases`: stack offset of the pointer to separate biases, None: they are in the
     stream."""
     if loop is None:
-        return [*first_step(weights, move=False, biases=biases), *_written(products, weights, steps - 1, start=16)]
+        return [*first_step(weights, move=False, biases=biases), *_unrolled(products, weights, steps - 1, start=16)]
     each, passes = loop
     before = steps - 1 - each * passes
     lines = [*first_step(weights, move=True, biases=biases), *products(weights, before, start=0, move=True)]
@@ -452,18 +460,18 @@ def _sums(
             f"ldr r12, [sp, #{END}]", "cmp r8, r12", "bne.w 4b"]  # fmt: skip
 
 
-def _written(products: Products, weights: MatrixWeights, count: int, *, start: int) -> list[str]:
-    """Steps without a loop, some at a time, with which the weights' pointer moves."""
+def _unrolled(products: Products, weights: MatrixWeights, count: int, *, start: int) -> list[str]:
+    """Unrolled steps, in groups at whose ends the weight pointer is updated."""
     parts = [(at, min(MOST_STEPS_MORE, count - at)) for at in range(0, count, MOST_STEPS_MORE)]
     return [text for at, some in parts for text in products(weights, some, start=start + 16 * at, move=False)]
 
 
-def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None, biases: int | None) -> list[str]:
-    """All products of eight sums of wide weights; inputs of the first steps come from the FPU."""
+def _fpu_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None, biases: int | None) -> list[str]:
+    """All products of eight sums of 16-bit weights; inputs of the first steps come from FPU registers."""
     start, left = 16 * keep.steps, steps - keep.steps
-    lines = [*_first_kept(keep, biases), *(_kept_steps(keep) if keep.all else _half_kept_steps(keep))]
+    lines = [*_first_fpu_step(keep, biases), *(_fpu_steps(keep) if keep.all else _half_fpu_steps(keep))]
     if loop is None:
-        return [*lines, *_written(in_steps, MatrixWeights.WIDE, left, start=start)]
+        return [*lines, *_unrolled(in_steps, MatrixWeights.WIDE, left, start=start)]
     each, passes = loop
     before = left - each * passes
     lines += in_steps(MatrixWeights.WIDE, before, start=start, move=True) if before else [f"add r8, r8, #{start}"]
@@ -472,15 +480,16 @@ def _kept_sums(keep: FpuInputs, steps: int, loop: tuple[int, int] | None, biases
 
 
 def _first_biases(biases: int | None) -> list[str]:
-    """Biases of two channels to r10 and r11: from the stream, or from where lr points, which the stack has."""
+    """Load the biases of two channels into r10 and r11: from the stream, or through the pointer in stack slot
+    `biases`."""
     if biases is None:
         return ["ldr r10, [r9, #4]", "ldr r11, [r9, #8]"]
     move = ["add lr, lr, #8", f"str lr, [sp, #{biases}]"]
     return [f"ldr lr, [sp, #{biases}]", "ldr r10, [lr]", "ldr r11, [lr, #4]", *move]
 
 
-def _first_kept(keep: FpuInputs, biases: int | None) -> list[str]:
-    """The first products, with the biases."""
+def _first_fpu_step(keep: FpuInputs, biases: int | None) -> list[str]:
+    """The first step, whose sums start with the biases, with inputs in FPU registers."""
     loads = [f"ldr r{p}, [r8, #{8 + 4 * p}]" for p in range(4 - keep.pixels)]
     loads += [*_first_biases(biases), "ldr r12, [r9, #12]", "ldr lr, [r9, #16]!"]
     moves = [f"vmov r{p}, s{keep.register(0, p)}" for p in range(4 - keep.pixels, 4)]
@@ -488,8 +497,8 @@ def _first_kept(keep: FpuInputs, biases: int | None) -> list[str]:
     return [*loads, *moves, *second, *(f"smlad r{p}, r{p}, r12, r10" for p in range(4))]
 
 
-def _kept_steps(keep: FpuInputs) -> list[str]:
-    """Steps whose inputs are all in the FPU, by way of r8: the weights of two of them are loaded at once."""
+def _fpu_steps(keep: FpuInputs) -> list[str]:
+    """Steps whose inputs are all in FPU registers, moved through r8; weights of two steps are loaded at once."""
     lines = []
     for first in range(1, keep.steps, 2):
         both = range(first, min(first + 2, keep.steps))
@@ -506,8 +515,8 @@ def _kept_steps(keep: FpuInputs) -> list[str]:
     return lines
 
 
-def _half_kept_steps(keep: FpuInputs) -> list[str]:
-    """Steps of which two pixels' inputs are in the FPU."""
+def _half_fpu_steps(keep: FpuInputs) -> list[str]:
+    """Steps in which the inputs of two of the four pixels are in FPU registers."""
     lines = []
     for i in range(1, keep.steps):
         lines += _weights(MatrixWeights.WIDE, i - 1, last=i == keep.steps - 1, most=keep.steps)
@@ -521,7 +530,8 @@ def _half_kept_steps(keep: FpuInputs) -> list[str]:
 
 
 def first_step(weights: MatrixWeights, *, move: bool, biases: int | None = None) -> list[str]:
-    """The first products, with the biases, which may lie apart; `move`: the inputs' pointer too."""
+    """The first step, whose sums start with the biases; `move`: update the input pointer; `biases`: stack slot of the
+    pointer to separate biases."""
     loads = ["ldr r0, [r8, #8]", "ldr r1, [r8, #12]", "ldr r3, [r8, #20]", f"ldr r2, [r8, #16]{'!' if move else ''}"]
     if weights is MatrixWeights.WIDE:
         loads += [*_first_biases(biases), "ldr r12, [r9, #12]", "ldr lr, [r9, #16]!"]
@@ -532,7 +542,8 @@ def first_step(weights: MatrixWeights, *, move: bool, biases: int | None = None)
 
 
 def in_steps(weights: MatrixWeights, count: int, *, start: int, move: bool) -> list[str]:
-    """Two products of each sum a step. The weights' pointer moves with the last one, the inputs' where `move` says."""
+    """Steps of two products for each sum. The last one updates the weight pointer and, with `move`, the input
+    pointer."""
     lines = []
     for i in range(count):
         at, last = start + 16 * i, i == count - 1
@@ -549,11 +560,11 @@ def in_steps(weights: MatrixWeights, count: int, *, start: int, move: bool) -> l
 
 
 def _pairs(weights: MatrixWeights, count: int, *, start: int, move: bool) -> list[str]:
-    """Products with a load beside all but two of them, for cores that issue both in one cycle: a register is
-    loaded anew as soon as it was used, and not used before the next cycle."""
+    """Steps scheduled for dual-issue cores: all products but two are paired with a load. A register is reloaded right
+    after its last use and used a cycle later."""
 
     def load(i: int, p: int) -> str:
-        """Pixel `p` of step `i`; the pointer moves with the last step's third."""
+        """Load pixel `p` of step `i`; in the last step, the third pixel's load updates the pointer."""
         at, moved = start + 16 * i + 4 * p + 8, move and i == count - 1
         place = f"#{at}]!" if moved and p == 2 else "#4]" if moved and p == 3 else f"#{at}]"
         return f"ldr {'lr' if p % 2 else 'r12'}, [r8, {place}"
@@ -587,14 +598,14 @@ def _weights(weights: MatrixWeights, i: int, *, last: bool, most: int) -> list[s
 
 
 def _constants(registers: Sequence[str]) -> list[str]:
-    """The next words of the stream."""
+    """Load the next words of the stream."""
     last = len(registers) - 1
     return [f"ldr {r}, [r9, #{4 * i + 4}]{'!' if i == last else ''}" for i, r in enumerate(registers)]
 
 
 def narrow(weights: MatrixWeights, scale: str, saturate: str, shift: int, *, to: str = "") -> list[str]:
-    """Sums to bytes; `to`: a free register, for where the first pixel's go, which is loaded behind other constants of
-    wide weights."""
+    """Requantize the sums to bytes; `to`: a free register into which the address of the first pixel's outputs is loaded
+    in between (16-bit weights only)."""
     first, second = SUMS[:4], SUMS[4:]
     more = [f"ldr {to}, [sp]"] if to else []
     if weights is not MatrixWeights.WIDE:
@@ -628,7 +639,7 @@ def _scaled(sums: Sequence[str], scale: str, more: Sequence[str] = ()) -> list[s
 
 
 def _rounded(a: str, scale: str) -> list[str]:
-    """A sum that is not scaled, times twice its multiplier less 2^32, doubled and rounded."""
+    """Rounding high multiply of a sum by m / 2^31; r10 has 2 m - 2^32."""
     down = [f"add {a}, {a}, {a}, asr #31"] if scale == "linear" else []
     return [f"smmlar {a}, {a}, r10, {a}", *down]
 
@@ -638,12 +649,13 @@ def _shifted(sums: Sequence[str], saturate: str) -> list[str]:
 
 
 def _halved(sums: Sequence[str], saturate: str) -> list[str]:
-    """Shifted but for the last bit, with the zero point and what rounds in r11."""
+    """Shift sums right except for the last bit, add r11 (zero point and rounding term), then shift the last bit while
+    saturating to bytes."""
     return [t for a in sums for t in (f"asr {a}, {a}, r12", f"add {a}, {a}, r11", f"{saturate} {a}, #8, {a}, asr #1")]
 
 
 def addition(at: int) -> list[str]:
-    """The constants of the addition, the first three of the stream, to the stack."""
+    """Move the constants of the addition, the first three words of the stream, to the stack."""
     return [
         f"ldr r1, [sp, #{STREAM}]",
         "ldm r1!, {r2-r4}",
@@ -654,8 +666,8 @@ def addition(at: int) -> list[str]:
 
 
 def add_onto(target: OutputPlaces, at: int) -> list[str]:
-    """(c + a * y + b * out) >> 21 for every result y. All is loaded before anything is stored: a pixel may be there
-    more than once."""
+    """Add the output's present contents to every result y: (c + a * y + b * out) >> 21. All loads come before the
+    stores because two of the pixels may be the same one."""
     lines = [f"ldrd r11, r12, [sp, #{at}]", *(f"mla {a}, {a}, r11, r12" for a in SUMS), f"ldr r11, [sp, #{at + 8}]"]
     if target.places:
         lines.append("ldr r10, [sp]")
@@ -668,7 +680,7 @@ def add_onto(target: OutputPlaces, at: int) -> list[str]:
 
 
 def _store_half(target: OutputPlaces, to: str = "") -> list[str]:
-    """The first two channels of four; `to`: the register that says where to, if there is one."""
+    """Store the first two of four channels; `to`: register with the address, empty: load it."""
     assert target.places is not None
     at = to or "r10"
     second = [f"strb r{4 + p}, [{at}, #{place + target.line}]" for p, place in enumerate(target.places)]
@@ -677,7 +689,7 @@ def _store_half(target: OutputPlaces, to: str = "") -> list[str]:
 
 
 def _store_rest(target: OutputPlaces) -> list[str]:
-    """The others, and whether these were the last."""
+    """Store the last two of four channels, and compare with the end address."""
     line, places = target.line, [at + 2 * target.line for at in target.places or ()]
     second = [f"strb r{4 + p}, [r10, #{at + line}]" for p, at in enumerate(places)]
     first = [f"strb r{p}, [r10, #{at}]" for p, at in enumerate(places)]
@@ -685,7 +697,8 @@ def _store_rest(target: OutputPlaces) -> list[str]:
 
 
 def _store(target: OutputPlaces, pointers: list[str]) -> list[str]:
-    """Eight bytes, and whether these were the last; constants keep their places, a pointer for each pixel moves."""
+    """Store two channels of four pixels, and compare with the end address. Pixels at constant distances share a
+    pointer; otherwise each has its own."""
     line = target.line
     if target.places:
         second = [f"strb r{4 + p}, [r10, #{at + line}]" for p, at in enumerate(target.places)]

@@ -1,11 +1,10 @@
-"""The assembly of `mote_gemm4x2_s8.h` that layers share: the length of sums and the places of outputs are known at run
-time.
+"""Assembly of `mote_gemm4x2_s8.h` that layers share: the length of sums and the offsets of outputs are run-time values.
 
-It is that of `gemm_assembly.py` with a loop over EACH steps, which is entered in its midst so that no step is left
-over, and with a pointer to the outputs of each pixel. Behind the frame the stack has what the loop needs, by
-`mote_gemm3_t`. Inputs are widened by another routine, whose address comes with the call: 1x1 convolutions, windows and
-layers whose inputs are widened already share the code of their products. That routine works on the stack of the code,
-which jumps there instead of calling it: how much stack is needed stays known.
+It is the code of `gemm_assembly.py` with a loop unrolled by EACH steps, entered in the middle (as Duff's device) so
+that no remainder is left, and with an output pointer for each pixel. The stack has the loop's values, computed from
+`mote_gemm3_t`, after the frame. A separate routine widens inputs; its address is an argument. So 1x1 convolutions,
+windows and layers with already widened inputs share the code of the products. The routine works on this code's stack
+frame and is entered by a jump instead of a call, so that the stack usage is known statically.
 """
 
 from __future__ import annotations
@@ -37,36 +36,37 @@ from mote.compiler.kernels.armv7em.gemm.gemm_assembly import (
 )
 
 EACH = 12
-"""Steps of a pass of the loop."""
+"""Steps that the loop is unrolled by."""
 STEP = 52
-"""Bytes of code of a step: 13 instructions of four bytes, whatever the form of weights."""
+"""Code size of a step in bytes: 13 instructions of four bytes, for every weight format."""
 SKIPPED, ENTRY, WORDS, LINE, LENGTH, FRAME, WIDEN, RETURN, NEXT = range(FROM, FROM + 36, 4)
-"""Where on the stack: bytes of inputs that the first pass leaves out, the address that it begins at, the words of a
-line of a window, bytes from a channel's output to that of the next, bytes of a block's inputs, the caller's frame, the
-routine that widens inputs, where that returns to, and its place among the lines of a window."""
+"""Stack offsets. SKIPPED: bytes of inputs that the first iteration skips; ENTRY: address at which it enters the loop;
+WORDS: words of a window line; LINE: bytes from one channel's output to the next; LENGTH: bytes of a block's inputs;
+FRAME: the caller's frame; WIDEN: the routine that widens inputs; RETURN: its return address; NEXT: its position in the
+window lines."""
 CONSTANTS = NEXT + 4
-"""Of an addition, behind these."""
+"""Stack offset of the constants of a fused addition."""
 GIVEN_FROM = 4 * GIVEN
-"""Where the pointers to inputs lie in `mote_gemm4x2_frame_t`."""
+"""Offset of the input pointers in `mote_gemm4x2_frame_t`."""
 DEPTH, PLANES = 0, 12
-"""Of `mote_gemm3_t`."""
+"""Offsets of the fields `depth` and `planes` in `mote_gemm3_t`."""
 assert 16 * EACH <= AHEAD
 
 
 def loop_cycles(steps: int) -> int:
-    """Cycles of the loop beside its products, on a Cortex-M4."""
+    """Loop overhead of a sum in cycles, on a Cortex-M4."""
     return PASS * -(-(steps - 1) // EACH)
 
 
 @lru_cache(maxsize=64)
 def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = False) -> tuple[str, ...]:
-    """A function of a frame, `mote_gemm3_t` and a routine that widens inputs, which computes all channels of some
-    blocks of four pixels, for a form of weights and of outputs. Without a routine inputs are there already, widened and
-    contiguous; `added`: what is there is added to what comes."""
+    """A function that computes all channels of blocks of four pixels, for one weight format and output form. Arguments:
+    a frame, `mote_gemm3_t`, and the routine that widens inputs (NULL: they are already widened and contiguous).
+    `added`: results are added to the output's present contents."""
     frame = CONSTANTS + (12 if added else 0)
     planar = out == "planar"
     saturate, scale = ("usat" if planar else "ssat"), ("linear" if out == "linear" else "relu")
-    made = [
+    channels = [
         *first_step(weights, move=True),
         f"ldr r12, [sp, #{SKIPPED}]",
         "sub r8, r8, r12",
@@ -107,7 +107,7 @@ def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = F
         *begin(OutputPlaces(1)),
         f"ldrd r8, r9, [sp, #{INPUTS}]",
         "2:",
-        *made,
+        *channels,
         f"ldr r8, [sp, #{INPUTS}]",
         "bne.w 2b",
         *_next(),
@@ -122,8 +122,8 @@ def shared_code(weights: MatrixWeights, out: str, shift: int, *, added: bool = F
 
 @lru_cache(maxsize=16)
 def widening_code(taps: int) -> tuple[str, ...]:
-    """The routine that widens the inputs of a block on the stack of `shared_code`, and says where those of the next one
-    are: of windows of so many lines of any number of words; 0: of four pixels wherever they lie."""
+    """The routine that widens a block's inputs on the stack frame of `shared_code`, and advances the input pointers:
+    for windows of `taps` lines with any number of words, or (0) for four pixels at any addresses."""
     to = [f"str lr, [sp, #{RETURN}]", f"ldr r2, [sp, #{INPUTS}]", "adds r2, r2, #8"]
     if not taps:
         return (
@@ -171,8 +171,8 @@ def widening_code(taps: int) -> tuple[str, ...]:
 
 
 def _lengths(*, planar: bool) -> list[str]:
-    """The values of the loop: with r2 steps behind the first one, the first pass leaves out as
-    many as whole passes have more."""
+    """Compute the loop's stack values: the first iteration skips as many steps as rounding up to whole iterations
+    adds."""
     return [
         f"ldr r2, [r1, #{DEPTH}]",
         "lsrs r3, r2, #1",
@@ -197,7 +197,8 @@ def _lengths(*, planar: bool) -> list[str]:
 
 
 def _next() -> list[str]:
-    """Without a routine that widens them the inputs of the next block, and their end, lie behind those of this one."""
+    """If inputs are already widened, advance the pointers to the inputs of the next block, which follow
+    contiguously."""
     moved = [
         text for at in (INPUTS, END) for text in (f"ldr r0, [sp, #{at}]", "add r0, r0, r1", f"str r0, [sp, #{at}]")
     ]
@@ -205,7 +206,7 @@ def _next() -> list[str]:
 
 
 def _store(*, planar: bool) -> list[str]:
-    """Eight bytes, and whether these were the last."""
+    """Store two channels of four pixels, and compare with the end address."""
     pointers = f"ldm sp, {{{', '.join(FREE)}}}", f"stm sp, {{{', '.join(FREE)}}}"
     if planar:
         first = [f"strb {SUMS[p]}, [{r}]" for p, r in enumerate(FREE)]

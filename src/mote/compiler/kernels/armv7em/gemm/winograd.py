@@ -1,8 +1,7 @@
-"""3x3 convolutions by Winograd's algorithm: the weights and constants of `mote_winograd*_s8.h`.
+"""3x3 convolutions by Winograd's algorithm: transformed weights and requantization constants of `mote_winograd*_s8.h`.
 
-Every form is exact: sums of products wrap as registers do, but what comes out of the inverse transform is the sum
-itself, times a constant. Whether that fits, and whether it can be requantized exactly, is checked here for the weights
-at hand.
+Every form is exact: intermediate sums may wrap around, but the inverse transform yields the exact sum times a constant.
+Whether that fits 32 bits, and whether it can be requantized exactly, is checked here for the given weights.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mote.compiler.kernels.armv7em.common import CUTS_OFF, DSP
-from mote.compiler.kernels.armv7em.gemm.winograd_assembly import MOST_ORDERED, MOST_PAIRS, faster, products
+from mote.compiler.kernels.armv7em.gemm.winograd_assembly import MOST_ORDERED, MOST_PAIRS, jumpless_share, products
 from mote.compiler.kernels.armv7em.ordering.knob import order_knob
 from mote.compiler.kernels.armv7em.ordering.schedule import Order, ordered
 from mote.compiler.kernels.contract import (
@@ -44,46 +43,47 @@ from mote.ir.ops.matrix.accumulators import Accumulators
 from mote.ir.ops.windows.conv import Conv2D
 
 UNROLLED = "_unrolled"
-"""The end of the names of kernels with code for a number of channels."""
+"""Name suffix of kernels with code for one number of channels."""
 LANES = 4
 """Tiles that are computed at once."""
 
 
 @dataclass(frozen=True)
 class WinogradForm:
-    """How a tile of outputs is computed."""
+    """A variant of Winograd's algorithm: tile size, transform and its constants."""
 
     header: str
     size: int
-    """Outputs of a tile, in each direction."""
+    """Outputs of a tile in each direction."""
     matrix: Ints
-    """The weights' transform in one direction: [transforms, 3]."""
+    """Transform of the weights in one direction: [transformed, 3]."""
     scale: int
-    """The factor that the inverse transform leaves in accumulators."""
+    """Factor by which the inverse transform scales sums."""
     stride: int = 1
     offset: int = 0
-    """Added to inputs before their transform."""
+    """Offset that is added to inputs before their transform."""
     shifts: tuple[int, ...] = (11, 12, 10, 13, 14, 9, 15, 16, 17, 8, 18, 7)
-    """The shifts that are tried, the same for all layers: those that share one share the code."""
+    """Requantization shifts in the order in which they are tried, equal for all layers: layers with equal shifts share
+    code."""
 
     order: tuple[int, ...] = ()
-    """In which the weights' positions come, numbered row by row."""
+    """Order in which the transformed weights are stored; positions are numbered row by row."""
     positions: int = 0
-    """Of the transformed inputs: more than of the weights where some serve twice."""
+    """Positions of the transformed inputs: more than of the weights if some inputs are used twice."""
     sums: int = 0
-    """Of a tile, that the matrix product leaves."""
+    """Sums that the matrix product leaves for each tile."""
     control: int = 2
-    """Words between transformed inputs."""
+    """Control words before each run of transformed inputs."""
     columns: int = 0
-    """Words of inputs that are transformed in one direction."""
+    """Words of scratch for inputs that are transformed in one direction."""
     patch: int = 0
-    """Pixels that are gathered at the image's edges."""
+    """Pixels of the buffer for windows at the image's edges."""
     keep: tuple[int, int] | None = None
-    """Of positions in order: a bit for each that adds to the sums of the one before, and how many there are until they
-    are repeated."""
+    """Accumulation pattern of the positions in `order`: a bit mask of those that add to the previous position's sums,
+    and the period after which the mask repeats. None: no specialized code."""
 
     def scratch(self, width: int, channels: int) -> int:
-        """Bytes: see the headers."""
+        """Scratch bytes, in the layout that the header defines."""
         pairs = channels // 2
         runs = (pairs % 8 > 0) + (pairs % 16 >= 8) + pairs // 16
         position = 2 * channels + self.control * runs
@@ -133,7 +133,7 @@ FORMS = {
 
 
 def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refusal:
-    """The kernel for a form of tiles; `shift`: only with this one."""
+    """The kernel for a variant of the algorithm; `shift`: try only this requantization shift."""
     if refused := _refused(view, f):
         return refused
     apart = BIAS in learned(view.graph, view.op)
@@ -144,7 +144,7 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
     transformed = every.reshape(len(weights), len(f.matrix) ** 2, -1)[:, f.order]
     make = _scaled if f.scale.bit_count() == 1 else _divided
     tried = f.shifts if shift is None else (shift,)
-    chosen = next((made for s in tried if (made := make(f, transformed, bias, sums, s))), None)
+    chosen = next((constants for s in tried if (constants := make(f, transformed, bias, sums, s))), None)
     if chosen is None:
         return Refusal("its transformed weights do not fit 16 bits, or no constants requantize its sums exactly")
     packed = _packed(view, f, "linear" if sums.linear else "relu", chosen)
@@ -152,7 +152,7 @@ def pack(view: View, f: WinogradForm, shift: int | None = None) -> Packed | Refu
 
 
 def pack_unrolled(view: View, f: WinogradForm, order: Order = Order.WRITTEN) -> Packed | Refusal:
-    """Packs a layer with code for its number of channels, in an order for some core if one is given."""
+    """The kernel with code specialized to the number of input channels; `order`: schedule of its instructions."""
     if learned(view.graph, view.op):
         return Refusal("it is for biases that do not learn")
     packed = view.once(KERNELS_OF[f.header].bind)
@@ -166,7 +166,7 @@ def pack_unrolled(view: View, f: WinogradForm, order: Order = Order.WRITTEN) -> 
     end = f"_{order}" if order else ""
     form, name = f.header.removesuffix("_s8"), f"{packed.name}_{channels}{end}"
     text = ordered(products(channels // 2, f.positions, *f.keep), order)
-    made = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}{end}",), text)
+    code = Instance("MOTE_WINOGRAD_CODE", (f"{form}_{channels}{end}",), text)
     calls = Instance("MOTE_WINOGRAD_UNROLLED", (form, packed.name, channels, f.size))
     if order:
         calls = Instance("MOTE_WINOGRAD_ORDERED", (form, packed.name, channels, order, f.size))
@@ -175,27 +175,27 @@ def pack_unrolled(view: View, f: WinogradForm, order: Order = Order.WRITTEN) -> 
         name=name,
         family="",
         entry=replace(packed.entry, row=f"{name}_row", rows=f"{name}_rows" if packed.entry.rows else ""),
-        price=replace(packed.price, density=faster(channels // 2)),
-        instances=(*packed.instances, made, calls),
+        price=replace(packed.price, density=jumpless_share(channels // 2)),
+        instances=(*packed.instances, code, calls),
     )
 
 
 @dataclass(frozen=True)
 class Transformed:
-    """Weights and constants that a kernel reads."""
+    """Transformed weights, biases and requantization constants of a layer."""
 
     shift: int
     weights: Ints
     bias: Ints
     constants: Ints
-    """[channels, 3]: mult, add, fix."""
+    """Shape [channels, 3]: multiplier, rounding term, `fix`."""
     scale: Ints
-    """The factor that sums come with, 0 of channels with one result."""
+    """Factor by which each channel's sums are scaled; 0: the channel's result is constant."""
 
 
 def _scaled(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
-    """Where sums come times a power of two: what requantization wants beyond it is in the weights, as far as 16 bits
-    hold them."""
+    """Constants for variants that scale sums by a power of two: the rest of the requantization scale is folded into the
+    weights, as far as they fit 16 bits."""
     largest = np.maximum(np.abs(weights).max(axis=(1, 2)), 1)
     most = np.floor(np.log2(32767 * f.scale / largest)).astype(np.int64)
     requantization = narrow(sums, shift, most)
@@ -215,7 +215,7 @@ def _scaled(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shif
 
 
 def _divided(f: WinogradForm, weights: Ints, bias: Ints, sums: Accumulators, shift: int) -> Transformed | None:
-    """Where sums come times a number that is no power of two: multipliers are divided by it."""
+    """Constants for variants whose scale is not a power of two: the multipliers are divided by it."""
     constant = sums.constant
     bits = np.where(constant, 0, shift + 1 + sums.shift)
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high)) + 2
@@ -246,8 +246,8 @@ def _refused(view: View, f: WinogradForm) -> Refusal | None:
 
 
 def _stream(weights: Ints, bias: Ints) -> NDArray[np.int32]:
-    """[outputs, positions, inputs] in the order of use: two outputs side by side, first their biases, then for each
-    position inputs 0 and 2, then 1 and 3 of each four, two 16-bit numbers in a word."""
+    """Serialize weights [outputs, positions, inputs] in the order of use: for each pair of outputs their biases, then
+    for each position inputs 0 and 2, then 1 and 3 of each four, two 16-bit numbers in a word."""
     outputs, positions, inputs = weights.shape
     fours = weights.reshape(outputs // 2, 2, positions, inputs // 4, 2, 2)
     pairs = fours.transpose(0, 2, 3, 5, 1, 4).reshape(outputs // 2, -1).astype("<i2").view("<i4")
@@ -286,22 +286,22 @@ def _packed(view: View, f: WinogradForm, kind: str, packed: Transformed) -> Pack
 
 
 def _apart(packed: Packed, f: WinogradForm, chosen: Transformed) -> Packed:
-    """The kernel with biases that lie apart from its weights."""
+    """The kernel with biases in a separate array, for biases that are trained on the device."""
     name, products = f"{packed.name}_apart", f"winograd_products{'_seeking' if f.control == 3 else ''}"
-    made = Instance("MOTE_WINOGRAD_LEARNED", (f.header.removesuffix("_s8"), packed.name, products, f.size))
+    wrapper = Instance("MOTE_WINOGRAD_LEARNED", (f.header.removesuffix("_s8"), packed.name, products, f.size))
     entry = packed.entry
     return replace(
         packed,
         name=name,
         params={"layer": packed.params, "biases": wrap32(chosen.bias).astype(np.int32)},
         entry=replace(entry, row=f"{name}_row", rows=f"{name}_rows" if entry.rows else ""),
-        instances=(*packed.instances, made),
+        instances=(*packed.instances, wrapper),
         biases=Biases("biases", 1, chosen.scale),
     )
 
 
 def _tile_rows(height: int, width: int, size: int) -> int:
-    """How many rows of tiles at once, so that no lane is empty."""
+    """Rows of tiles that are computed at once so that no lane idles."""
     return min(LANES // gcd(-(-width // size), LANES), -(-height // size))
 
 

@@ -1,12 +1,12 @@
-"""The assembly of `mote_winograd.h`: products of transformed inputs and weights, for a number of input channels.
+"""Assembly of `mote_winograd.h`: products of transformed inputs and weights, for one number of input channels.
 
-How many pairs of channels a position has and where its sums go is known when a model is compiled, so the words between
-inputs that say it are stepped over: positions follow one another without a jump, and those with the same roles, every
-`period` of them, are a pass of a loop.
+The number of channel pairs and the destinations of sums are known at compile time, so the code skips the control words
+between the inputs that hold them: positions follow one another without jumps, and `period` positions with the same
+accumulation pattern are one loop iteration.
 
-Registers: r0-r3 the sums of four tiles for the first channel of a pair, r4-r7 those for the second; r8 stands 8 bytes
-before what comes next of the inputs, r9 one word before the next weights; r10-r12 and lr inputs and weights. On the
-stack: where a pass's sums go, where they end, and what its first sums begin with.
+Registers: r0-r3 the sums of four tiles for the first channel of a pair, r4-r7 those for the second; r8 is 8 bytes
+before the next inputs, r9 one word before the next weights; r10-r12 and lr inputs and weights. On the stack:
+destination of an iteration's sums, end of all sums, and initial values of the iteration's first sums.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 CONTROL = 8
-"""Bytes before the inputs of each run of pairs."""
+"""Bytes of control words before each run of channel pairs."""
 SUMS = 32
-"""Bytes of a position's sums."""
+"""Bytes of the sums of one position of the transformed tile."""
 MOST_PAIRS = 16
-"""More pairs of channels have no code of their own: what it would save is little beside their products."""
+"""Most channel pairs of specialized code in source order: with more, the savings are small relative to the products."""
 MOST_ORDERED = 32
-"""The most pairs of channels of code that is put into another order: what that saves does not depend on the number."""
+"""Most channel pairs of rescheduled code; its savings do not depend on their number."""
 PAIR_CYCLES, POSITION_CYCLES, JUMP_CYCLES = 16, 11, 11
-"""Cycles of a Cortex-M4: of a pair's products, and of what a position takes beside them, without and for jumps."""
+"""Cycles on a Cortex-M4: of a channel pair's products, of a position's overhead, and of its jumps in shared code."""
 TO, END, BEGIN = 0, 4, 8
-"""Places on the stack."""
+"""Stack offsets: destination of sums, end of sums, initial values."""
 
 
 @lru_cache(maxsize=64)
 def products(pairs: int, positions: int, keep: int, period: int) -> tuple[str, ...]:
-    """The function `mote_winograd_products` for so many pairs of input channels; `keep` and `period` are those of
-    `mote_winograd_control`."""
+    """The function `mote_winograd_products` for that many pairs of input channels; `keep` (accumulation mask) and
+    `period` as in `mote_winograd_control`."""
     assert 1 < pairs <= MOST_ORDERED and positions % period == 0 and not keep & 1
     return (
         "push {r4-r11, lr}",
@@ -58,26 +58,28 @@ def products(pairs: int, positions: int, keep: int, period: int) -> tuple[str, .
     )
 
 
-def faster(pairs: int) -> float:
-    """The share of the cycles of products that is left without jumps."""
+def jumpless_share(pairs: int) -> float:
+    """Cycles without jumps as a fraction of the shared code's cycles."""
     cycles = PAIR_CYCLES * pairs + POSITION_CYCLES
     return cycles / (cycles + JUMP_CYCLES)
 
 
 def _position(i: int, pairs: int, *, keeps: bool) -> list[str]:
-    """All products of a position, and its sums to memory; `keeps`: they go on from those before."""
+    """All products of a position, and stores of its sums; `keeps`: they accumulate onto the previous position's
+    sums."""
     lines = []
-    for k, at in enumerate(_places(pairs)):
+    for k, at in enumerate(_input_offsets(pairs)):
         if k == 0 and not keeps:
-            lines += _begun(at, zero=i > 0)
+            lines += _first_pair(at, zero=i > 0)
         else:
             end = "!" if k == pairs - 1 else ""
             lines += _pair(4 + 8 * (k % MOST_PAIRS), at, end, "!" if k % MOST_PAIRS == MOST_PAIRS - 1 else end)
     return [*lines, f"ldr lr, [sp, #{TO}]", *(f"str r{n}, [lr, #{SUMS * i + 4 * n}]" for n in range(8))]
 
 
-def _places(pairs: int) -> Iterator[int]:
-    """How far behind r8 the inputs of each pair lie: in runs as `mote_winograd_next` makes them."""
+def _input_offsets(pairs: int) -> Iterator[int]:
+    """Byte offsets of each channel pair's inputs from r8, in runs separated by control words, as `mote_winograd_next`
+    lays them out."""
     at = 8
     while pairs:
         run = pairs % 8 or (8 if pairs % 16 else 16)
@@ -87,8 +89,8 @@ def _places(pairs: int) -> Iterator[int]:
         pairs -= run
 
 
-def _begun(at: int, *, zero: bool) -> list[str]:
-    """The first pair's products: sums begin with them, or with what is on the stack."""
+def _first_pair(at: int, *, zero: bool) -> list[str]:
+    """Products of the first channel pair; sums start from zero, or from the initial values on the stack."""
     loads = ["ldr r10, [r9, #4]", "ldr r11, [r9, #8]", *(f"ldr r{p}, [r8, #{at + 4 * p}]" for p in range(4))]
     if zero:
         second = [f"smuad r{4 + p}, r{p}, r11" for p in range(4)]
@@ -99,8 +101,8 @@ def _begun(at: int, *, zero: bool) -> list[str]:
 
 
 def _pair(weights: int, at: int, move: str, move_weights: str) -> list[str]:
-    """The products of a pair, 16 in as many cycles of a Cortex-M4; `move`: with the pointer to inputs behind them,
-    `move_weights`: with that to weights."""
+    """Products of a channel pair: 16 in 16 cycles of a Cortex-M4. `move`: `!` to update the input pointer;
+    `move_weights`: `!` to update the weight pointer."""
     lines = [f"ldr r10, [r9, #{weights}]", f"ldr r12, [r8, #{at}]"]
     lines += [f"ldr r11, [r9, #{weights + 4}]{move_weights}", f"ldr lr, [r8, #{at + 4}]"]
     for p in (0, 2):

@@ -1,1 +1,1 @@
-"""Layers with int16 activations."""
+"""Kernels for layers with int16 activations, for Armv7E-M DSP cores."""

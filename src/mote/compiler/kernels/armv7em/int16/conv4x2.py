@@ -1,4 +1,4 @@
-"""Convolutions of int16 images four pixels and two channels at a time: the weights, constants and code of
+"""Convolutions of int16 images four pixels and two output channels at a time: packed weights, constants and code of
 `mote_conv4x2_s16.h`."""
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def outputs_of(scale: HighScale) -> Outputs:
 
 
 def _stream(weights: Ints, scale: HighScale, *, wide: bool) -> Ints:
-    """For each pair of channels biases, weights and multipliers; of weights [channels, taps, line]."""
+    """Serialize weights [channels, taps, line]: for each pair of channels the biases, weights and multipliers; `wide`:
+    16-bit weights."""
     padded = pad_to(weights, 2, 2)
     steps = padded.reshape(len(weights) // 2, 2, -1, 2)
     if wide:

@@ -1,8 +1,8 @@
-"""The assembly of `mote_conv4x2_s16.h`: up to four pixels and two channels at a time.
+"""Assembly of `mote_conv4x2_s16.h`: convolutions of int16 images, up to four pixels and two output channels at a time.
 
-Registers: r0-r3 the sums of the pixels for the first channel of a pair, r4-r7 those for the second; r8 and r9 where
-inputs and the stream come from; r10 and r11 weights, r12 and lr inputs. Two products of each of eight sums take 13
-instructions with weights of 16 bits and 15 with bytes.
+Registers: r0-r3 the sums of the pixels for the first channel of a pair, r4-r7 those for the second; r8 the input
+pointer and r9 the pointer to the stream of weights and constants; r10 and r11 weights, r12 and lr inputs. Two products
+of each of eight sums take 13 instructions with 16-bit weights and 15 with 8-bit weights.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 TO, LIMIT, FROM, END, TAP, FRAME = 0, 4, 8, 12, 16, 20
-"""Where on the stack are: where the next outputs go and where they end, the pointers to rows, the end of a line's loop
-and the pointer to the next row; and how many bytes that takes."""
+"""Stack offsets. TO: next outputs; LIMIT: end of the outputs; FROM: pointers to input rows; END: end of a line's loop;
+TAP: pointer to the next row's pointer. FRAME: total bytes."""
 ROWS = 12
-"""Where the pointers to rows lie in `mote_block_s16_t`."""
+"""Offset of the row pointers in `mote_block_s16_t`."""
 MOST_STEPS = 20
-"""Pairs of products that are written out; longer sums have loops."""
+"""Most pairs of products that are unrolled; longer sums use loops."""
 MOST_OFFSET = 4095
-"""The furthest that a load or a store reaches from its pointer."""
+"""Largest immediate offset of a load or store."""
 LOWEST, HIGHEST = -32768, 32767
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """How sums become int16: the shift behind the multiplication, the limits, and the channels of a pixel."""
+    """Requantization of sums to int16: shift after the multiplication, activation limits, and the pixel's number of
+    channels."""
 
     shift: int
     low: int
@@ -38,20 +39,22 @@ class Outputs:
 
     @property
     def limits(self) -> list[tuple[str, str, int]]:
-        """Saturating additions that do what the instruction that saturates does not: to and from, and how much."""
+        """Activation limits that the saturation instruction does not enforce: (saturating addition, its inverse,
+        amount) each."""
         below = [] if self.low in (LOWEST, 0) else [("qsub16", "qadd16", self.low - LOWEST)]
         return [*below, *([("qadd16", "qsub16", HIGHEST - self.high)] if self.high < HIGHEST else [])]
 
 
 def plus(register: str, source: str, value: int) -> list[str]:
-    """An addition, by way of r12 where an instruction cannot hold the number."""
+    """Add a constant; one that does not fit an immediate goes through r12."""
     if value <= MOST_OFFSET:
         return [f"add {register}, {source}, #{value}"]
     return [f"movw r12, #{value}", f"add {register}, {source}, r12"]
 
 
 def begin(out: Outputs, frame: int) -> list[str]:
-    """Registers saved, where outputs go on the stack, the stream in r9, the block in r0."""
+    """Function prologue: save registers, store the output range on the stack, load the stream into r9; r0 is the
+    block."""
     return [
         "push {r4-r11, lr}",
         f"sub sp, sp, #{frame}",
@@ -66,7 +69,7 @@ def end(frame: int) -> list[str]:
 
 
 def finish(pixels: int, out: Outputs) -> list[str]:
-    """Sums to int16, stored; the flags say whether there are more channels."""
+    """Requantize the sums to int16 and store them; the flags say whether channels remain."""
     first, second = ([f"r{row + p}" for p in range(pixels)] for row in (0, 4))
     lines = ["ldrd r10, r11, [r9], #8", f"mov r12, #{1 << (out.shift - 1)}", f"ldr lr, [sp, #{TO}]"]
     for p in range(pixels):
@@ -87,14 +90,14 @@ def finish(pixels: int, out: Outputs) -> list[str]:
 
 
 def biases(pixels: int) -> list[str]:
-    """Where the sums begin."""
+    """Load the biases as the initial sums."""
     return ["ldrd r0, r4, [r9], #8", *(f"mov r{row + p}, r{row}" for p in range(1, pixels) for row in (0, 4))]
 
 
 @lru_cache(maxsize=256)
 def code(pixels: int, taps: int, line: int, pixel: int, *, wide: bool, out: Outputs) -> tuple[str, ...]:
-    """A function that computes all channels of some pixels: windows have `taps` rows of `line` inputs, those of
-    neighbours are `pixel` inputs apart."""
+    """A function that computes all channels of `pixels` pixels: windows have `taps` rows of `line` inputs; adjacent
+    windows are `pixel` inputs apart."""
     return (
         *begin(out, FRAME),
         f"adds r0, r0, #{ROWS}",
@@ -132,8 +135,8 @@ def _sums(pixels: int, taps: int, line: int, pixel: int, *, wide: bool) -> Itera
 
 
 def _line(pixels: int, line: int, pixel: int, *, wide: bool) -> list[str]:
-    """The products of a row of a window, whose inputs r8 points to. A pass of the loop takes four instructions more:
-    those are weighed against code."""
+    """Products of one window row, whose inputs r8 points to. Loop iterations cost four extra instructions; the unroll
+    factor balances these against code size."""
     pairs, steps = line // 2, (line + 1) // 2
     if steps <= MOST_STEPS:
         return _steps(pixels, range(steps), line, pixel, wide=wide)
@@ -153,7 +156,7 @@ def _line(pixels: int, line: int, pixel: int, *, wide: bool) -> list[str]:
 
 
 def _steps(pixels: int, steps: range, line: int, pixel: int, *, wide: bool) -> list[str]:
-    """Two products of each sum a step; one where the line has no more."""
+    """Steps of two products for each sum; one product at the end of a line of odd length."""
     lines = []
     for i in steps:
         load = "ldrh" if 2 * i + 1 == line else "ldr"

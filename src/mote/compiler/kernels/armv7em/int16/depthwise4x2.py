@@ -1,4 +1,4 @@
-"""Depthwise convolutions of int16 images four pixels and two channels at a time: the weights, constants and code of
+"""Depthwise convolutions of int16 images four pixels and two channels at a time: packed weights, constants and code of
 `mote_depthwise4x2_s16.h`."""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The assembly of `mote_depthwise4x2_s16.h`: up to four pixels and two channels at a time.
+"""Assembly of `mote_depthwise4x2_s16.h`: depthwise convolutions of int16 images, up to four pixels and two channels at
+a time.
 
-Registers: r0-r3 the sums of the pixels for the first channel of a pair, r4-r7 those for the second; r8 and r9 where
-inputs and the stream come from; r10-r12 the weights of up to three columns of a window, both channels in a word; lr the
-inputs of both channels. A row of 3x3 windows takes 33 instructions for 24 products.
+Registers: r0-r3 the sums of the pixels for the first channel of a pair, r4-r7 those for the second; r8 the input
+pointer and r9 the pointer to the stream of weights and constants; r10-r12 the weights of up to three window columns,
+both channels in a word; lr the inputs of both channels. A row of 3x3 windows takes 33 instructions for 24 products.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from mote.compiler.kernels.armv7em.int16.conv4x2_assembly import ROWS, Outputs, 
 from mote.compiler.kernels.pack.blocks_s16 import EdgeBlock
 
 SLOT, LINES = 8, 12
-"""Where on the stack the pointer to the next row's pointer and these pointers themselves lie."""
+"""Stack offsets of the pointer to the next row's pointer, and of the row pointers."""
 MOST_WRITTEN = 15
-"""Elements of windows that are written out; higher ones have a loop."""
+"""Most window elements that are unrolled; larger windows use a loop over rows."""
 WEIGHTS = ("r10", "r11", "r12")
 MOST_ROWS = 10
-"""Rows of a window whose pointers fit the registers that copy them."""
+"""Most window rows: their pointers must fit the registers that copy them."""
 
 
 @lru_cache(maxsize=256)
 def code(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs) -> tuple[str, ...]:
-    """A function that computes all channels of some pixels, `step` columns apart, under windows of `taps` rows."""
+    """A function that computes all channels of a block of pixels, `step` columns apart, with windows of `taps` rows."""
     pixels = edge.pixels
     frame = LINES + 4 * taps
     row = _row(edge, columns, step, 2 * out.channels)
@@ -64,8 +65,8 @@ def code(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs) -> t
 
 
 def _row(edge: EdgeBlock, columns: int, step: int, pixel: int) -> list[str]:
-    """The products of a row: `pixel` bytes are between columns. The first instruction moves r8 to the next two
-    channels; it loads the first column where that is the first one that is used."""
+    """Products of one window row; `pixel`: bytes between columns. The first instruction advances r8 to the next two
+    channels and, if the first column is used, also loads it."""
     lines: list[str] = []
     inside = range(edge.left, (edge.pixels - 1) * step + columns - edge.right)
     for first in range(0, columns, len(WEIGHTS)):

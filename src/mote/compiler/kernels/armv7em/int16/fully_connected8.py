@@ -1,4 +1,4 @@
-"""Fully connected layers of int16 vectors eight outputs at a time: the weights of `mote_fully_connected8_s16.h`."""
+"""Fully connected layers of int16 vectors eight outputs at a time: packed weights of `mote_fully_connected8_s16.h`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 
 
 def _words(weights: Ints, *, wide: bool) -> Ints:
-    """Of [outputs, inputs] weights, both even in number: for each two inputs those of all pairs of outputs."""
+    """Pack weights [outputs, inputs], both even: for each two inputs, the weights of all pairs of outputs; `wide`:
+    16-bit weights."""
     fours = weights.reshape(len(weights) // 2, 2, -1, 2)
     if wide:
         return halves_in_words(fours.transpose(2, 0, 1, 3)).reshape(-1)

@@ -1,1 +1,2 @@
-"""The order of instructions in assembly that was written for a layer: other orders and registers, the same results."""
+"""Instruction scheduling of generated assembly: other instruction orders and register allocations with equal
+results."""

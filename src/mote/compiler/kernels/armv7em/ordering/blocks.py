@@ -1,5 +1,5 @@
-"""A function's assembly in blocks: runs of operations without a jump, and the registers that hold something needed
-behind each."""
+"""Splits a function's assembly into basic blocks of schedulable instructions, with the registers that are live after
+each."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _WORD = re.compile(r"\b(r\d+|lr|[sd]\d+)-?(r\d+|[sd]\d+)?\b")
 _FLOATS = tuple(f"s{i}" for i in range(32))
 ALL: Registers = frozenset((*GENERAL, *_FLOATS, FLAGS))
 _KEPT: Registers = frozenset((*(f"r{i}" for i in range(4, 12)), *_FLOATS[16:]))
-"""Registers that a caller finds as they were."""
+"""Callee-saved registers."""
 
 
 def halves(register: str) -> tuple[str, ...]:
-    """A register, or the two that a double one consists of."""
+    """A register, or the two single-precision registers that form a double one."""
     return (f"s{2 * int(register[1:])}", f"s{2 * int(register[1:]) + 1}") if register[0] == "d" else (register,)
 
 
 @dataclass(frozen=True)
 class StraightLines:
-    """Lines without a jump; `needed`: the registers that are read behind them; `looped`: they run in a loop."""
+    """Consecutive lines without a jump; `needed`: registers that are live after them; `looped`: they run in a loop."""
 
     lines: tuple[str, ...]
     needed: Registers = frozenset()
@@ -55,14 +55,15 @@ class _Line:
 
     @property
     def writes(self) -> Registers:
-        """Registers that certainly hold something else behind it."""
+        """Registers that are certainly overwritten by this line."""
         if self.operations is None:
             return _fixed(self.text)[1]
         return frozenset(r for operation in self.operations for x in operation.writes_of() for r in halves(x))
 
 
 def _fixed(text: str) -> tuple[Registers, Registers]:
-    """Registers that a line which is no operation reads and writes: all that there are, where it is not known."""
+    """Registers that a line outside of the scheduler's instruction set reads and writes; unknown instructions read all
+    registers."""
     if _LABEL.match(text):
         return frozenset(), frozenset()
     name = text.split()[0].removesuffix(".w")
@@ -89,13 +90,13 @@ def _members(listed: str) -> list[str]:
     return [half for register in registers for half in halves(register)]
 
 
-def straight(code: Sequence[str], jumped: Registers = ALL) -> list[StraightLines]:
-    """All lines of a function in order: blocks of operations, and in between those that stay where they are, as do
-    those behind a jump by an address up to the next label: it may go there. `jumped`: the registers that are read
-    behind such a jump. What a function returns is made behind its loops."""
-    lines = [_Line(text, None if (made := parsed(text)) is None else tuple(made), jumped) for text in code]
-    behind = _needed(lines)
-    loops = _loops(lines) - _behind_jumps(lines)
+def split_blocks(code: Sequence[str], jumped: Registers = ALL) -> list[StraightLines]:
+    """All lines of a function in order: schedulable blocks, and between them lines that stay in place. Lines between an
+    indirect jump and the next label also stay, because the jump may target them. `jumped`: registers that are live
+    after an indirect jump. Loops leave their results in registers that later code reads."""
+    lines = [_Line(text, None if (operations := parsed(text)) is None else tuple(operations), jumped) for text in code]
+    behind = _live_after(lines)
+    loops = _loops(lines) - _after_indirect_jumps(lines)
     pieces = []
     for (movable, looped), group in groupby(
         range(len(lines)), key=lambda n: (lines[n].operations is not None, n in loops)
@@ -107,7 +108,7 @@ def straight(code: Sequence[str], jumped: Registers = ALL) -> list[StraightLines
 
 
 def _targets(lines: Sequence[_Line]) -> list[int | None]:
-    """The line that each branch goes to."""
+    """Index of the line that each branch targets; None: no branch."""
     labels = [(n, match[1]) for n, line in enumerate(lines) if (match := _LABEL.match(line.text))]
     targets: list[int | None] = []
     for n, line in enumerate(lines):
@@ -117,8 +118,8 @@ def _targets(lines: Sequence[_Line]) -> list[int | None]:
     return targets
 
 
-def _needed(lines: Sequence[_Line]) -> list[Registers]:
-    """The registers that are read behind each line before they are written."""
+def _live_after(lines: Sequence[_Line]) -> list[Registers]:
+    """Registers that are live after each line (read before they are written)."""
     targets = _targets(lines)
     reads, writes = [line.reads for line in lines], [line.writes for line in lines]
     before: list[Registers] = [frozenset()] * len(lines)
@@ -138,8 +139,8 @@ def _needed(lines: Sequence[_Line]) -> list[Registers]:
     return behind
 
 
-def _behind_jumps(lines: Sequence[_Line]) -> set[int]:
-    """The lines from a jump by an address to the next label."""
+def _after_indirect_jumps(lines: Sequence[_Line]) -> set[int]:
+    """Indices of the lines from an indirect jump to the next label."""
     behind, jumped = set(), False
     for n, line in enumerate(lines):
         jumped = line.text.startswith(_JUMP) or (jumped and not _LABEL.match(line.text))
@@ -148,7 +149,7 @@ def _behind_jumps(lines: Sequence[_Line]) -> set[int]:
 
 
 def _loops(lines: Sequence[_Line]) -> set[int]:
-    """The lines between a label and a branch back to it."""
+    """Indices of the lines between a label and a branch back to it."""
     return {
         line
         for n, target in enumerate(_targets(lines))

@@ -1,7 +1,7 @@
-"""The operations of a block by the values that they pass to each other, in place of registers.
+"""Data flow of a basic block: its operations with the values that they pass to each other in place of registers.
 
-A pointer that only moves by constants is one value for the whole block: how far behind it each access lies is known
-whenever that happens, and all its moves are one, made by an access that lies there or by an addition.
+A pointer that only moves by constants is one value for the whole block: the address of each access is known wherever it
+is scheduled, and all moves merge into one, by the update of an access at a suitable address or by an addition.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from mote.compiler.kernels.armv7em.ordering.blocks import Registers, halves
 from mote.compiler.kernels.armv7em.ordering.text import GENERAL, Operation
 
 BASE, INDEX = -1, -2
-"""The places of an access's registers beside its operands."""
+"""Keys in `FlowNode.reads` for an access's base and index registers, which are not operands."""
 MOST_UPDATE = 255
-"""The furthest that an access can move its pointer."""
+"""Largest immediate with which an access can update its pointer."""
 MOST_ADDED = 4095
-"""The most that an instruction adds to one."""
+"""Largest immediate of an addition."""
 
 
 @dataclass
 class HeldValue:
-    """The contents of a register: `home` is where it lies before or has to lie behind the block; `kept`: needed there;
-    `held`: it is there from the start."""
+    """A value held in a register. `uses`: reads that remain; `home`: the register in which it enters or must leave the
+    block; `live_out`, `live_in`: live after and before the block."""
 
     uses: int = 0
     home: str = ""
-    kept: bool = False
-    held: bool = False
+    live_out: bool = False
+    live_in: bool = False
 
 
 @dataclass
 class FlowNode:
-    """An operation: `reads` by their places among the operands. `tied`: values in the register of one that is read for
-    the last time. `moves`: the pointer and by how much it moves; `reach`: how far from where its pointer is at first an
-    access lies."""
+    """An operation of the data-flow graph. `reads`: (operand index, value); `writes`: value of its result; `tied`: (new
+    value, old value) pairs that must share a register; `pointer`, `reach`: pointer register of an access, and its byte
+    offset from the pointer's value at the block's start; `moves`: bytes by which it updates the pointer."""
 
     operation: Operation
     reads: list[tuple[int, int]] = field(default_factory=list)
@@ -46,7 +46,7 @@ class FlowNode:
     reach: int = 0
     moves: int = 0
     before: set[int] = field(default_factory=set)
-    """Nodes that have to come before it."""
+    """Indices of nodes that must be scheduled earlier."""
 
 
 @dataclass
@@ -54,31 +54,31 @@ class Dataflow:
     values: list[HeldValue]
     nodes: list[FlowNode]
     moved: dict[str, int]
-    """The node that moves each pointer that is moved, and by how much it does."""
+    """For each pointer that moves, the node that moves it; `amount`: by how many bytes."""
     amount: dict[str, int]
     busy: Registers
-    """Registers that are not to be touched."""
+    """Registers that are live across the block without being used in it, so that they must not be allocated."""
 
 
 def dataflow(operations: Sequence[Operation], needed: Registers, frame: Registers) -> Dataflow | None:
-    """The operations of a block; `needed`: the registers that are read behind it; `frame`: registers that may point to
-    the stack. None where that is not known to be right."""
+    """Data flow of a block's operations. `needed`: registers that are live after it; `frame`: registers that may point
+    to the stack. None: the block cannot be modeled safely."""
     pointers = _pointers(operations, needed)
-    made = _Builder(pointers, needed)
+    builder = _Builder(pointers, needed)
     for operation in operations:
-        made.add(operation)
-    if not made.close():
+        builder.add(operation)
+    if not builder.close():
         return None
-    _memory_order(made.nodes, operations_frame(made.nodes, frame))
-    _fixed_order(made.nodes)
+    _memory_order(builder.nodes, _memory_places(builder.nodes, frame))
+    _fixed_order(builder.nodes)
     touched = {x for o in operations for x in (*o.reads_of(), *o.writes_of())}
     busy = frozenset(r for r in GENERAL if r in needed and r not in touched)
-    return Dataflow(made.values, made.nodes, made.moved, made.amount, busy)
+    return Dataflow(builder.values, builder.nodes, builder.moved, builder.amount, busy)
 
 
 def _pointers(operations: Sequence[Operation], needed: Registers) -> dict[str, int]:
-    """Registers that only move by constants, with how far they do in all, where each of their other readers sees them
-    before or behind all moves."""
+    """Pointers: registers that only move by constants and whose other readers see them before or after all moves, with
+    the bytes of all moves together."""
     far: dict[str, int] = {}
     seen: dict[str, set[int]] = defaultdict(set)
     other: set[str] = set()
@@ -101,7 +101,7 @@ def _pointers(operations: Sequence[Operation], needed: Registers) -> dict[str, i
 
 
 def _step(o: Operation) -> int | None:
-    """By how much an operation that does nothing else moves its register."""
+    """Bytes by which an operation moves its register, if that is all it does; else None."""
     if o.name in ("add", "addw", "sub", "subw") and len(o.operands) == 3 and o.operands[0] == o.operands[1]:
         number = o.operands[2]
         if number.startswith("#") and not o.flags:
@@ -110,7 +110,7 @@ def _step(o: Operation) -> int | None:
 
 
 def reaches(o: Operation, at: int) -> bool:
-    """Whether an access can lie so many bytes behind its base."""
+    """Whether `at` is in the range of an access's immediate offset."""
     return abs(at) <= 1020 and at % 4 == 0 if o.name.startswith("v") else -MOST_UPDATE <= at <= 4095
 
 
@@ -127,9 +127,9 @@ class _Builder:
         self.seen: list[tuple[int, str, int]] = []
 
     def value(self, register: str) -> int:
-        """The value that a register holds now."""
+        """Index of the value that a register holds now."""
         if register not in self.now:
-            self.values.append(HeldValue(home=register, held=True))
+            self.values.append(HeldValue(home=register, live_in=True))
             self.now[register] = len(self.values) - 1
         return self.now[register]
 
@@ -170,10 +170,11 @@ class _Builder:
         self.nodes.append(node)
 
     def close(self) -> bool:
-        """Values that are needed behind the block, and the moves of pointers; whether all accesses are within reach."""
+        """Finish the block: mark the values that are live after it and merge the moves of pointers; False: an access is
+        out of range."""
         for register, value in self.now.items():
             if register in self.needed:
-                self.values[value].home, self.values[value].kept = register, True
+                self.values[value].home, self.values[value].live_out = register, True
         for register, total in self.pointers.items():
             if total and (register in self.needed or any(r == register and at for _, r, at in self.seen)):
                 self._move(register, total)
@@ -188,7 +189,8 @@ class _Builder:
         return all(self._reached(n, node) for n, node in enumerate(self.nodes) if node.pointer)
 
     def _move(self, register: str, total: int) -> None:
-        """The pointer's only move: with an access that lies where it goes, or where it comes from, or by itself."""
+        """Merge a pointer's moves into the update of an access at the pointer's first or last address, or into an
+        addition."""
         self.amount[register] = total
         may = [
             n
@@ -219,8 +221,8 @@ class _Builder:
 
 
 def _fixed_order(nodes: Sequence[FlowNode]) -> None:
-    """Registers that are not renamed, and the flags: what writes them keeps its place among what reads and writes
-    them."""
+    """Keep the order of accesses to the flags and to registers that are not renamed (FPU): write after read, read after
+    write, write after write."""
     wrote: dict[str, int] = {}
     read: dict[str, list[int]] = defaultdict(list)
     for n, node in enumerate(nodes):
@@ -238,48 +240,49 @@ def _fixed_order(nodes: Sequence[FlowNode]) -> None:
 
 
 Place = tuple[str | int, int | None, bool]
-"""The base of an access, how far behind it that lies if it is known, and whether it may be in the function's frame."""
+"""Memory place of an access: its base, its byte offset if known, and whether it may be in the function's stack
+frame."""
 
 
-def operations_frame(nodes: Sequence[FlowNode], frame: Registers) -> list[Place | None]:
-    """Where each node's access lies; None: it has none."""
-    made: dict[int, int | None] = {}
-    """Values that are an address of the frame, if it is known which."""
+def _memory_places(nodes: Sequence[FlowNode], frame: Registers) -> list[Place | None]:
+    """Memory place of each node's access; None: the node accesses no memory."""
+    stack_offsets: dict[int, int | None] = {}
+    """Values that are addresses in the stack frame, with their offset if known."""
     places: list[Place | None] = []
     for node in nodes:
         o = node.operation
         if not o.memory:
             if "sp" in o.operands and node.writes is not None:
                 known = o.name in ("add", "addw") and len(o.operands) == 3 and o.operands[2].startswith("#")
-                made[node.writes] = int(o.operands[2][1:]) if known else 0 if o.name == "mov" else None
-            elif node.writes is not None and any(v in made for _, v in node.reads):
-                made[node.writes] = None
+                stack_offsets[node.writes] = int(o.operands[2][1:]) if known else 0 if o.name == "mov" else None
+            elif node.writes is not None and any(v in stack_offsets for _, v in node.reads):
+                stack_offsets[node.writes] = None
             places.append(None)
             continue
         base = next((v for place, v in node.reads if place == BASE), -1)
         at = None if o.index else node.reach if node.pointer else o.update if o.first else o.offset
         if o.base == "sp":
             places.append(("sp", at, True))
-        elif base in made:
-            start = made[base]
+        elif base in stack_offsets:
+            start = stack_offsets[base]
             places.append(("sp", None if start is None or at is None else start + at, True))
         else:
             places.append((node.pointer or base, at, o.base in frame))
         for value, old in node.tied:
-            if old in made:
-                made[value] = None
+            if old in stack_offsets:
+                stack_offsets[value] = None
     return places
 
 
 def _apart(a: Place, b: Place, a_size: int, b_size: int) -> bool:
-    """Whether two accesses certainly share no byte."""
+    """Whether two accesses certainly do not overlap."""
     if a[0] == b[0]:
         return a[1] is not None and b[1] is not None and (a[1] + a_size <= b[1] or b[1] + b_size <= a[1])
     return ("sp" in (a[0], b[0])) and not (a[2] and b[2])
 
 
 def _memory_order(nodes: Sequence[FlowNode], places: Sequence[Place | None]) -> None:
-    """A store keeps its place among the accesses that may share a byte with it."""
+    """Keep the order of a store and any access that may overlap it."""
     accesses = [(n, place, nodes[n].operation) for n, place in enumerate(places) if place is not None]
     for i, (n, place, o) in enumerate(accesses):
         for m, other, p in accesses[:i]:
@@ -288,7 +291,7 @@ def _memory_order(nodes: Sequence[FlowNode], places: Sequence[Place | None]) -> 
 
 
 def producers(flow: Dataflow) -> Iterator[tuple[int, int]]:
-    """The node that makes each value that one makes."""
+    """Pairs of a value and the node that computes it, for all values that the block computes."""
     for n, node in enumerate(flow.nodes):
         if node.writes is not None:
             yield node.writes, n

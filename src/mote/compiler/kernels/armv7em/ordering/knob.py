@@ -1,4 +1,4 @@
-"""The knob `order`: the code of a kernel as it was written, or in an order that suits a core."""
+"""The knob `order`: a kernel's code in source order, or scheduled for a core."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mote.compiler.kernels.contract import Entry, Instance, Kernel, Knob, Packed
 WRITTEN = "written"
 SINGLE: tuple[Order, ...] = (Order.M4,)
 DUAL: tuple[Order, ...] = (Order.M7,)
-"""Orders for cores that start one instruction a cycle, and for those that start two."""
+"""Instruction schedules for single-issue cores, and for dual-issue cores."""
 BOTH = (*SINGLE, *DUAL)
 
 
 def order_knob(view: View) -> Mapping[str, tuple[Knob, ...]]:
-    """The knob of kernels that order their code themselves, for all operators."""
+    """The knob of kernels that schedule their code themselves."""
     return {"order": (WRITTEN, *BOTH)}
 
 
@@ -24,7 +24,7 @@ SAME = Refusal("its code is in that order already")
 
 
 def with_order(kernel: Kernel, orders: tuple[Order, ...] = BOTH) -> Kernel:
-    """The kernel with the knob `order`, beside those that it has."""
+    """The kernel with the additional knob `order`."""
 
     def pack(view: View, *, order: Order | None = None, **others: object) -> Packed | Refusal:
         packed = kernel.pack(view, **others)
@@ -37,13 +37,14 @@ def with_order(kernel: Kernel, orders: tuple[Order, ...] = BOTH) -> Kernel:
 
 
 def in_order(packed: Packed, order: Order) -> Packed | Refusal:
-    """A kernel whose code is in another order, with names of its own."""
-    made = tuple(replace(i, code=ordered(i.code, order)) if i.code else i for i in packed.instances)
-    return SAME if made == packed.instances else _named(replace(packed, instances=made), f"_{order}")
+    """A kernel whose code is rescheduled, with function names of its own; a refusal if the schedule is already that
+    one."""
+    scheduled = tuple(replace(i, code=ordered(i.code, order)) if i.code else i for i in packed.instances)
+    return SAME if scheduled == packed.instances else _named(replace(packed, instances=scheduled), f"_{order}")
 
 
 def _named(packed: Packed, end: str) -> Packed:
-    """The kernel, its functions and their code with another end of their names."""
+    """Append a suffix to the names of the kernel and of its generated functions."""
     whole = str(packed.instances[-1].arguments[0])
     coded = sorted((str(i.arguments[0]) for i in packed.instances if i.code), key=len)
 

@@ -1,7 +1,7 @@
-"""Whether two blocks do the same: both are executed with symbols in place of numbers.
+"""Checks by symbolic execution that two blocks of assembly are equivalent.
 
-A value is a symbol and a constant that is added to it. What a load gives depends on its address and on the stores
-before it that may share a byte with it, and so does what a store leaves in memory.
+A value is a symbol plus a constant. The result of a load depends on its address and on the earlier stores that may
+overlap it, and so does what a store leaves in memory.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from mote.compiler.kernels.armv7em.ordering.blocks import Registers, halves
 from mote.compiler.kernels.armv7em.ordering.text import FLAGS, Operation, is_register
 
 Symbol = tuple[int, int]
-"""The number of an expression, and what is added to it."""
+"""Index of an expression, and the constant that is added to it."""
 Address = tuple[Symbol, int]
-"""Where an access begins, and how many bytes it has."""
+"""Start address of an access, and its size in bytes."""
 
 
 class _Names:
-    """Numbers of expressions: equal ones have the same."""
+    """Numbering of expressions: equal expressions get equal numbers."""
 
     def __init__(self, frame: Registers) -> None:
         self._numbers: dict[object, int] = {}
@@ -29,15 +29,15 @@ class _Names:
     def of(self, *expression: object) -> int:
         return self._numbers.setdefault(expression, len(self._numbers))
 
-    def made(self, *expression: object, sources: Sequence[Symbol] = ()) -> Symbol:
-        """A new symbol; one that is made from an address of the stack may be one, too."""
+    def derived(self, *expression: object, sources: Sequence[Symbol] = ()) -> Symbol:
+        """The symbol of an expression; one derived from a stack address may itself be a stack address."""
         number = self.of(*expression)
         if any(symbol in self.frame for symbol, _ in sources):
             self.frame.add(number)
         return number, 0
 
     def apart(self, a: Address, b: Address) -> bool:
-        """Whether two accesses certainly share no byte."""
+        """Whether two accesses certainly do not overlap."""
         (one, at), (other, there) = a[0], b[0]
         if one == other:
             return at + a[1] <= there or there + b[1] <= at
@@ -49,7 +49,7 @@ class _Machine:
         self.names = names
         self.registers: dict[str, Symbol] = {}
         self.stores: list[tuple[Address, int]] = []
-        """Where they go, and the numbers that stand for their values and those before them."""
+        """Each store's address, and the number of the expression of its value and of earlier overlapping stores."""
 
     def get(self, register: str) -> Symbol:
         if register not in self.registers:
@@ -65,16 +65,16 @@ class _Machine:
             self.registers[o.operands[0]] = step
             return
         sources = [self.get(r) for i in o.sources for r in halves(o.operands[i])]
-        said = tuple(x for x in o.operands[1 if o.writes else 0 :] if not is_register(x))
-        result = self.names.made(o.name, tuple(sources), said, sources=sources)
+        immediates = tuple(x for x in o.operands[1 if o.writes else 0 :] if not is_register(x))
+        result = self.names.derived(o.name, tuple(sources), immediates, sources=sources)
         if o.writes:
             for n, r in enumerate(halves(o.operands[0])):
-                self.registers[r] = result if n == 0 else self.names.made("half", result)
+                self.registers[r] = result if n == 0 else self.names.derived("half", result)
         if o.flags:
-            self.registers[FLAGS] = self.names.made("flags", result)
+            self.registers[FLAGS] = self.names.derived("flags", result)
 
     def _step(self, o: Operation) -> Symbol | None:
-        """A register plus a constant."""
+        """The result of adding a constant to a register; None: not such an operation."""
         if o.flags or len(o.operands) != 3 or not o.operands[2].startswith("#") or not is_register(o.operands[1]):
             return None
         sign = {"add": 1, "addw": 1, "sub": -1, "subw": -1}.get(o.name, 0)
@@ -86,12 +86,12 @@ class _Machine:
         moved = (symbol, more + o.update)
         at = moved if o.first else (symbol, more + o.offset)
         if o.index:
-            at = self.names.made("indexed", at, self.get(o.index), o.scale, sources=[at])
+            at = self.names.derived("indexed", at, self.get(o.index), o.scale, sources=[at])
         place = (at, o.size)
         before = frozenset(number for other, number in self.stores if not self.names.apart(place, other))
         if o.writes:
             for n, r in enumerate(halves(o.operands[0])):
-                self.registers[r] = self.names.made("load", o.name, place, before, n)
+                self.registers[r] = self.names.derived("load", o.name, place, before, n)
         else:
             values = tuple(self.get(r) for r in halves(o.operands[0]))
             self.stores.append((place, self.names.of("store", o.name, place, values, before)))
@@ -100,13 +100,13 @@ class _Machine:
 
 
 def same(before: Sequence[Operation], after: Sequence[Operation], needed: Registers, frame: Registers) -> bool:
-    """Whether two blocks leave the same in memory and in the registers that are needed behind them; `frame`: registers
-    that may point to the stack."""
+    """Whether two blocks leave equal values in memory and in the `needed` registers; `frame`: registers that may point
+    to the stack."""
     names = _Names(frame)
     machines = _Machine(names), _Machine(names)
     for machine, operations in zip(machines, (before, after), strict=True):
         for operation in operations:
             machine.run(operation)
     one, other = machines
-    kept = all(one.get(register) == other.get(register) for register in needed)
-    return kept and Counter(number for _, number in one.stores) == Counter(number for _, number in other.stores)
+    equal = all(one.get(register) == other.get(register) for register in needed)
+    return equal and Counter(number for _, number in one.stores) == Counter(number for _, number in other.stores)

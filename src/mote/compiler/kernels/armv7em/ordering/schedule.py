@@ -1,13 +1,13 @@
-"""The order of a block's operations on a core, and the registers of their values.
+"""List scheduling of a block's operations for a core, with register allocation.
 
-One operation after another is taken of those whose inputs are there. None is taken for whose result there is no
-register, or whose result would leave too few for the others, in the order in which they were written. Which one it is
-differs by core:
+Operations are picked one by one from those whose inputs are available. One is not picked if no register is free for its
+result, or if its result would leave too few registers for the remaining operations in source order. Priorities differ
+by core:
 
-- A Cortex-M4 starts one a cycle; of loads that follow one another each but the first takes a cycle less. Loads wait
-  until nothing else can be done, and then come as many as there are registers for.
-- A Cortex-M7 starts two a cycle, if they are for different units and their inputs are there: what starts first is
-  taken, then what the longest chain of others waits for.
+- Cortex-M4: single issue; in a run of loads each but the first takes a cycle less. Loads are deferred until nothing
+else is available, and then as many are issued as there are registers for. - Cortex-M7: dual issue, for different units
+and available inputs: the operation that can start first is picked, then the one with the longest dependency chain
+behind it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from mote.compiler.kernels.armv7em.ordering.blocks import ALL, Registers, straight
+from mote.compiler.kernels.armv7em.ordering.blocks import ALL, Registers, split_blocks
 from mote.compiler.kernels.armv7em.ordering.dataflow import BASE, INDEX, Dataflow, FlowNode, dataflow, producers
 from mote.compiler.kernels.armv7em.ordering.same import same
 from mote.compiler.kernels.armv7em.ordering.text import GENERAL, Operation, parsed
@@ -26,34 +26,34 @@ from mote.hardware.cores.instructions import Task, Timed
 
 
 class Order(StrEnum):
-    """The core whose timing decides the order of a function's instructions; also a value of the knob `order`, which is
-    plain text where a user pins it."""
+    """The core whose timing decides the schedule of a function's instructions; also a value of the knob `order`, which
+    is plain text where a user pins it."""
 
     WRITTEN = ""
-    """As they are written."""
+    """In source order."""
     M4 = "m4"
     M7 = "m7"
 
 
 MOST_READY = 12
-"""Operations that could come next and are compared, at most."""
+"""Most ready operations that are compared when the next one is picked."""
 
 
 @lru_cache(maxsize=512)
 def ordered(code: tuple[str, ...], order: Order, jumped: Registers = ALL) -> tuple[str, ...]:
-    """A function's assembly with the blocks of its loops in another order, where that takes fewer cycles; `jumped`: the
-    registers that are read behind a jump by an address."""
+    """A function's assembly with the blocks of its loops rescheduled where that saves cycles; `jumped`: registers that
+    are live after an indirect jump."""
     if not order:
         return code
     frame = _frame(code)
     lines: list[str] = []
-    for piece in straight(code, jumped):
+    for piece in split_blocks(code, jumped):
         lines += rearranged(piece.lines, piece.needed, frame, order) if piece.looped else piece.lines
     return tuple(lines)
 
 
 def _frame(code: Sequence[str]) -> Registers:
-    """Registers that hold addresses of the stack somewhere in a function."""
+    """Registers that hold stack addresses anywhere in a function."""
     operations = [o for line in code for o in parsed(line) or ()]
     frame = {o.operands[0] for o in operations if o.writes and "sp" in o.operands[1:] and not o.memory}
     more = True
@@ -65,7 +65,7 @@ def _frame(code: Sequence[str]) -> Registers:
 
 
 def rearranged(lines: Sequence[str], needed: Registers, frame: Registers, order: Order) -> list[str]:
-    """The lines of a block in the best order that was tried, as they are where none is better."""
+    """The fastest schedule of a block's lines that was tried, or the lines unchanged if none is faster."""
     operations = [o for line in lines for o in parsed(line) or ()]
     flow = dataflow(operations, needed, frame)
     tries = [_Search(flow, order, way).run() for way in WAYS[order]] if flow else []
@@ -75,7 +75,7 @@ def rearranged(lines: Sequence[str], needed: Registers, frame: Registers, order:
 
 
 def cycles(lines: Sequence[str], order: Order) -> int:
-    """Cycles of a block without jumps; loads and stores of several words count as written."""
+    """Estimated cycles of a block without jumps; multi-word loads and stores count as one instruction."""
     timed = [t for line in lines for t in _timed(line)]
     if order == Order.M7:
         core = DualIssue()
@@ -86,7 +86,7 @@ def cycles(lines: Sequence[str], order: Order) -> int:
 
 
 def _timed(line: str) -> Iterator[Timed]:
-    """A line as it is executed: several words at once where it says so."""
+    """Instructions of a line for the cycle model: multi-word accesses stay whole."""
     name = line.split()[0].removesuffix(".w")
     operations = parsed(line)
     assert operations is not None
@@ -109,9 +109,9 @@ def _sets(operations: Sequence[Operation]) -> tuple[Registers, Registers]:
 
 @dataclass(frozen=True)
 class Heuristic:
-    """A way to choose the next operation: `window`: how many of those that are left, in their order, are looked at;
-    `run`: loads that follow one another at most; `early`: those that cannot be second in a cycle are taken first;
-    `chains`: long chains before the order as written."""
+    """Priorities of a search. `window`: how many remaining operations, in source order, are candidates; `run`: longest
+    run of loads; `early`: prefer operations that can only be the first of a dual-issue pair; `chains`: prefer long
+    dependency chains over source order."""
 
     window: int
     run: int = 16
@@ -127,26 +127,26 @@ WAYS: dict[Order, tuple[Heuristic, ...]] = {
 
 
 class _Search:
-    """One attempt to order a block."""
+    """One scheduling pass over a block with one heuristic."""
 
     def __init__(self, flow: Dataflow, order: Order, way: Heuristic) -> None:
         self.flow, self.order, self.way = flow, order, way
         self.left = [value.uses for value in flow.values]
-        self.register: dict[int, str] = {v: value.home for v, value in enumerate(flow.values) if value.held}
+        self.register: dict[int, str] = {v: value.home for v, value in enumerate(flow.values) if value.live_in}
         self.holder: dict[str, int | None] = dict.fromkeys(flow.busy) | {r: v for v, r in self.register.items()}
         self.waiting = [len(node.before) for node in flow.nodes]
-        made = dict(producers(flow))
+        producer = dict(producers(flow))
         self.after: list[list[int]] = [[] for _ in flow.nodes]
         for n, node in enumerate(flow.nodes):
-            for m in {*node.before, *(made[v] for _, v in node.reads if v in made)}:
+            for m in {*node.before, *(producer[v] for _, v in node.reads if v in producer)}:
                 if m not in node.before:
                     self.waiting[n] += 1
                 self.after[m].append(n)
         self.done = [False] * len(flow.nodes)
         self.first = 0
         self.furthest = 0
-        self.homes = {value.home for value in flow.values if value.kept and not value.held}
-        self.wanted = self._wanted()
+        self.homes = {value.home for value in flow.values if value.live_out and not value.live_in}
+        self.wanted = self._preferred()
         self.result: list[Operation] = []
         self.core = DualIssue()
         self.last: Timed | None = None
@@ -154,9 +154,9 @@ class _Search:
         self.gone: set[str] = set()
         self.heights = self._heights()
 
-    def _wanted(self) -> dict[int, str]:
-        """The registers that values had better lie in, since a sum or a pointer that they become has to."""
-        wanted = {v: value.home for v, value in enumerate(self.flow.values) if value.kept}
+    def _preferred(self) -> dict[int, str]:
+        """Preferred registers of values: those that an accumulator or pointer which they become must end up in."""
+        wanted = {v: value.home for v, value in enumerate(self.flow.values) if value.live_out}
         for node in reversed(self.flow.nodes):
             for value, old in node.tied:
                 if value in wanted:
@@ -168,7 +168,7 @@ class _Search:
         return wanted
 
     def _heights(self) -> list[int]:
-        """Cycles of the longest chain from each node to the end."""
+        """Cycles of the longest dependency chain from each node to the end."""
         heights = [0] * len(self.flow.nodes)
         for n in reversed(self._topological()):
             timed = self.flow.nodes[n].operation.timed
@@ -188,57 +188,57 @@ class _Search:
         return result
 
     def run(self) -> list[Operation] | None:
-        """The operations in order; None where it gets stuck."""
+        """Run the scheduler: operations in their new order; None: it ran out of registers."""
         count = len(self.flow.nodes)
         while len(self.result) < count:
             while self.done[self.first]:
                 self.first += 1
             stop = min(self.first + self.way.window, count)
             ready = [n for n in range(self.first, stop) if not self.done[n] and not self.waiting[n]][:MOST_READY]
-            taken = self._pick(ready)
-            if taken is None:
+            picked = self._pick(ready)
+            if picked is None:
                 return None
-            self._take(*taken)
-        kept = {v: value.home for v, value in enumerate(self.flow.values) if value.kept}
-        return self.result if all(self.register.get(v) == home for v, home in kept.items()) else None
+            self._take(*picked)
+        homes = {v: value.home for v, value in enumerate(self.flow.values) if value.live_out}
+        return self.result if all(self.register.get(v) == home for v, home in homes.items()) else None
 
     def _pick(self, ready: Sequence[int]) -> tuple[int, Operation, dict[int, str]] | None:
-        """The node to take next, its text and the registers of its results."""
+        """The node to schedule next, its operation with registers, and the registers of its results."""
         if self.order == Order.M7:
             return self._pick_dual(ready)
         loads = [n for n in ready if self.flow.nodes[n].operation.task == Task.LOAD]
         others = [n for n in ready if self.flow.nodes[n].operation.task != Task.LOAD]
         going_on = 0 < self.loads < self.way.run
         for n in [*loads, *others] if going_on else [*others, *loads]:
-            if (made := self._made(n)) and self._fits(n):
-                return n, *made
+            if (allocated := self._allocated(n)) and self._fits(n):
+                return n, *allocated
         return None
 
     def _pick_dual(self, ready: Sequence[int]) -> tuple[int, Operation, dict[int, str]] | None:
-        tried = []
+        candidates = []
         for n in ready:
-            made = self._made(n)
-            if made is None:
+            allocated = self._allocated(n)
+            if allocated is None:
                 continue
-            timed = made[0].timed
+            timed = allocated[0].timed
             at = self.core.start(timed)
             fresh = at > self.core.now or not self.core.used
             late = not (self.way.early and fresh and timed.task == Task.DSP)
             chain = -self.heights[n] if self.way.chains else 0
-            tried.append(((at, late, chain, n), n, made))
-        for _, n, made in sorted(tried, key=lambda one: one[0]):
+            candidates.append(((at, late, chain, n), n, allocated))
+        for _, n, allocated in sorted(candidates, key=lambda one: one[0]):
             if self._fits(n):
-                return n, *made
+                return n, *allocated
         return None
 
-    def _made(self, n: int) -> tuple[Operation, dict[int, str]] | None:
-        """A node's operation with registers, and those of its results; None where there is none for one of them."""
+    def _allocated(self, n: int) -> tuple[Operation, dict[int, str]] | None:
+        """A node's operation with allocated registers, and the registers of its results; None: no register is free."""
         node = self.flow.nodes[n]
         left = self._left_behind(node)
-        freed = [self.register[v] for v, count in left.items() if not count and not self.flow.values[v].kept]
+        freed = [self.register[v] for v, count in left.items() if not count and not self.flow.values[v].live_out]
         placed: dict[int, str] = {}
         for value, old in node.tied:
-            if left[old] or self.flow.values[old].kept:
+            if left[old] or self.flow.values[old].live_out:
                 return None
             placed[value] = self.register[old]
         if node.writes is not None and node.writes not in placed:
@@ -246,7 +246,7 @@ class _Search:
             if place is None:
                 return None
             placed[node.writes] = place
-        if any(self.flow.values[v].kept and self.flow.values[v].home != r for v, r in placed.items()):
+        if any(self.flow.values[v].live_out and self.flow.values[v].home != r for v, r in placed.items()):
             return None
         return self._text(n, node, placed), placed
 
@@ -257,12 +257,12 @@ class _Search:
         return left
 
     def _room(self, node: FlowNode, freed: Sequence[str]) -> str | None:
-        """The register of a node's result."""
+        """Allocate the register of a node's result; None: none is free."""
         assert node.writes is not None
         value = self.flow.values[node.writes]
         free = [r for r in GENERAL if r not in self.holder]
         may = [*freed, *free]
-        if value.kept:
+        if value.live_out:
             return value.home if value.home in may else None
         if (wanted := self.wanted.get(node.writes, "")) in may:
             return wanted
@@ -295,7 +295,7 @@ class _Search:
         return replace(changed, offset=node.reach - far)
 
     def _fits(self, n: int) -> bool:
-        """Whether there are registers for all that is left, in the order as written, if this node comes now."""
+        """Whether enough registers remain for all other operations, in source order, if this node is scheduled next."""
         node = self.flow.nodes[n]
         if n == self.first:
             return True
@@ -316,21 +316,21 @@ class _Search:
         return live <= len(GENERAL)
 
     def _grows(self, node: FlowNode, left: dict[int, int]) -> int:
-        """How many more registers are taken behind a node."""
+        """Net change of the number of live registers when a node is scheduled."""
         values = self.flow.values
-        gone = {v for _, v in node.reads if not left[v] and not values[v].kept}
-        made = {value for value, _ in node.tied} | ({node.writes} if node.writes is not None else set())
-        return sum(1 for v in made if values[v].uses or values[v].kept) - len(gone)
+        gone = {v for _, v in node.reads if not left[v] and not values[v].live_out}
+        results = {value for value, _ in node.tied} | ({node.writes} if node.writes is not None else set())
+        return sum(1 for v in results if values[v].uses or values[v].live_out) - len(gone)
 
     def _take(self, n: int, operation: Operation, placed: dict[int, str]) -> None:
         node = self.flow.nodes[n]
         for _, v in node.reads:
             self.left[v] -= 1
-            if not self.left[v] and not self.flow.values[v].kept and self.holder.get(self.register[v]) == v:
+            if not self.left[v] and not self.flow.values[v].live_out and self.holder.get(self.register[v]) == v:
                 del self.holder[self.register[v]]
         for v, register in placed.items():
             self.register[v] = register
-            if self.left[v] or self.flow.values[v].kept:
+            if self.left[v] or self.flow.values[v].live_out:
                 self.holder[register] = v
         self.done[n] = True
         self.furthest = max(self.furthest, n)

@@ -1,7 +1,7 @@
-"""Lines of Thumb assembly as operations with registers and memory, and back.
+"""Parser of Thumb assembly: lines as operations on registers and memory, and back to text.
 
-Loads and stores of several words become one for each, so that they can lie apart. What is not known here (jumps,
-conditions, the stack pointer's own moves) is no operation: it stays where it is.
+Multi-word loads and stores become one operation for each word, so that they can be scheduled separately. Unsupported
+lines (jumps, conditional instructions, moves of the stack pointer) are not parsed and stay in place.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mote.hardware.cores.arm.timed import thumb_task
 from mote.hardware.cores.instructions import Decoded, Task, Timed
 
 GENERAL = (*(f"r{i}" for i in range(13)), "lr")
-"""Registers that hold any value."""
+"""General-purpose registers that can be allocated."""
 _REGISTER = re.compile(r"^(r\d+|sp|lr|[sd]\d+)$")
 _MEMORY = re.compile(r"^\[(\w+)(?:, #(-?\d+))?(?:, (r\d+|lr)(?:, lsl #(\d))?)?\](!)?(?:, #(-?\d+))?$")
 _SIZES = {"ldr": 4, "str": 4, "ldrb": 1, "ldrsb": 1, "strb": 1, "ldrh": 2, "ldrsh": 2, "strh": 2, "vldr": 4, "vstr": 4}
@@ -30,7 +30,7 @@ _DATA = frozenset(
 )
 """Instructions that write their first operand from the others."""
 _SETTING = frozenset(["adds", "subs", "rsbs", "ands", "orrs", "movs", "lsls", "lsrs", "asrs"])
-"""Instructions that write their first operand from the others, and the flags."""
+"""Instructions that write their first operand from the others and set the flags."""
 _COMPARING = frozenset(["cmp", "cmn", "tst"])
 _ONE_SOURCE = frozenset(["mov", "movw", "movs", "mvn", "vmov", "sxtb", "sxth", "uxtb", "uxth", "sxtb16", "uxtb16"])
 FLAGS = "flags"
@@ -38,9 +38,9 @@ FLAGS = "flags"
 
 @dataclass(frozen=True)
 class Operation:
-    """`operands`: registers, numbers and shifts; the first of them is written where `writes` says. A load or a store
-    has one operand, and a place: `offset` bytes, or register `index` shifted left by `scale`, behind `base`; `update`:
-    the base moves by so many bytes, before the access where `first` says."""
+    """An instruction. `operands`: registers, immediates and shifts; `writes`: whether the first is the result. A load
+    or store has one operand and an address: `base` plus `offset` bytes, or plus register `index` shifted left by
+    `scale`; `update`: bytes by which the base moves, before the access if `first`, else after it."""
 
     name: str
     operands: tuple[str, ...]
@@ -63,18 +63,18 @@ class Operation:
 
     @property
     def size(self) -> int:
-        """Bytes of memory."""
+        """Bytes of memory that a load or store accesses."""
         return 8 if self.operands[0].startswith("d") else _SIZES[self.name]
 
     @property
     def tied(self) -> bool:
-        """Whether the first operand is read as well."""
+        """Whether the first operand is both read and written."""
         one = self.memory or self.name in _ONE_SOURCE
         return self.writes and not one and len(self.operands) == 2
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """The positions of operands that are registers and read."""
+        """Indices of operands that are registers and read."""
         start = 1 if self.writes and not self.tied else 0
         return tuple(i for i, x in enumerate(self.operands) if i >= start and is_register(x))
 
@@ -95,13 +95,13 @@ class Operation:
         return (*(self.operands[i] for i in self.sources), *filter(None, (self.base, self.index)))
 
     def writes_of(self) -> tuple[str, ...]:
-        """All registers that are written, and the flags."""
+        """All registers that are written, including the flags."""
         moved = (self.base,) if self.update else ()
         return (*(self.operands[:1] if self.writes else ()), *moved, *((FLAGS,) if self.flags else ()))
 
     @property
     def timed(self) -> Timed:
-        """The instruction as cycle models take it."""
+        """The instruction in the form that cycle models take."""
         task = self.task
         address = frozenset(filter(None, (self.base, self.index)))
         reads = frozenset(self.operands[i] for i in self.sources) | address
@@ -119,7 +119,7 @@ def is_register(text: str) -> bool:
 
 
 def _listed(text: str) -> list[str]:
-    """The registers of a list in braces."""
+    """Registers of a list in braces, such as `{r0-r3, lr}`."""
     registers: list[str] = []
     for part in text.strip("{}").split(","):
         first, _, last = part.strip().partition("-")
@@ -132,7 +132,7 @@ def _listed(text: str) -> list[str]:
 
 
 def parsed(line: str) -> list[Operation] | None:
-    """The operations of a line; None where it is none."""
+    """Parse a line of assembly to operations; None: the line is not supported."""
     name, _, rest = line.strip().partition(" ")
     name, rest = name.removesuffix(".w"), rest.strip()
     if name in _SIZES or name in ("ldrd", "strd"):
@@ -152,7 +152,7 @@ def parsed(line: str) -> list[Operation] | None:
 
 
 def _two_words(operands: tuple[str, ...]) -> list[Operation] | None:
-    """A move of two words between core and floating-point registers, as two moves."""
+    """A `vmov` of two words between core and FPU registers, as two moves."""
     first, second = operands[0::2], operands[1::2]
     if first[0] in second[1:] or not all(map(is_register, operands)):
         return None
@@ -202,7 +202,8 @@ def _several(name: str, rest: str) -> list[Operation] | None:
 
 
 def _moving(operations: list[Operation], base: str, update: int) -> list[Operation] | None:
-    """Accesses one after another, then the base's move; the base is loaded last, if it is."""
+    """Single-word accesses in order, then the base's update; an access that loads the base comes last. None: the base
+    is both loaded and updated."""
     loaded = [x for x in operations if x.writes and x.operands[0] == base]
     if loaded and update:
         return None

@@ -1,1 +1,1 @@
-"""Steps and gradients of layers that learn."""
+"""Kernels for on-device training: update steps and gradients of layers, for Armv7E-M DSP cores."""

@@ -1,4 +1,4 @@
-"""Int8 convolutions whose weights and biases learn, four channels of two pixels at a time:
+"""Int8 convolutions with trainable weights and biases, four channels of two pixels at a time:
 `mote_learned_conv4x2_s8.h`."""
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from mote.ir.ops.common import BIAS, WEIGHTS
 from mote.ir.ops.windows.conv import Conv2D
 
 INPUTS = 8
-"""Channels of the image that a turn of the inner loop takes."""
+"""Input channels that an iteration of the inner loop consumes."""
 ROOMY = 24576
-"""Bytes of working memory that it may take."""
+"""Most scratch memory in bytes that the kernel may use; layers that need more are refused."""
 
 
 def _conv(view: View) -> Packed | Refusal:
@@ -37,14 +37,14 @@ def _conv(view: View) -> Packed | Refusal:
 
 
 def _scratch(op: Conv2D, size: tuple[int, int], inputs: int, depth: int) -> int:
-    """Bytes of the widened image, and of the weights of four channels."""
+    """Scratch bytes: the widened image, and the widened weights of four channels."""
     rows, columns = op.vertical.size(size[0]), op.horizontal.size(size[1])
     lines = (rows - 1) // 2 * op.vertical.stride + op.vertical.kernel
     return 4 * lines * ((columns - 1) * op.horizontal.stride + op.horizontal.kernel) * inputs + 8 * depth
 
 
 def _work(view: View) -> float:
-    """Cycles of products, of results, and of widening weights."""
+    """Estimated cycles: of the products, the results, and widening the weights."""
     op = view.op
     return 1.15 * op.macs(view.graph) + 30 * view.output.size + 4 * op.input(view.graph, WEIGHTS).size
 

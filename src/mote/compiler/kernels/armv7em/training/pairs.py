@@ -1,4 +1,4 @@
-"""Steps and input gradients of int8 convolutions that learn, by terms of a gradient that are not zero:
+"""Update steps and input gradients of trainable int8 convolutions that skip zero terms of the output gradient:
 `mote_conv_step_pairs_s8.h` and `mote_conv_input_gradient_pairs_s8.h`."""
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from mote.ir.ops.training.integer.steps import ConvStep, DepthwiseStep
 VECTOR = 16
 """Bytes of a vector of eight channels."""
 TERM = 8
-"""Bytes of a term."""
+"""Bytes of a stored nonzero term (gradient element and its position)."""
 MOST_TERMS = 128
-"""Terms that are summed up at once."""
+"""Most nonzero gradient terms that are accumulated at once."""
 BLOCKS = (64, 32, 16, 8)
-"""Channels of the image at once: more of them go over the gradient less often."""
+"""Possible numbers of channels to process at once: larger blocks traverse the gradient less often."""
 SUMS = 32
 """Bytes of the sums of eight channels."""
 ROOMY = 21504
-"""Bytes of working memory that more channels at once may take."""
+"""Limit of scratch bytes for processing more channels at once."""
 
 
 def _conv_step(view: View) -> Packed | Refusal:
@@ -47,8 +47,8 @@ def _conv_input_gradient(view: View) -> Packed:
 
 
 def _block(channels: int, plane: int, terms: int) -> tuple[int, int]:
-    """How many channels of the image to take at once, and the bytes of working memory, of which eight channels take
-    `plane`."""
+    """Number of channels to process at once, and scratch bytes. `plane`: bytes for eight channels; `terms`: gradient
+    terms."""
     held = -(-min(terms, MOST_TERMS) // 4) * 4 * TERM
     rooms = {block: held + block // 8 * plane for block in BLOCKS if block < channels + 8}
     block = next((block for block, room in rooms.items() if room <= ROOMY), BLOCKS[-1])
@@ -56,8 +56,8 @@ def _block(channels: int, plane: int, terms: int) -> tuple[int, int]:
 
 
 def _work(terms: Callable[[View], int], result: float) -> Callable[[View], float]:
-    """Cycles where half of the terms are zero: those of a sum of eight channels, which has so many terms, and of each
-    element of the result."""
+    """Callback that estimates cycles if half of the gradient's terms are zero. `terms`: number of terms of a sum of
+    eight channels; `result`: cycles for each element of the result."""
 
     def work(view: View) -> float:
         macs = view.op.macs(view.graph)
@@ -75,7 +75,7 @@ def _gradient_terms(view: View) -> int:
 
 
 PRODUCT, SUM = 0.8, 100
-"""Cycles."""
+"""Estimated cycles of a product, and the overhead of a sum of eight channels."""
 STEP = "conv_step_pairs_s8"
 KERNELS = (
     Kernel(STEP, (ConvStep,), INT8, _conv_step, STEP, isa=DSP, costs=SIGNAL, work=_work(_step_terms, 20)),

@@ -1,4 +1,5 @@
-"""Masks of activations that depthwise layers read in planar rows: `mote_planar_masks_s8.h`."""
+"""Masks of activations (for gradients of clipping) that are stored in planar rows for depthwise layers:
+`mote_planar_masks_s8.h`."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def _layout(view: View) -> Planar | None:
-    """The planar rows in which depthwise layers read the same tensor."""
+    """The planar layout in which depthwise layers read the masked tensor; None: they use none, or different ones."""
     readers = (op for op in view.graph.ops if isinstance(op, DepthwiseConv2D) and op.inputs[0] == view.input.id)
     layouts = {planar_layout(View(view.graph, (op,))) for op in readers}
     return layouts.pop() if len(layouts) == 1 else None

@@ -1,1 +1,1 @@
-"""Products of a matrix and a vector: FULLY_CONNECTED and recurrent layers."""
+"""Matrix-vector products for Armv7E-M DSP cores: FULLY_CONNECTED and recurrent layers."""

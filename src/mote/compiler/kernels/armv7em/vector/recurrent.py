@@ -1,5 +1,5 @@
-"""SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM with the weights of two rows in 16 bits: `mote_svdf_pairs_s8.h`,
-`mote_svdf_state8_pairs_s8.h`, `mote_lstm_pairs_s8.h`."""
+"""SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM with the weights of two matrix rows packed into 16 bits:
+`mote_svdf_pairs_s8.h`, `mote_svdf_state8_pairs_s8.h`, `mote_lstm_pairs_s8.h`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TOO_LARGE = Refusal("sums of two rows do not fit one register")
 
 
 def _fits(matrix: Matrix) -> bool:
-    """Whether the sums of two rows fit one register."""
+    """Whether the sums of two matrix rows (first + 256 * second) fit one register."""
     largest = np.abs(matrix.start) + 128 * np.abs(matrix.weights.astype(np.int64)).sum(axis=1)
     return pairs_fit(matrix.weights, int(largest.max()))
 
 
 def _pairs(matrix: Matrix) -> Params:
-    """`mote_matrix_s8_t`, with the weights of two rows in 16 bits."""
+    """Parameters `mote_matrix_s8_t` with the weights of two rows packed into 16 bits."""
     words = four_outputs(matrix.weights.astype(np.int64), matrix.start, wide=False)
     return {**matrix.sizes, "block": words.shape[1], "weights": wrap32(words).astype(np.int32).reshape(-1)}
 

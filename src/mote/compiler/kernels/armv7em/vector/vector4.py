@@ -1,5 +1,5 @@
-"""A matrix times a vector: the weights and constants of `mote_fully_connected4_s8.h`, for fully connected layers and
-convolutions of few pixels."""
+"""Matrix-vector products: packed weights and constants of `mote_fully_connected4_s8.h`, for fully connected layers and
+convolutions with few pixels."""
 
 from __future__ import annotations
 
@@ -40,19 +40,20 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 from mote.ir.ops.windows.conv import Conv2D
 
 DEPTH = 8
-"""So many inputs are multiplied at a time."""
+"""Inputs that an iteration of the inner loop multiplies."""
 WORTH_WIDENING = 8
-"""Of fewer outputs inputs need not be widened once for all."""
+"""Fewest outputs for which widening the inputs once in advance pays off."""
 MOST_PIXELS = 2
-"""Of longer rows kernels for several pixels read each weight less often."""
+"""Widest output rows, in pixels: for wider ones, kernels that compute several pixels at once read each weight less
+often."""
 ROOMY = "_roomy"
-"""The end of the names of kernels that widen their inputs once."""
+"""Name suffix of kernels that widen their inputs once, in scratch memory."""
 BLOCKS = (8, 4)
-"""Inputs that are left out together where all of their weights for four outputs are zero."""
+"""Block sizes, in inputs, of the block-sparse kernels; a block has the weights of four outputs."""
 
 
 class VectorForm(NamedTuple):
-    """`mote_fc4_t` for widened inputs: the end of the kernel's name, and the share of weights that is in it."""
+    """Variant for widened inputs: name suffix, parameters `mote_fc4_t`, and fraction of weights that are stored."""
 
     end: str
     params: Params
@@ -61,8 +62,7 @@ class VectorForm(NamedTuple):
 
 @dataclass(frozen=True)
 class Vectors:
-    """The kernels of a layer, whose names begin alike. The first form has all weights, others
-    none of blocks of zeros."""
+    """The variants of a layer's kernel with a common name prefix. The first one is dense, the others block-sparse."""
 
     name: str
     forms: list[VectorForm]
@@ -74,66 +74,66 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The weights [outputs, inputs] of a layer, the rows of its `mote_channel_t`, and its sums; results are clamped to
-    all of int8."""
+    """A layer as matrix: weights [outputs, inputs], rows of its `mote_channel_t`, and its accumulators; results are
+    clamped to the full int8 range."""
 
     weights: NDArray[np.int8]
     channel: Ints
     sums: Accumulators
 
     def packed(self, end: str, vectors: int, *, wide: bool) -> Packed | Refusal:
-        """For vectors one after another: with inputs that are widened as they are read (no `end`), or once; without
-        blocks of zeros where there are many."""
-        made = self.wide if wide else self.pairs
-        if made is None:
+        """The kernel for `vectors` contiguous input vectors. `end`: empty (inputs are widened as they are read), ROOMY
+        (widened once) or the suffix of a block-sparse variant; `wide`: 16-bit weights."""
+        variants = self.wide if wide else self.pairs
+        if variants is None:
             return NO_CONSTANTS
         channels, inputs = self.weights.shape
-        form = made.form(end or ROOMY)
+        form = variants.form(end or ROOMY)
         if form is None:
             return FEW_ZEROS
         if not end:
             if inputs != self.depth:
                 return Refusal(f"the inputs are no multiple of {DEPTH}")
-            return Packed(f"{made.name}_s8", form.params, Entry(Call.FLAT, vectors), instances=made.instances)
+            return Packed(f"{variants.name}_s8", form.params, Entry(Call.FLAT, vectors), instances=variants.instances)
         if end == ROOMY and inputs == self.depth and channels < WORTH_WIDENING:
             return Refusal(f"for fewer than {WORTH_WIDENING} outputs inputs are not worth widening")
         return Packed(
-            f"{made.name}{end}_s8",
+            f"{variants.name}{end}_s8",
             form.params,
             Entry(Call.FLAT, vectors),
             Needs(scratch=2 * self.depth),
             Price(density=form.density),
-            made.instances,
+            variants.instances,
         )
 
     def by_rows(self, end: str, window: Params, line: int, *, wide: bool) -> Packed | Refusal:
-        """For vectors in as many pieces of `line` inputs as a window has rows, each row wherever it lies; the pieces of
-        the matrix are padded to words."""
+        """The kernel for an input vector in pieces of `line` inputs, one for each window row, each at any address; the
+        matrix is padded to words in each piece."""
         if not end:
             return Refusal("inputs in pieces have to be widened")
-        made, taps = self.wide if wide else self.pairs, window["taps"]
+        variants, taps = self.wide if wide else self.pairs, window["taps"]
         assert isinstance(taps, int)
-        form = made.form(end) if made else None
-        if made is None or form is None:
-            return NO_CONSTANTS if made is None else FEW_ZEROS
+        form = variants.form(end) if variants else None
+        if variants is None or form is None:
+            return NO_CONSTANTS if variants is None else FEW_ZEROS
         return Packed(
-            f"{made.name}{end}_rows_s8",
+            f"{variants.name}{end}_rows_s8",
             {"rows": window, "line": line, "vector": form.params},
-            Entry(Call.ROWS, row=f"{made.name}{end}_rows_s8_row", taps=taps),
+            Entry(Call.ROWS, row=f"{variants.name}{end}_rows_s8_row", taps=taps),
             Needs(scratch=2 * self.depth),
             Price(density=form.density),
-            instances=made.instances,
+            instances=variants.instances,
         )
 
     @property
     def depth(self) -> int:
-        """The inputs, padded."""
+        """Number of inputs, padded to a multiple of DEPTH."""
         inputs = int(self.weights.shape[1])
         return inputs + -inputs % DEPTH
 
     @cached_property
     def pairs(self) -> Vectors | None:
-        """With one byte a weight, two outputs to a half word."""
+        """Variants with 8-bit weights, two outputs packed into 16 bits; None: they overflow."""
         start, mult, shift = self.channel.T
         once, largest = self.sums.once, int(np.maximum(-self.sums.low, self.sums.high).max())
         fits = self.sums.exact.all() and pairs_fit(self.weights, largest)
@@ -146,7 +146,7 @@ class Matrix:
 
     @cached_property
     def wide(self) -> Vectors | None:
-        """With two bytes a weight, scaled as requantization wants it."""
+        """Variants with 16-bit weights that include the requantization scale; None: no constants are exact."""
         matrix = self.weights.astype(np.int64)
         requantization = widest(self.sums, matrix)
         if requantization is None:
@@ -158,7 +158,8 @@ class Matrix:
         return Vectors(f"fully_connected4_{form}_{shift}", self._forms(None, words, constants), (instance,))
 
     def _forms(self, scale: NDArray[np.int32] | None, words: Ints, constants: Ints) -> list[VectorForm]:
-        """Of what `four_outputs` gives, and constants of four outputs in a row."""
+        """Dense and block-sparse variants of packed weights (from `four_outputs`), with constants for each four
+        outputs."""
         starts, weights = words[:, :4], words[:, 4:]
         forms = [VectorForm(ROOMY, self._params(scale, zip(starts, weights, constants, strict=True)))]
         for block in BLOCKS:
@@ -169,7 +170,7 @@ class Matrix:
         return forms
 
     def _params(self, scale: NDArray[np.int32] | None, parts: Iterable[tuple[Ints, ...]]) -> Params:
-        """`mote_fc4_t`; `parts` of all that four outputs have."""
+        """Parameters `mote_fc4_t`; `parts`: for each four outputs the initial sums, weights and constants."""
         fours = [np.concatenate(four) for four in parts]
         return {
             "inputs": self.weights.shape[1],
@@ -184,13 +185,13 @@ class Matrix:
 
 
 def pairs_fit(weights: NDArray[np.int8], largest: int) -> bool:
-    """Whether two outputs' weights fit a half word, w0 + 256 * w1, and sums no larger than that, two to a register."""
+    """Whether packed weights w0 + 256 * w1 fit 16 bits, and sums up to `largest`, packed alike, fit 32 bits."""
     return bool(weights.min() > -128) and 257 * largest < 1 << 31
 
 
 def four_scales(mult: Ints, shift: Ints, more: int) -> NDArray[np.int32]:
-    """Multiplier and shift of four outputs in a row, one row where all are the same. Every other output's sum comes
-    shifted left by `more`."""
+    """Multipliers and shifts of each four outputs, or one row if all are equal. Odd outputs' sums are scaled by
+    2^more."""
     fours = [np.pad(a, (0, -len(a) % 4), "edge").reshape(-1, 4) for a in (wrap32(mult), shift)]
     rows = np.stack([fours[0], np.minimum(fours[1] + more * (np.arange(4, dtype=np.int64) % 2), 31)], axis=2).astype(
         np.int32
@@ -199,8 +200,8 @@ def four_scales(mult: Ints, shift: Ints, more: int) -> NDArray[np.int32]:
 
 
 def four_outputs(matrix: Ints, start: Ints, *, wide: bool) -> Ints:
-    """Four outputs in a row: where their sums start, then words of two weights of each output, or pair of outputs, in
-    turn."""
+    """Packed weights of each four outputs: initial sums, then words of two weights of each output in turn (`wide`), or
+    of each pair of outputs."""
     starts = pad_to(start, 0, 4).reshape(-1, 4)
     lanes = pad_to(pad_to(matrix, 0, 4), 1, DEPTH)
     if not wide:
@@ -218,7 +219,7 @@ def layer_of(view: View) -> Matrix:
 
 
 def window_of(view: View) -> Matrix:
-    """The matrix of a convolution; each row of a window is padded to words, where it has several."""
+    """The matrix of a convolution; with windows of several pixels, each row is padded to words."""
     op, w, channels = view.the(Conv2D), view.constant(1), view.once(gemm_params)["channel"]
     assert isinstance(channels, Structs)
     lines = w.reshape(w.shape[0], w.shape[1], -1)
@@ -231,12 +232,12 @@ def _fully_connected(view: View, end: str, wide: bool) -> Packed | Refusal:
         return CUTS_OFF
     channels, depth = view.constant(1).shape
     packed = view.once(layer_of).packed(end, units_of(view.input.shape, depth), wide=wide)
-    worse = ("fully_connected",) if not wide and channels >= 4 else ()
-    return packed if isinstance(packed, Refusal) else replace(packed, beats=worse)
+    beaten = ("fully_connected",) if not wide and channels >= 4 else ()
+    return packed if isinstance(packed, Refusal) else replace(packed, beats=beaten)
 
 
 def _conv(view: View, end: str, wide: bool) -> Packed | Refusal:
-    """A matrix times a vector for each pixel, where a row has few and no window crosses the edge of the image."""
+    """A convolution as one matrix-vector product for each pixel, for rows of few pixels and unpadded windows."""
     op, y = view.the(Conv2D), view.output
     v, h = op.vertical, op.horizontal
     if v.before or v.after or h.before or h.after or h.dilation > 1:

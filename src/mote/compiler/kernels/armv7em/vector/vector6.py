@@ -1,4 +1,4 @@
-"""A matrix times a vector, six outputs at a time: what `mote_fully_connected6_pairs_s8.h` needs."""
+"""Matrix-vector products six outputs at a time: parameters and instances of `mote_fully_connected6_pairs_s8.h`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mote.ir.graph.numeric.fixedpoint import Ints, wrap32
 NAME = "fully_connected6_pairs"
 OUTPUTS, PAIRS = 6, 3
 FPU = "_fpu"
-"""The end of the names of kernels that keep inputs in registers of the FPU."""
+"""Name suffix of kernels that keep inputs in FPU registers."""
 
 
 def _packed(
@@ -81,8 +81,9 @@ def _packed(
 
 
 def _stream(matrix: Matrix, finish: Finish) -> Ints:
-    """For each three pairs of outputs: where their sums begin, words of two weights of each pair in turn, constants.
-    The first sum of a pair that has constants begins with nothing: they add what is missing, times 256."""
+    """Serialize three pairs of outputs at a time: initial sums, words of two weights of each pair in turn,
+    requantization constants. With constants for each channel, a pair's first sum starts at zero: its bias is part of
+    the constants, times 256."""
     padded = pad_to(pad_to(matrix.weights.astype(np.int64), 0, 2), 1, DEPTH)
     weights = padded.reshape(len(padded) // 2, 2, -1, DEPTH)
     first, second = weights[:, 0], weights[:, 1]

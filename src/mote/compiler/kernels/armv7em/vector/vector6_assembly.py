@@ -1,34 +1,33 @@
-"""The assembly of `mote_fully_connected6_pairs_s8.h`: a matrix times a vector, three pairs of outputs at a time.
+"""Assembly of `mote_fully_connected6_pairs_s8.h`: matrix-vector products, three pairs of outputs at a time.
 
-Registers: r0-r5 the sums, of which every other one is that of two outputs together, d0 + 256 d1; r6 and r7 four inputs;
-r8 and r9 where inputs and weights come from; r10-r12 and lr weights. Four weights of each of two outputs are two words,
-loaded with those of another pair. Two multiplications add them to d0 + 256 d1; the weights of d0 alone, extended and
-added to the inputs of the other word, are multiplied by one another, which takes one multiplication instead of two. A
-Cortex-M4 takes 51 cycles for 48 products, 30 of them multiplications and sums; 53 where it extends the inputs, too, and
-49 where these are in registers of the FPU.
+Registers: r0-r5 the sums, every other one the combined sum of two outputs, d0 + 256 d1; r6 and r7 four inputs; r8 the
+input pointer and r9 the weight pointer; r10-r12 and lr weights. Four weights of each of two outputs are two words,
+loaded with those of another pair. Two multiplications add them to d0 + 256 d1. For d0 alone, its weights are
+sign-extended, added to the inputs of the other word and multiplied by one another (Winograd's inner product), which
+takes one multiplication instead of two. A Cortex-M4 takes 51 cycles for 48 products, 30 of them multiplications and
+additions; 53 if it also extends the inputs, and 49 if these are in FPU registers.
 """
 
 from __future__ import annotations
 
 X, OUT, STOP, MULT, FIRST, SECOND, PRODUCTS, END = range(0, 32, 4)
-"""Where on the stack those of `mote_fc6_pairs_run_t` lie, and where the inputs end."""
+"""Stack offsets of the fields of `mote_fc6_pairs_run_t`, and of the end of the inputs."""
 ONCE = "once"
-"""The form of outputs that are all scaled alike, and rounded once."""
+"""The form of requantization with one scale for all outputs and one rounding."""
 LONG, SHORT, SHORTEST = 32, 8, 4
-"""Steps of four inputs that code writes out at most; it is shorter for the last outputs, which are one group."""
+"""Most steps (of four inputs) that are unrolled: by default, in compact code or for the last group, and for both."""
 MOST_PAIRS = 3
 KEPT, UNSAVED = 16, 8
-"""Steps whose inputs registers of the FPU hold, and those for which no caller's registers have to be saved."""
+"""Steps whose inputs fit the FPU registers, and those that fit the caller-saved ones."""
 WEIGHTS = ("r10", "r11", "r12", "lr")
 
 
 def code(
     steps: int, pairs: int, shift: int, form: str, *, roomy: bool, compact: bool = False, fpu: bool = False
 ) -> list[str]:
-    """A function that computes some groups of so many pairs of outputs of `steps` times four inputs, for a form of
-    outputs (`ONCE`, or those of `mote_narrow_s8.h`); `roomy`: of inputs that were extended to 16 bits before;
-    `compact`: code that fits 1 KB; `fpu`: the first of up to `LONG` steps read inputs from registers of the FPU, unless
-    these are the last outputs."""
+    """A function that computes groups of `pairs` pairs of outputs from 4 * `steps` inputs. `form`: of requantization
+    (`ONCE`, or those of `mote_narrow_s8.h`); `roomy`: inputs are already widened to 16 bits; `compact`: code of at most
+    1 KB; `fpu`: the first of up to `LONG` steps read inputs from FPU registers, except for the last outputs."""
     most = (LONG, SHORT, SHORTEST)[compact + (pairs < MOST_PAIRS)]
     sizes = [n for n in range(2, most + 1, 2) if n + steps % n <= most]
     each = min(sizes, key=lambda n: (steps // n, n))
@@ -50,7 +49,7 @@ def code(
         *_steps(before, pairs, roomy, kept=kept, first=form != ONCE),
         *looped,
         *(f"sub r{i}, r{i}, r{i - 1}" for i in range(1, 2 * pairs, 2)),
-        *(_alike(pairs, shift) if form == ONCE else _by_channel(pairs, shift, form)),
+        *(_per_tensor(pairs, shift) if form == ONCE else _per_channel(pairs, shift, form)),
         f"ldr lr, [sp, #{OUT}]",
         f"ldr r10, [sp, #{STOP}]",
         *(f"strb r{i}, [lr, #{i}]" for i in range(1, 2 * pairs)),
@@ -65,8 +64,8 @@ def code(
 
 
 def _begin(pairs: int, form: str, *, moved: bool) -> list[str]:
-    """Where sums begin. Those of first outputs that have constants of their own begin alike, in the register of the
-    last of them, from which they are `moved` unless the first step reads it there."""
+    """Load the initial sums. With constants for each channel, all first sums of pairs start with the same value, in the
+    register of the last one; `moved`: copy it to the others."""
     last = 2 * pairs - 2
     if form == ONCE:
         adds = [f"add r{i}, r{i}, lr" for i in range(0, 2 * pairs, 2)]
@@ -77,8 +76,8 @@ def _begin(pairs: int, form: str, *, moved: bool) -> list[str]:
     return [f"ldr r{last}, [sp, #{PRODUCTS}]", f"ldr r8, [sp, #{X}]", loads, *moves]
 
 
-def _alike(pairs: int, shift: int) -> list[str]:
-    """Sums to bytes by one multiplier; the second sum of a pair comes times 256."""
+def _per_tensor(pairs: int, shift: int) -> list[str]:
+    """Requantize the sums by one multiplier; the second sum of a pair is scaled by 256."""
     return [
         f"ldr r10, [sp, #{MULT}]",
         f"ldr r11, [sp, #{FIRST}]",
@@ -88,8 +87,9 @@ def _alike(pairs: int, shift: int) -> list[str]:
     ]
 
 
-def _by_channel(pairs: int, shift: int, form: str) -> list[str]:
-    """Sums to bytes by the constants of each channel, which come behind the weights: first all sums come times 256."""
+def _per_channel(pairs: int, shift: int, form: str) -> list[str]:
+    """Requantize the sums by each channel's constants, which follow the weights; first sums are scaled by 256 before,
+    as the second ones are."""
     lines = []
     for even in range(0, 2 * pairs, 2):
         widened = f"add r{even}, r6, r{even}, lsl #8"
@@ -111,8 +111,9 @@ BYTES = ["ldr r7, [r8], #4", "sxtb16 r6, r7", "sxtb16 r7, r7, ror #8"]
 
 
 def _steps(count: int, pairs: int, roomy: bool, *, kept: int = 0, first: bool = False) -> list[str]:
-    """Four inputs, two to a word, times the weights of all pairs, a step; words of two pairs are loaded together.
-    `kept`: steps whose inputs the FPU holds; `first`: sums of first outputs begin with that of the last pair."""
+    """Steps of four inputs, two to a word, times the weights of all pairs; words of two pairs are loaded together.
+    `kept`: steps whose inputs are in FPU registers; `first`: in the first step, first sums start from the last pair's
+    register."""
     lines, blocks = [], [(step, pair) for step in range(count) for pair in range(pairs)]
     for i, (step, pair) in enumerate(blocks):
         if i % 2 == 0:

@@ -1,4 +1,4 @@
-"""A matrix times a vector, eight outputs at a time: what `mote_fully_connected8_pairs_s8.h` needs."""
+"""Matrix-vector products eight outputs at a time: parameters and instances of `mote_fully_connected8_pairs_s8.h`."""
 
 from __future__ import annotations
 
@@ -36,21 +36,22 @@ from mote.ir.ops.windows.conv import Conv2D
 NAME, CHANNELS, COMPACT = "fully_connected8_pairs", "_channels", "_compact"
 OUTPUTS, DEPTH = 8, 4
 SCALE = 8
-"""Sums are requantized times 2^8, as every other one comes."""
+"""log2 of the factor (256) that sums have when they are requantized, which the second of a pair has from packing."""
 MOST_SHIFT = 20
-"""Further shifted, zero points do not fit a register."""
+"""Largest requantization shift: with a larger one, zero points overflow a register."""
 MOST_STEPS = 8191
-"""More inputs than four times that are more bytes than an instruction can name."""
+"""Most steps of four inputs: more bytes of inputs than these exceed an instruction's immediate."""
 
 
 Packer = Callable[..., Packed | Refusal]
-"""Packs a matrix for so many vectors and a `Finish`, or hands on why there is none; `compact`: code that fits 1 KB."""
+"""Callback that packs a matrix for a number of vectors and a `Finish`, or passes on its refusal; `compact`: code of at
+most 1 KB."""
 
 
 @dataclass(frozen=True)
 class Finish:
-    """How sums become bytes: the form of the code and its shift, parameters of the struct, the offsets of scaled sums,
-    and the words of constants of each pair of outputs [pairs, words], which come behind their weights."""
+    """Requantization of sums to bytes: form of the code, shift, parameters of the struct, offsets of scaled sums, and
+    constants of each pair of outputs [pairs, words], which follow their weights."""
 
     form: str
     shift: int
@@ -59,8 +60,8 @@ class Finish:
     constants: Ints
 
 
-def alike(matrix: Matrix) -> Finish | Refusal:
-    """One multiplier for all outputs, as fully connected layers have that were quantized per tensor."""
+def per_tensor(matrix: Matrix) -> Finish | Refusal:
+    """Requantization with one multiplier for all outputs (per-tensor quantization)."""
     _, mult, shift = matrix.channel.T
     if len(set(mult.tolist())) > 1 or len(set(shift.tolist())) > 1:
         return Refusal("outputs are not scaled alike")
@@ -71,8 +72,8 @@ def alike(matrix: Matrix) -> Finish | Refusal:
     return Finish(ONCE, by + 1, scalars, 0 * mult, np.zeros((-(-len(mult) // 2), 0), np.int64))
 
 
-def by_channel(matrix: Matrix) -> Finish | Refusal:
-    """Constants for each output."""
+def per_channel(matrix: Matrix) -> Finish | Refusal:
+    """Requantization with constants for each output (per-channel quantization)."""
     sums = matrix.sums
     scale = np.full(len(matrix.weights), SCALE, np.int64)
     results = (narrow(sums, shift, scale, fixed=True) for shift in SHIFTS)
@@ -129,10 +130,10 @@ def _fully_connected(view: View, *, packed: Packer, channels: bool, compact: boo
     if int8_range(view.the(FullyConnected).activation, view.output) != (-128, 127):
         return CUTS_OFF
     matrix = view.once(layer_of)
-    if channels and isinstance(alike(matrix), Finish):
+    if channels and isinstance(per_tensor(matrix), Finish):
         return Refusal("outputs are scaled alike")
     vectors = units_of(view.input.shape, view.constant(1).shape[1])
-    return packed(matrix, vectors, by_channel(matrix) if channels else alike(matrix), compact=compact)
+    return packed(matrix, vectors, per_channel(matrix) if channels else per_tensor(matrix), compact=compact)
 
 
 def _conv(view: View, *, packed: Packer, compact: bool) -> Packed | Refusal:
@@ -142,11 +143,12 @@ def _conv(view: View, *, packed: Packer, compact: bool) -> Packed | Refusal:
     if int8_range(op.activation, y) != (-128, 127):
         return CUTS_OFF
     matrix = view.once(window_of)
-    return packed(matrix, units_of(y.shape, y.shape[3]), by_channel(matrix), compact=compact)
+    return packed(matrix, units_of(y.shape, y.shape[3]), per_channel(matrix), compact=compact)
 
 
 def _eights(matrix: Ints, start: Ints, offset: Ints) -> Ints:
-    """[eights, words]: where sums start, then words of two weights of each pair of outputs in turn."""
+    """Packed weights [groups of eight, words]: initial sums, then words of two weights of each pair of outputs in
+    turn."""
     starts, offsets = (pad_to(values, 0, OUTPUTS).reshape(-1, OUTPUTS) for values in (start, offset))
     starts[:, 1::2] = starts[:, 0::2] + (starts[:, 1::2] << SCALE) + offsets[:, 1::2]
     lanes = pad_to(pad_to(matrix, 0, OUTPUTS), 1, DEPTH)
@@ -159,8 +161,8 @@ def _eights(matrix: Ints, start: Ints, offset: Ints) -> Ints:
 def kernels(
     stem: str, outputs: int, packed: Packer, form: str = "", orders: tuple[Order, ...] = BOTH
 ) -> tuple[Kernel, ...]:
-    """The kernels that compute so many outputs at a time, for layers whose outputs are scaled alike and for others;
-    `form` is a part of their names, `orders` are those that their code can have."""
+    """Catalogue entries of kernels that compute `outputs` outputs at a time, for per-tensor and per-channel scales;
+    `form`: part of their names; `orders`: instruction schedules that they offer."""
     return tuple(
         with_order(
             Kernel(

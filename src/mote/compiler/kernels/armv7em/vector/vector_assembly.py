@@ -1,27 +1,27 @@
-"""The assembly of `mote_fully_connected8_pairs_s8.h`: a matrix times a vector, eight outputs at a time.
+"""Assembly of `mote_fully_connected8_pairs_s8.h`: matrix-vector products, eight outputs at a time.
 
-Registers: r0-r7 the sums, of which every other one is that of two outputs together, d0 + 256 d1; r8 and r9 where inputs
-and weights come from, each one word before the next, so that the last load of a pass can move it; r10-r12 and lr inputs
-and weights. Loads follow one another, as many as registers are free: 37 cycles of a Cortex-M4 for 32 products, 24
-of them multiplications and what separates two outputs' weights.
+Registers: r0-r7 the sums, every other one the combined sum of two outputs, d0 + 256 d1; r8 the input pointer and r9 the
+weight pointer, each one word before the next element, so that the last load of an iteration can update it; r10-r12 and
+lr inputs and weights. Loads are grouped, as many as registers are free: 37 cycles of a Cortex-M4 for 32 products, 24 of
+them multiplications and the unpacking of weights.
 """
 
 from __future__ import annotations
 
 X, OUT, STOP, MULT, FIRST, SECOND, END = range(0, 28, 4)
-"""Where on the stack those of `mote_fc8_pairs_run_t` lie, and where the inputs end."""
+"""Stack offsets of the fields of `mote_fc8_pairs_run_t`, and of the end of the inputs."""
 ONCE = "once"
-"""The form of outputs that are all scaled alike, and rounded once."""
+"""The form of requantization with one scale for all outputs and one rounding."""
 EVEN, ODD = range(0, 8, 2), range(1, 8, 2)
 EACH = range(1, 7)
-"""Steps of four inputs in a pass of the loop."""
+"""Possible unroll factors of the loop, in steps of four inputs."""
 SHORT = 5
-"""Steps that short code writes out at most, in the loop and before it."""
+"""Most steps that compact code unrolls, in the loop and before it together."""
 
 
 def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[str]:
-    """A function that computes some eights of outputs of `steps` times four inputs, for a form of outputs (`ONCE`, or
-    those of `mote_narrow_s8.h`); `compact`: code that fits 1 KB."""
+    """A function that computes groups of eight outputs from 4 * `steps` inputs. `form`: of requantization (`ONCE`, or
+    those of `mote_narrow_s8.h`); `compact`: code of at most 1 KB."""
     sizes = [n for n in EACH if not compact or n + steps % n <= SHORT]
     each = min(sizes, key=lambda n: (6 * (steps // n) + steps % n, n))
     before, loop = (steps % each, each) if steps // each > 1 else (steps, 0)
@@ -40,7 +40,7 @@ def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[st
         *_steps(before),
         *looped,
         *(f"sub r{i}, r{i}, r{i - 1}" for i in ODD),
-        *(_alike(shift) if form == ONCE else _by_channel(shift, form)),
+        *(_per_tensor(shift) if form == ONCE else _per_channel(shift, form)),
         f"ldr lr, [sp, #{OUT}]",
         f"ldr r10, [sp, #{STOP}]",
         *(f"strb r{i}, [lr, #{i}]" for i in range(1, 8)),
@@ -53,8 +53,8 @@ def code(steps: int, shift: int, form: str, *, compact: bool = False) -> list[st
     ]
 
 
-def _alike(shift: int) -> list[str]:
-    """Sums to bytes by one multiplier; the second sum of a pair comes times 256."""
+def _per_tensor(shift: int) -> list[str]:
+    """Requantize the sums by one multiplier; the second sum of a pair is scaled by 256."""
     return [
         f"ldr r10, [sp, #{MULT}]",
         f"ldr r11, [sp, #{FIRST}]",
@@ -65,8 +65,9 @@ def _alike(shift: int) -> list[str]:
     ]
 
 
-def _by_channel(shift: int, form: str) -> list[str]:
-    """Sums to bytes by the constants of each channel, which come behind the weights: first all sums come times 256."""
+def _per_channel(shift: int, form: str) -> list[str]:
+    """Requantize the sums by each channel's constants, which follow the weights; first sums are scaled by 256 before,
+    as the second ones are."""
     linear, lines = form == "linear", []
     each = 7 if linear else 5
     for i, (even, odd) in enumerate(zip(EVEN, ODD, strict=True)):
@@ -87,7 +88,8 @@ def _scaled(i: int, mult: str, add: str, fix: str | None = None) -> list[str]:
 
 
 def _steps(count: int) -> list[str]:
-    """Four inputs, two to a word, times the weights of eight outputs, a step. Pointers move as far as a load can."""
+    """Steps of four inputs, two to a word, times the weights of eight outputs. Pointers are updated at least as often
+    as immediate offsets require."""
     if count > EACH[-1]:
         return [*_steps(EACH[-1]), *_steps(count - EACH[-1])]
     lines = []
@@ -104,7 +106,7 @@ def _steps(count: int) -> list[str]:
 
 
 def _pair(x: str, w: str, first: int) -> list[str]:
-    """The products of two outputs."""
+    """Products of two outputs, whose weights share a word."""
     return [
         f"smlad r{first + 1}, {x}, {w}, r{first + 1}",
         f"sxtb16 {w}, {w}",

@@ -1,4 +1,4 @@
-"""Fully connected layers with weights of 4 bits: those of `mote_fully_connected_nibbles_pairs_s8.h`."""
+"""Fully connected layers with 4-bit weights: packed weights of `mote_fully_connected_nibbles_pairs_s8.h`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INPUTS = 8
 
 
 def _words(nibbles: Ints) -> Ints:
-    """Of [outputs, inputs]: a word for each pair of inputs and four outputs."""
+    """Pack weights [outputs, inputs]: a word has the nibbles of two inputs and four outputs."""
     fours, groups = len(nibbles) // 4, nibbles.shape[1] // INPUTS
     parts = nibbles.reshape(fours, 4, groups, 2, 2, 2)
     shifts = 4 * np.arange(4, dtype=np.int64)[:, None, None, None, None] + 16 * np.arange(2, dtype=np.int64)[:, None]

@@ -1,1 +1,1 @@
-"""Depthwise convolutions and pooling."""
+"""Depthwise convolutions and pooling with Helium vectors."""

@@ -1,12 +1,12 @@
-"""The assembly of `mote_depthwise_channels_s8.h`: sixteen channels of a pixel at a time.
+"""Assembly of `mote_depthwise_channels_s8.h`: depthwise convolutions, sixteen channels of a pixel at a time.
 
-A vector is sixteen channels of an input, where they lie, or of the weights of a tap. Products have sixteen bits, those
-of even channels in one vector and those of odd ones in another. Taps are in groups whose sums fit sixteen bits,
-whatever the inputs; these sums go to the stack and come back as 32 bits, four channels a vector, where they are added
-up and requantized. Of eight channels the even ones become the low halves and the odd ones the high halves of words, so
-that they leave in order.
+A vector holds sixteen channels of an input, or of the weights of a window tap. Products have 16 bits, those of even
+channels in one vector and those of odd ones in another. Taps are grouped so that the sums of a group fit 16 bits for
+any inputs. These partial sums go through the stack, which widens them to 32 bits, four channels to a vector; then they
+are added up and requantized. Of eight channels the even ones become the lower halves and the odd ones the upper halves
+of words, which restores their order.
 
-    r0 outputs, r1 sums, r2 constants, r3 weights, r4-r10 rows of the window, r11 a constant of all channels
+r0 outputs, r1 sums, r2 constants, r3 weights, r4-r10 window rows, r11 a constant of all channels
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from mote.compiler.kernels.pack.requantize.vector import LaneForm
 
 BLOCK = 16
 REACH = 508
-"""How far from a pointer a vector of words can be."""
+"""Largest immediate offset of a vector load of words."""
 ROW_POINTERS = ("r4", "r5", "r6", "r7", "r8", "r9", "r10")
 SUMS, NEAR = 128, 254
-"""Where the pointer to sums is, and how far behind it they can be: loads that widen reach less far."""
+"""SUMS: stack offset that the pointer to sums has; NEAR: largest immediate offset of widening loads, which have a
+shorter range."""
 REGISTERS = tuple(f"q{i}" for i in range(8))
 WEIGHTS, CONSTANTS, OUT, PIXELS, BLOCKS, LAST, LANES, ROWS = range(0, 32, 4)
-"""Places in a `mote_channels_call_t`."""
+"""Field offsets of `mote_channels_call_t`."""
 
 Tap = tuple[int, int]
-"""A row and a column of the window."""
+"""Row and column of a window element."""
 
 
 @dataclass(frozen=True)
 class Channels:
-    """A window over pixels of so many channels. `groups`: taps whose products are added up in sixteen bits; `stride`:
-    columns from one window to the next."""
+    """Depthwise window over pixels of `channels` channels. `taps`: rows and columns; `groups`: taps whose products are
+    accumulated in 16 bits together; `stride`: columns from one window to the next."""
 
     taps: tuple[int, int]
     stride: int
@@ -45,17 +46,18 @@ class Channels:
 
     @property
     def origin(self) -> int:
-        """Where the pointers to rows are: in the middle of the window."""
+        """Byte offset of the row pointers, in the middle of the window so that immediate offsets reach all columns."""
         return (self.taps[1] - 1) // 2 * self.channels
 
     @property
     def weights_origin(self) -> int:
-        """Where the pointer to weights is."""
+        """Byte offset of the weight pointer, so that immediate offsets reach all taps."""
         return min(BLOCK * (self.taps[0] * self.taps[1] - 1), REACH // BLOCK * BLOCK)
 
     @property
     def frame(self) -> int:
-        """Bytes of sums on the stack; behind them are the call, how many blocks are left, and their first channel."""
+        """Bytes of partial sums on the stack; after them are the call's parameters, the number of remaining blocks, and
+        their first channel."""
         return 2 * BLOCK * len(self.groups)
 
     @property
@@ -71,11 +73,11 @@ class Channels:
         )
 
     def lines(self, requantize: Requantize) -> list[str]:
-        """The instructions of a pixel's sixteen channels."""
+        """Scheduled instructions for sixteen channels of a pixel."""
         return list(_lines(self, requantize))
 
     def cycles(self, requantize: Requantize) -> int:
-        """About how many a pixel's sixteen channels take."""
+        """Estimated cycles for sixteen channels of a pixel."""
         (high, wide), groups = self.taps, len(self.groups)
         finish = 30 if requantize.form is LaneForm.LINE else 48
         return 6 * high * wide + 8 * groups + high + finish
@@ -87,7 +89,7 @@ def _lines(channels: Channels, requantize: Requantize) -> tuple[str, ...]:
 
 
 class _Body:
-    """All instructions of a pixel, as they depend on one another."""
+    """All instructions for sixteen channels of a pixel, with their dependencies."""
 
     def __init__(self, channels: Channels, requantize: Requantize) -> None:
         self.channels, self.requantize = channels, requantize
@@ -106,7 +108,8 @@ class _Body:
         return self.emit(f"vldrw.u32 {{d}}, [{place}]", "memory", (), result)
 
     def _group(self, g: int, group: Sequence[Tap]) -> None:
-        """The sums of a group's products, of even and of odd channels, to the stack."""
+        """Accumulate a group's products in 16 bits, for even and odd channels, and store the partial sums on the
+        stack."""
         c = self.channels
         sums = ["", ""]
         for n, (row, column) in enumerate(group):
@@ -123,7 +126,7 @@ class _Body:
             self.emit(f"vstrw.32 {{0}}, [sp, #{BLOCK * (2 * g + odd)}]", "memory", (name,))
 
     def _outputs(self, half: int) -> None:
-        """Eight channels."""
+        """Requantize and store eight channels."""
         line = self.requantize.form is LaneForm.LINE
         name = ""
         for odd, end in enumerate("bt"):
@@ -142,7 +145,7 @@ class _Body:
         self.emit(f"vstrb.16 {{0}}, [r0, #{8 * half}]", "memory", (name,))
 
     def _sum(self, half: int, odd: int) -> str:
-        """Four channels in 32 bits."""
+        """Sum of all groups for four channels, in 32 bits."""
         total = ""
         for g in range(len(self.channels.groups)):
             part = f"l{half}{odd}_{g}"
@@ -167,7 +170,8 @@ class _Body:
 
 
 def code(channels: Channels, requantize: Requantize) -> list[str]:
-    """All pixels of a row, sixteen channels after another; r0 points to a `mote_channels_call_t`."""
+    """A function that computes all pixels of a row, sixteen channels at a time; r0 points to a
+    `mote_channels_call_t`."""
     rows = ROW_POINTERS[: channels.taps[0]]
     call, first = channels.frame, channels.frame + 8
     return [

@@ -1,11 +1,12 @@
-"""How windows of depthwise convolutions lie in vectors, and the assembly of `mote_depthwise_taps_s8.h`.
+"""Assembly of `mote_depthwise_taps_s8.h` (depthwise convolutions with window taps in vector lanes), and the choice of
+how windows are arranged in vectors.
 
 Rows are interleaved four by four: a word holds four rows of one column of a channel, a *plane* all columns of four
-rows. A gather brings four words, sixteen inputs: four columns of one plane, two columns of two planes, or one column
-of four. What a vector holds is so many columns, each of `height` rows below one another. Weights lie in the same
-order with zeros between and behind them, so that the window some rows further down or some columns further right is
-the same weights loaded from some bytes before. A *band* is what rows of outputs are made from the same planes, a
-*tile* what columns of outputs are made from the same gathers.
+rows. A gather loads four words, sixteen inputs: four columns of one plane, two columns of two planes, or one column of
+four. So a vector holds several columns of `height` rows each. Weights are stored in the same order, with zeros between
+and after them, so that the window of an output some rows further down or columns further right uses the same weights,
+loaded from some bytes earlier. A *band* is the output rows computed from the same planes, a *tile* the output columns
+computed from the same gathers.
 """
 
 from __future__ import annotations
@@ -22,27 +23,28 @@ from mote.compiler.kernels.pack.requantize.vector import LaneForm
 VECTOR = 16
 WORD = 4
 SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
-"""One instruction adds up products into an even register."""
+"""Registers for sums: the instruction that adds up a vector's products writes to an even register."""
 MOST_QUADS, MOST_PRODUCTS = 32, 128
-"""Fours of outputs that are computed for one channel after another, and products of vectors: more take longer code."""
+"""Limits of a channel's unrolled code: groups of four outputs, and vector products."""
 RESIDENT = ("q0", "q1", "q2", "q3")
-"""Vectors of weights that stay in registers, or come one after another."""
+"""Vector registers for weights, which hold them permanently or in turn."""
 MOST_GATHERS, MOST_MORE = 6, 2
 TILE = 8
-"""Outputs whose sums are computed from the same gathers at once."""
+"""Most outputs of a tile that are accumulated at once."""
 UNROLLED = 6
-"""Columns that are interleaved without a loop."""
+"""Most columns that are interleaved without a loop."""
 REACH = 508
-"""The largest offset of a load or store of words."""
+"""Largest immediate offset of a vector load or store of words."""
 LANES, SPARE, DATA, ADDRESSES = "q4", "q5", "q6", "q7"
 CALL, CONSTANTS, LEFT, ZERO, FRAME = range(0, 20, 4)
-"""Places on the stack."""
+"""Stack offsets of the call's parameters, the next constants, the remaining channels and the zero point; FRAME: total
+bytes."""
 HEIGHTS = (4, 8, 16)
 
 
 @dataclass(frozen=True)
 class Window:
-    """A window and the images that it goes over, in rows and in columns."""
+    """A depthwise window with the shapes of input and output: (rows, columns) each."""
 
     taps: tuple[int, int]
     steps: tuple[int, int]
@@ -54,64 +56,64 @@ class Window:
 
 @dataclass(frozen=True)
 class Taps:
-    """One way to compute a layer: `bands` of rows at once, `wide` columns of outputs at once."""
+    """Arrangement of a layer's windows in vectors: `bands` of rows at once, `wide` output columns at once."""
 
     window: Window
     height: int
     """Rows in a column of a vector."""
     rows: int
-    """Rows of outputs of a band."""
+    """Output rows of a band."""
     bands: int
     group: int
-    """Rows of outputs that are computed at once: those of all bands, the last of which may have fewer."""
+    """Output rows that are computed at once: those of all bands, the last of which may have fewer."""
     wide: int
     more: int = 0
-    """Vectors under a tile beside those under a window."""
+    """Vectors of a tile beyond those of one window."""
 
     @cached_property
     def needed(self) -> int:
-        """Vectors under a window."""
+        """Vectors that one window spans."""
         return -(-self.window.taps[1] * self.height // VECTOR)
 
     @property
     def gathers(self) -> int:
-        """Vectors under a tile."""
+        """Vectors that a tile spans."""
         return self.needed + self.more
 
     def under(self, column: int, vector: int) -> bool:
-        """Whether that vector of a tile has inputs of the windows of that column of outputs."""
+        """Whether `vector` of a tile has inputs of the windows of that output column."""
         first = column * self.window.steps[1] * self.height
         last = first + (self.window.taps[1] - 1) * self.height
         return first < VECTOR * (vector + 1) and last >= VECTOR * vector
 
     @cached_property
     def columns_of_tile(self) -> int:
-        """Columns of outputs of a tile."""
+        """Output columns of a tile."""
         room = self.gathers * VECTOR // self.height
         return (room - self.window.taps[1]) // self.window.steps[1] + 1
 
     @cached_property
     def single(self) -> bool:
-        """Whether there is one output for each channel, and offsets reach all gathers under it: channels are then the
-        lanes in which sums become bytes."""
+        """Whether each channel has only one output and immediate offsets reach all of its gathers; channels are then
+        the lanes in which sums are requantized."""
         last = (self.gathers - 1) * VECTOR // self.height * WORD * VECTOR
         return self.window.outputs == (1, 1) and last + 8 * WORD <= REACH
 
     @property
     def block(self) -> int:
-        """Channels that are interleaved at once: of all columns where there are few, all for a single output of rows of
-        one pixel."""
+        """Channels that are interleaved at once: all if the layer has one output and rows of one pixel, else at most
+        sixteen."""
         channels = self.window.channels
         return channels if self.single and self.window.inputs[1] == 1 else min(channels, VECTOR)
 
     @property
     def column(self) -> int:
-        """Bytes of a column of a plane."""
+        """Bytes of a plane's column."""
         return WORD * self.block
 
     @cached_property
     def columns(self) -> int:
-        """Columns of a plane, with the padding and what gathers take beside it."""
+        """Columns of a plane, including padding and what gathers read past it."""
         last = self.window.outputs[1] - self.wide + (self.tiles - 1) * self.columns_of_tile
         gathered = last * self.window.steps[1] + self.gathers * VECTOR // self.height
         return max(gathered, self.window.before[1] + self.window.inputs[1])
@@ -127,7 +129,7 @@ class Taps:
 
     @property
     def shared(self) -> bool:
-        """Whether bands have planes in common: they then begin where a plane does."""
+        """Whether bands share planes, because each starts at a plane's first row."""
         return self.rows * self.window.steps[0] % 4 == 0
 
     @cached_property
@@ -140,13 +142,13 @@ class Taps:
 
     @property
     def lanes(self) -> list[int]:
-        """The offsets of a gather's words."""
+        """Byte offsets of the four words of a gather."""
         high = self.height // 4
         return [i // high * self.column + i % high * self.plane for i in range(4)]
 
     @property
     def band(self) -> int:
-        """Bytes from a band's first plane to the next one's."""
+        """Bytes from one band's first plane to the next one's."""
         return self.plane * (self.rows * self.window.steps[0] if self.shared else self.height) // 4
 
     @property
@@ -155,7 +157,7 @@ class Taps:
         return self.gathers * VECTOR
 
     def shift(self, row: int, column: int) -> int:
-        """How many bytes before are the weights for another output of a tile."""
+        """Bytes by which the weight address moves back for another output of a tile."""
         return row * self.window.steps[0] + column * self.window.steps[1] * self.height
 
     @property
@@ -164,20 +166,20 @@ class Taps:
 
     @property
     def resident(self) -> bool:
-        """Whether the weights of a tile stay in registers while tiles go by."""
+        """Whether a tile's weights stay in registers across tiles."""
         outputs = min(self.columns_of_tile, self.wide) * min(self.rows, self.group)
         return self.gathers == 1 and outputs <= len(RESIDENT)
 
     @cached_property
     def passes(self) -> list[list[tuple[int, int]]]:
-        """Outputs of a tile whose sums are computed at once."""
+        """Outputs of a tile, in groups that are accumulated at once."""
         each = TILE
         columns, rows = min(self.columns_of_tile, self.wide), min(self.rows, self.group)
         outputs = [(i, j) for i in range(rows) for j in range(columns)]
         return [outputs[at : at + each] for at in range(0, len(outputs), each)]
 
     def tile_outputs(self, some: list[tuple[int, int]]) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
-        """Bands, tiles, and what is computed there: which of these outputs it is, its row and its column."""
+        """For each band and tile: indices in `some`, rows and columns of the outputs that exist there."""
         for band in range(self.bands):
             for tile in range(self.tiles):
                 outputs = []
@@ -190,7 +192,7 @@ class Taps:
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """The row and the column of each sum; the last one is repeated to a multiple of four."""
+        """Row and column of each sum, padded to a multiple of four by repeating the last one."""
         places = [
             (row, column)
             for some in self.passes
@@ -210,17 +212,18 @@ class Taps:
 
     @property
     def scratch(self) -> int:
-        """Working memory: sums, addresses, planes, and a row of zeros."""
+        """Scratch bytes: sums, addresses, planes, and a row of zeros."""
         row = max(self.window.inputs[1], self.window.outputs[1]) * self.window.channels
         sums = WORD * (self.block + 4) if self.single else WORD * (self.quads * (self.block + 4) + VECTOR)
         return sums + len(self.planes) * self.plane + row
 
     def estimate(self, memory: float) -> float:
-        """About how many cycles an output takes; each byte of working memory counts for a share of them."""
+        """Estimated cycles of an output, increased by the fraction `memory` for each byte of scratch."""
         return self._estimate(memory, cycles(channel_code(self, Requantize(LaneForm.LINE, 16))))
 
     def least_estimate(self, memory: float) -> float:
-        """A lower bound of the estimate: inputs are gathered once, and multiplied once for each output."""
+        """Lower bound of `estimate`, quick to compute: each input vector is gathered once, and multiplied once for each
+        output."""
         outputs = self.group * self.wide
         gathered = 4 * self.gathers * self.bands * self.tiles
         return self._estimate(memory, 2 * self.needed * outputs + gathered + outputs // 2)
@@ -235,8 +238,8 @@ class Taps:
         return total / (w.outputs[0] * w.outputs[1]) * (1 + self.scratch * memory)
 
 
-def ways(window: Window) -> Iterator[Taps]:
-    """All of them that fit."""
+def arrangements(window: Window) -> Iterator[Taps]:
+    """All arrangements of the windows that fit the limits."""
     high, wide = window.outputs
     widths = sorted({-(-wide // parts) for parts in range(1, wide + 1)})
     for height in HEIGHTS:
@@ -255,8 +258,8 @@ def ways(window: Window) -> Iterator[Taps]:
 
 
 def columns_code(taps: Taps) -> list[str]:
-    """Interleaves rows: r0 points to the rows of each plane, r1 to where the first one goes, r2 is the first channel,
-    r3 how many planes there are."""
+    """A function that interleaves rows into planes. Arguments: r0 the row pointers of each plane, r1 the destination,
+    r2 the first channel, r3 the number of planes."""
     w = taps.window
     pointers = ("r4", "r5", "r6", "r7")
     lines = ["push {r4-r8, lr}", "1:", "ldm r0!, {r4-r7}"]
@@ -278,7 +281,7 @@ def columns_code(taps: Taps) -> list[str]:
 
 
 def _columns(count: int, step: int, pointers: tuple[str, ...]) -> list[str]:
-    """So many columns, whose sixteen bytes are `step` apart."""
+    """Interleave `count` columns of sixteen bytes that are `step` bytes apart."""
     if step <= REACH:
         load = [f"vldrw.u32 q{i}, [{p}], #{step}" for i, p in enumerate(pointers)]
     else:
@@ -303,7 +306,8 @@ def _add(register: str, amount: int) -> list[str]:
 
 
 def code(taps: Taps, requantize: Requantize) -> list[str]:
-    """All outputs of some channels; r0 points to a `mote_taps_call_t`, which the stack keeps."""
+    """A function that computes all outputs of a block of channels; r0 points to a `mote_taps_call_t`, which is kept on
+    the stack."""
     if taps.single:
         body = [*_single_sums(taps), *_single_bytes(requantize)]
         begin = ["ldr r3, [r0, #12]", "ldr r5, [r0, #24]"]
@@ -329,8 +333,9 @@ def code(taps: Taps, requantize: Requantize) -> list[str]:
 
 
 def _channels(taps: Taps, requantize: Requantize) -> list[str]:
-    """The outputs of each channel, one channel after another, as bytes to working memory, r7: four outputs of all
-    channels, then the next four. r1 weights, r3 and r5 constants of a channel, and r9, which lines have for all."""
+    """Compute all outputs of one channel after another, as bytes in scratch memory at r7: four outputs of all channels,
+    then the next four. r1: weights; r3 and r5: constants of a channel; r9: the constant that all share in the form
+    `LINE`."""
     line = requantize.form is LaneForm.LINE
     scale = ["ldr r9, [r9]", "clz r9, r9", "rsb r9, r9, #31"]
     zero = ["ldr r11, [r9, #4]", f"str r11, [sp, #{ZERO}]"]
@@ -352,7 +357,7 @@ def _channels(taps: Taps, requantize: Requantize) -> list[str]:
 
 
 def channel_code(taps: Taps, requantize: Requantize) -> list[str]:
-    """One channel; r1, r7 and addresses move on to the next."""
+    """Compute one channel; r1, r7 and the gather addresses advance to the next."""
     body = _Channel(taps, requantize)
     at = count = 0
     if taps.resident:
@@ -391,7 +396,8 @@ def channel_code(taps: Taps, requantize: Requantize) -> list[str]:
 
 
 def _parts(outputs: list[tuple[int, int]], count: int) -> Iterator[list[tuple[int, int]]]:
-    """Outputs in parts that fit the registers which `count` sums before them, less fours, leave of eight."""
+    """Split outputs into parts that fit the eight sum registers, given `count` earlier sums, of which complete groups
+    of four are already freed."""
     room = 8 - count % 4
     if outputs:
         yield outputs[:room]
@@ -399,7 +405,8 @@ def _parts(outputs: list[tuple[int, int]], count: int) -> Iterator[list[tuple[in
 
 
 class _Channel:
-    """The instructions of a channel. Four sums at a time become bytes, between the products of the next ones."""
+    """Instruction emitter for a channel. Sums are requantized four at a time, interleaved with the products of the next
+    ones."""
 
     def __init__(self, taps: Taps, requantize: Requantize) -> None:
         self.taps, self.requantize = taps, requantize
@@ -414,7 +421,7 @@ class _Channel:
         self.pipe = pipe
 
     def gather(self, ahead: int) -> None:
-        """Four words from so many bytes ahead of the last ones."""
+        """Gather four words, `ahead` bytes after the last ones."""
         if ahead == 0:
             self.emit(f"vldrw.u32 {DATA}, [{ADDRESSES}]", "gather")
         elif abs(ahead) <= REACH:
@@ -428,7 +435,7 @@ class _Channel:
                 self.emit(f"ldr r11, [sp, #{ZERO}]", "")
 
     def product(self, n: int, output: tuple[int, int], k: int) -> None:
-        """The n-th sum's, with the k-th vector of the weights for that output of a tile."""
+        """Accumulate sum `n` with vector `k` of the weights for that output of a tile."""
         register = SUMS[n % 8]
         first = not k or not self.taps.under(output[1], k - 1)
         while first and any(register in step.sums for step in self.queue):
@@ -442,13 +449,13 @@ class _Channel:
         self._between()
 
     def repeat(self, n: int) -> None:
-        """The sum before as the n-th one, where there are no more."""
+        """Duplicate the previous sum as sum `n`, as padding."""
         while any(SUMS[n % 8] in step.sums for step in self.queue):
             self._step()
         self.emit(f"mov {SUMS[n % 8]}, {SUMS[n % 8 - 1]}", "")
 
     def finish(self, count: int) -> None:
-        """So many sums are there."""
+        """Enqueue the requantization of complete groups of four, now that `count` sums are computed."""
         while self.finished + 4 <= count:
             half = self.finished // 4 % 2
             self.queue.extend(_finish(self.requantize, SUMS[4 * half : 4 * half + 4], self.taps.column))
@@ -459,7 +466,8 @@ class _Channel:
             self._step()
 
     def _between(self) -> None:
-        """Behind a product: what is for another pipeline, as long as the next is for yet another."""
+        """After a product, emit queued requantization steps as long as they use another pipeline than the instruction
+        before."""
         while self.queue and self.queue[0].pipe != self.pipe:
             self._step()
 
@@ -469,7 +477,7 @@ class _Channel:
 
 
 def _finish(requantize: Requantize, sums: Sequence[str], column: int) -> list[Finish]:
-    """Four outputs of a channel -> bytes at r7, which moves on."""
+    """Requantization steps of four outputs of a channel, to bytes at r7, which advances."""
     q = LANES
     moves = [
         Finish(f"vmov {q}[{i + 2}], {q}[{i}], {sums[i]}, {sums[i + 2]}", "rest", sums=(sums[i], sums[i + 2]))
@@ -502,7 +510,7 @@ def _finish(requantize: Requantize, sums: Sequence[str], column: int) -> list[Fi
 
 
 def cycles(lines: Sequence[str]) -> int:
-    """About how many cycles a core takes whose vector instructions overlap with others for another pipeline."""
+    """Estimated cycles on a core that overlaps consecutive vector instructions if they use different pipelines."""
     total, before = 0, ""
     for line in lines:
         pipe = _pipe(line)
@@ -521,7 +529,7 @@ def _pipe(line: str) -> str:
 
 
 def _stores(taps: Taps) -> list[str]:
-    """Bytes in working memory -> outputs: r7 the bytes, r11 what is added to the addresses at r12."""
+    """Transpose bytes from scratch memory to the outputs; r7: the bytes; r11: added to the addresses at r12."""
     whole = taps.window.channels % VECTOR == 0
     stores = [f"vstrb{'' if whole else 't'}.8 q{i}, [r{i}]" for i in range(4)]
     return [
@@ -545,7 +553,7 @@ def _stores(taps: Taps) -> list[str]:
 
 
 def _single_sums(taps: Taps) -> list[str]:
-    """The sum of each channel to r3, eight or four channels at a time."""
+    """Sums of all channels, stored at r3, eight or four channels at a time."""
     some = 8 if taps.window.channels % 8 == 0 else 4
     body = []
     for c in range(some):
@@ -559,7 +567,7 @@ def _single_sums(taps: Taps) -> list[str]:
 
 
 def _single_bytes(requantize: Requantize) -> list[str]:
-    """Four channels at a time: r2 outputs, r6 constants, r7 sums."""
+    """Requantize four channels at a time; r2: outputs; r6: constants; r7: sums."""
     scale = ["ldr r3, [r10]"] if requantize.form is LaneForm.LINE else requantize.begin("r10")
     return [
         f"ldr r9, [sp, #{CALL}]",

@@ -1,4 +1,5 @@
-"""Depthwise convolutions with channels in lanes: the weights and constants of `mote_depthwise_channels_s8.h`."""
+"""Depthwise convolutions with channels in vector lanes: packed weights and constants of
+`mote_depthwise_channels_s8.h`."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ LOW, HIGH = -(1 << 15), (1 << 15) - 1
 
 
 def groups_of(weights: Ints) -> tuple[tuple[Tap, ...], ...]:
-    """[rows, columns, channels] -> taps in groups, few of them, the sums of whose products fit sixteen bits in every
-    channel, whatever int8 values the inputs are: the largest taps first, each in the first group that has room."""
+    """Partition the taps of weights [rows, columns, channels] into few groups whose sums of products fit 16 bits in
+    every channel for any int8 inputs: first fit, largest taps first."""
     high, wide, channels = weights.shape
     products = np.stack([-128 * weights, 127 * weights]).reshape(2, high * wide, channels)
     least, most = products.min(axis=0), products.max(axis=0)
@@ -71,8 +72,8 @@ def _pack(view: View) -> Packed | Refusal:
         return Refusal("its window has too many rows, or its pixels too many channels")
     bias = bias_values(op.tensor(view.graph, 2), y[3]) - view.input.zero_point * values.sum(axis=(0, 1), dtype=np.int64)
     first = np.minimum(np.arange(0, y[3], BLOCK, dtype=np.int64), y[3] - BLOCK)
-    kept, windows = _copies(view)
-    padded = padded_rows(view) if kept < windows else None
+    rows_cost, windows_cost = _copies(view)
+    padded = padded_rows(view) if rows_cost < windows_cost else None
     padding = aligned(x[2] * x[3]) if (v.before or v.after) and padded is None else 0
     requantize = Requantize.of(requantization)
     params: Params = {
@@ -106,7 +107,8 @@ def _pack(view: View) -> Packed | Refusal:
 
 
 def _copies(view: View) -> tuple[int, int]:
-    """About how many cycles copies take: of all rows with their padding, or of the windows of pixels at the sides."""
+    """Estimated cycles of two ways to handle padding: copying all rows with their padding, or copying the windows of
+    pixels at the left and right edges."""
     op, x, y = view.the(DepthwiseConv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     first = np.arange(y[2], dtype=np.int64) * h.stride - h.before
@@ -118,7 +120,7 @@ def _copies(view: View) -> tuple[int, int]:
 
 
 def _cycles(view: View, pixel: int) -> int:
-    """About how many the layer takes, if sixteen channels of a pixel take so many."""
+    """Estimated cycles of the layer; `pixel`: of sixteen channels of a pixel."""
     y = view.output.shape
     blocks = -(-y[3] // BLOCK)
     block, row = 40, 150
@@ -126,7 +128,7 @@ def _cycles(view: View, pixel: int) -> int:
 
 
 def _name(channels: Channels, requantize: Requantize) -> str:
-    """For the code and the kernel: layers that agree in it share them."""
+    """Name of the code and the kernel; layers for which it is equal share the code."""
     (high, wide), groups = channels.taps, channels.groups
     number = {tap: g for g, group in enumerate(groups) for tap in group}
     order = "".join(f"{number[row, column]:x}" for row in range(high) for column in range(wide))
@@ -134,13 +136,14 @@ def _name(channels: Channels, requantize: Requantize) -> str:
 
 
 def _weights(values: Ints, first: np.ndarray) -> np.ndarray:
-    """[rows, columns, channels] -> [sixteens][taps][sixteen]."""
+    """Pack weights [rows, columns, channels] as [blocks of sixteen channels][taps][sixteen]; `first`: first channel of
+    each block."""
     taps = values.reshape(-1, values.shape[2])
     return np.stack([taps[:, at : at + BLOCK] for at in first]).astype(np.int8).reshape(-1)
 
 
 def _constants(each: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """[channels, constants] -> [sixteens][halves][even, odd][constants][four]."""
+    """Pack constants [channels, constants] as [blocks of sixteen channels][halves][even, odd][constants][four]."""
     blocks = np.stack([each[at : at + BLOCK] for at in first])
     return np.ascontiguousarray(blocks.reshape(len(first), 2, 4, 2, -1).transpose(0, 1, 3, 4, 2)).reshape(-1)
 

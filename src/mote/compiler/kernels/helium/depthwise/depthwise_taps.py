@@ -1,4 +1,5 @@
-"""Depthwise convolutions with taps in lanes: the weights and constants of `mote_depthwise_taps_s8.h`."""
+"""Depthwise convolutions with window taps in vector lanes: packed weights and constants of
+`mote_depthwise_taps_s8.h`."""
 
 from __future__ import annotations
 
@@ -29,9 +30,9 @@ from mote.compiler.kernels.helium.depthwise.depthwise_assembly import (
     WORD,
     Taps,
     Window,
+    arrangements,
     code,
     columns_code,
-    ways,
 )
 from mote.compiler.kernels.helium.requantize import Requantize
 from mote.compiler.kernels.pack.learned_bias import learning
@@ -43,14 +44,14 @@ from mote.ir.ops.common import Axis, bias_values, int8_range
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 SINGLE = "depthwise_taps_single"
-"""The name in the tables of costs of single outputs, with much less to do for each channel."""
+"""Key in the cost tables for layers with one output per channel, which have much less work for each channel."""
 MOST_WIDTH = 1 << 15
-"""Places in a row of outputs are half words."""
+"""Limit of the elements of an output row: offsets in it are stored as int16."""
 
 
 class MemoryWeight(NamedTuple):
-    """The share of the time that a byte of scratch memory is worth, and whether rows are computed one by one: where
-    memory is short each row that need not be there counts."""
+    """How scratch memory is weighed against time. `memory`: relative slowdown that saving one byte is worth; `single`:
+    compute output rows one by one, for the least memory."""
 
     memory: float
     single: bool = False
@@ -129,7 +130,7 @@ def _pack(view: View, room: MemoryWeight) -> Packed | Refusal:
 
 
 def _price(taps: Taps) -> Price:
-    """Products count by the cycles that they take in vectors, which are the fuller the better they fit the window."""
+    """Cost factors: products count by their cycles in vectors, which depend on how well the window fills them."""
     if taps.single:
         return Price(tile=(taps.group, 1), costs=SINGLE)
     high, wide = taps.window.taps
@@ -138,8 +139,9 @@ def _price(taps: Taps) -> Price:
 
 @lru_cache(maxsize=256)
 def best(window: Window, room: MemoryWeight) -> Taps | None:
-    """The way that takes least, found once for all layers of the same shape: there are many to compare."""
-    candidates = [taps for taps in ways(window) if taps.group == 1 or not room.single]
+    """The arrangement of windows in vectors with the least estimated cost, cached by shape because the search is
+    long."""
+    candidates = [taps for taps in arrangements(window) if taps.group == 1 or not room.single]
     first: tuple[float, int, Taps | None] = (inf, 0, None)
     for least, n, taps in sorted((taps.least_estimate(room.memory), n, taps) for n, taps in enumerate(candidates)):
         if least > first[0]:
@@ -149,7 +151,7 @@ def best(window: Window, room: MemoryWeight) -> Taps | None:
 
 
 def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:
-    """The first tap that is ever inside the image, and how many are."""
+    """The first window tap along an axis that is ever inside the image, and the number of such taps."""
     taps = [
         t for t in range(axis.kernel) if any(0 <= o * axis.stride - axis.before + t < inputs for o in range(outputs))
     ]
@@ -157,12 +159,13 @@ def _inside(axis: Axis, inputs: int, outputs: int) -> tuple[int, int]:
 
 
 def _ahead(taps: Taps) -> int:
-    """Zeros before the first weights."""
+    """Bytes of zeros before the first weights."""
     return -(-taps.largest_shift // WORD) * WORD
 
 
 def filters(taps: Taps, values: Ints, ahead: int) -> NDArray[np.int8]:
-    """[channels, rows, columns] in columns of a vector's height, zeros before, between and behind them."""
+    """Weights [channels, rows, columns] in columns of the vector's height, with zeros before, between and after
+    them."""
     channels, high, wide = values.shape
     columns = np.zeros((channels, taps.weights // taps.height, taps.height), np.int8)
     columns[:, :wide, :high] = values.transpose(0, 2, 1)
@@ -170,25 +173,25 @@ def filters(taps: Taps, values: Ints, ahead: int) -> NDArray[np.int8]:
 
 
 def constants(taps: Taps, each: Array) -> Array:
-    """[channels, constants], for a single output those of four channels in turn."""
+    """Requantization constants [channels, constants]; for single outputs transposed within each four channels."""
     if not taps.single:
         return each.reshape(-1)
     return np.ascontiguousarray(each.reshape(-1, 4, each.shape[1]).transpose(0, 2, 1)).reshape(-1)
 
 
 def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tuple[Instance, ...]]:
-    """The name of the kernel and its code; layers of the same shape share it."""
+    """The kernel's name and its code; layers of equal shape share it."""
     w = taps.window
     (high, wide), (down, across) = w.taps, w.steps
     more = f"p{taps.more}" if taps.more else ""
     shape = f"{high}x{wide}_{down}{across}_{taps.height}x{taps.rows}x{taps.bands}x{taps.wide}{more}_{taps.group}"
     ending = f"{requantize.name}_single{8 if w.channels % 8 == 0 else 4}" if taps.single else requantize.name
     part = "" if taps.single or w.channels % VECTOR == 0 else "_part"
-    made = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}{part}"
+    code_name = f"taps_{shape}_{taps.columns}x{taps.block}_{ending}{part}"
     columns = f"taps_columns_{w.inputs[1]}x{w.channels}_{taps.columns}x{taps.block}"
-    name = f"depthwise_{made}_{w.inputs[1]}x{w.channels}_{kernel}"
+    name = f"depthwise_{code_name}_{w.inputs[1]}x{w.channels}_{kernel}"
     arguments = (
-        *(made, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
+        *(code_name, taps.rows, taps.band, down, taps.columns_of_tile, across, taps.height, taps.gathers, taps.column),
         *(requantize.form, requantize.shift, int(taps.single)),
     )
     reads = (taps.group - 1) * down + kernel
@@ -205,7 +208,7 @@ def _instances(taps: Taps, requantize: Requantize, kernel: int) -> tuple[str, tu
             tuple(columns_code(taps)),
         ),
         Instance("MOTE_TAPS_CODE", arguments, tuple(code(taps, requantize))),
-        Instance("MOTE_TAPS", (name, columns, made, reads, 4 * len(taps.planes), taps.group), facts=facts),
+        Instance("MOTE_TAPS", (name, columns, code_name, reads, 4 * len(taps.planes), taps.group), facts=facts),
     )
 
 

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D of vectors: `mote_pool_helium_s8.h`."""
+"""Vectorized AVERAGE_POOL_2D and MAX_POOL_2D: `mote_pool_helium_s8.h`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.ir.ops.windows.pool import AveragePool, MaxPool, Pool
 
 VECTOR = 16
 MOST_PIXELS = 256
-"""Sums of more do not fit half words."""
+"""Largest average-pooling window in pixels: sums of more overflow 16 bits."""
 
 
 def _average(view: View) -> Packed | Refusal:

@@ -1,1 +1,1 @@
-"""Convolutions as matrix products."""
+"""Convolutions as matrix products (GEMM) with Helium vectors."""

@@ -1,4 +1,4 @@
-"""Convolutions four channels and two pixels at a time: the weights and constants of `mote_gemm4_s8.h`."""
+"""Convolutions four output channels and two pixels at a time: packed weights and constants of `mote_gemm4_s8.h`."""
 
 from __future__ import annotations
 
@@ -41,27 +41,28 @@ from mote.ir.ops.common import BIAS, WEIGHTS, bias_values, int8_range, learned
 from mote.ir.ops.windows.conv import Conv2D
 
 VECTOR = 16
-"""Inputs that are multiplied at once."""
+"""Inputs that are multiplied at once (bytes of a vector)."""
 TILE = (1, PAIR)
 FEW = Refusal("there are fewer than four channels")
 
 
 class GemmBuffers(NamedTuple):
-    """How much of the inputs is kept at once: a kernel that keeps less takes less memory and a bit more time."""
+    """Size of the kernel's input buffers: smaller ones save RAM and cost some time. `end`: suffix of the kernel's
+    name."""
 
     end: str
     packed: int
-    """Bytes of windows that are packed at once, at most, where there are more than two."""
+    """Most bytes of packed windows at once (at least two windows are packed)."""
     pads: bool
-    """Rows are kept with their padding."""
+    """Whether rows are copied with their padding."""
 
 
-ROOMS = (GemmBuffers("", 1024, True), GemmBuffers("_lean", 0, False))
+BUFFERS = (GemmBuffers("", 1024, True), GemmBuffers("_lean", 0, False))
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution's constants: its weights are [outputs, rows of the window, inputs under a row]."""
+    """Constants of a convolution; weights have shape [outputs, window rows, inputs under a row]."""
 
     lanes: Lanes
     weights: NDArray[np.int8]
@@ -73,12 +74,13 @@ class Layer:
 
     @property
     def fours(self) -> NDArray[np.int64]:
-        """The channels that are computed at once: where they are no multiple of four the last ones overlap."""
+        """Channel indices [groups, 4]: the channels computed at once; the last group overlaps if their number is not a
+        multiple of four."""
         first = np.minimum(np.arange(0, self.channels, CHANNELS, dtype=np.int64), self.channels - CHANNELS)
         return first[:, None] + np.arange(CHANNELS, dtype=np.int64)
 
     def params(self, weights: NDArray[np.int8]) -> Params:
-        """`mote_gemm4_t`, with weights [outputs, inputs] in the order in which inputs lie."""
+        """Parameters `mote_gemm4_t`; `weights`: [outputs, inputs] in the memory order of the inputs."""
         fours = pad_to(weights, 1, VECTOR)[self.fours].reshape(len(self.fours), CHANNELS, -1, VECTOR)
         return {
             "weights": np.ascontiguousarray(fours.transpose(0, 2, 1, 3)).reshape(-1),
@@ -90,7 +92,7 @@ class Layer:
         }
 
     def _in_fours(self, constants: Array) -> Array:
-        """[channels, constants] -> [fours][constants][four]."""
+        """Pack constants [channels, constants] as [groups of four][constants][four]."""
         return np.ascontiguousarray(constants[self.fours].transpose(0, 2, 1)).reshape(-1)
 
     @property
@@ -111,17 +113,17 @@ def _layer(view: View) -> Layer | None:
     learns, limits = WEIGHTS in learned(view.graph, op), int8_range(op.activation, view.output)
     requantization = rounded_twice(sums_of(view), limits) if learns else lanes(sums_of(view), limits)
     if requantization is None or (learns and requantization.constant.any()):
-        return None  # channels with one result for all sums have weights of zero, those that learn have their own
+        return None  # constant channels would need zero weights, trained ones change
     w: Ints = (np.zeros(shape, np.int64) if learns else view.constant(WEIGHTS)).astype(np.int64)
     bias = bias_values(op.tensor(view.graph, BIAS), len(w)) - view.input.zero_point * w.sum(
         axis=(1, 2, 3), dtype=np.int64
     )
-    kept = requantization.weights(w.reshape(*w.shape[:2], -1)).astype(np.int8)
-    return Layer(requantization, kept, requantization.constants(0 * bias if learns else bias))
+    packed = requantization.weights(w.reshape(*w.shape[:2], -1)).astype(np.int8)
+    return Layer(requantization, packed, requantization.constants(0 * bias if learns else bias))
 
 
 def instance(conv: Layer, pixels: Pixels) -> tuple[str, Instance]:
-    """The code for pixels that lie so, and its name."""
+    """Name and code of the matrix product for pixels in this memory layout."""
     requantize = Requantize.of(conv.lanes)
     name = f"{pixels.steps}x{pixels.apart}_{conv.channels}_{requantize.name}"
     form, shift = requantize.form, requantize.shift
@@ -130,7 +132,7 @@ def instance(conv: Layer, pixels: Pixels) -> tuple[str, Instance]:
 
 
 def _pointwise(view: View) -> Packed | Refusal:
-    """Windows of one pixel, at any stride."""
+    """The kernel for 1x1 windows, at any stride."""
     op, x, y = view.the(Conv2D), view.input.shape, view.output.shape
     v, h = op.vertical, op.horizontal
     if v.kernel * h.kernel > 1 or v.before + v.after + h.before + h.after:
@@ -184,13 +186,13 @@ def columns_of(view: View) -> Columns:
 
 
 def vectors_of(columns: Columns) -> NDArray[np.int64]:
-    """The vectors of a window's weights in the order in which they are read."""
+    """Indices of the vectors of a window's weights in the order in which the code reads them."""
     vectors = np.arange(columns.weights // CHANNELS, dtype=np.int64).reshape(columns.rows, columns.columns, -1)
     return vectors[:, columns.order].transpose(0, 2, 1).reshape(-1)
 
 
-def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
-    """Windows over pixels whose channels are whole vectors."""
+def _slide(view: View, buffers: GemmBuffers) -> Packed | Refusal:
+    """The kernel that slides windows over pixels whose channels are whole vectors, without packing them."""
     op, x, y = view.the(Conv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
     if v.kernel * h.kernel == 1:
@@ -203,7 +205,7 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     conv = layer(view)
     if conv is None:
         return NO_CONSTANTS
-    padded = padded_rows(view, columns.span) if room.pads else None
+    padded = padded_rows(view, columns.span) if buffers.pads else None
     requantize = Requantize.of(conv.lanes)
     shape = (v.kernel, h.kernel, h.stride, x.shape[3])
     name = f"{v.kernel}x{h.kernel}x{x.shape[3]}_s{h.stride}_{conv.channels}_{requantize.name}"
@@ -229,8 +231,8 @@ def _slide(view: View, room: GemmBuffers) -> Packed | Refusal:
     )
 
 
-def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
-    """Any window, packed."""
+def _windows(view: View, buffers: GemmBuffers) -> Packed | Refusal:
+    """The kernel for any window, which packs windows into contiguous vectors first."""
     op, x = view.the(Conv2D), view.input
     v, h = op.vertical, op.horizontal
     if op.pointwise and x.shape[3] % 4 == 0:
@@ -254,8 +256,8 @@ def _windows(view: View, room: GemmBuffers) -> Packed | Refusal:
     name = f"packed_{pack if pack != 'NULL' else 'any'}_{gemm_name}"
     function = f"mote_windows4_{pack}" if pack != "NULL" else pack
     instances.append(Instance("MOTE_CONV4_WINDOWS", (name, gemm_name, function)))
-    batch = max(room.packed // (PAIR * pixels.apart), 1) * PAIR
-    padded = padded_rows(view) if room.pads and pack != "NULL" else None
+    batch = max(buffers.packed // (PAIR * pixels.apart), 1) * PAIR
+    padded = padded_rows(view) if buffers.pads and pack != "NULL" else None
     padding = aligned(x.shape[2] * x.shape[3]) if pack != "NULL" and (v.before or v.after) and not padded else 0
     params: Params = {
         **padded_params(view, padded),
@@ -282,10 +284,10 @@ def _kernel(name: str, pack: Callable[[View], Packed | Refusal]) -> Kernel:
     return Kernel(name, (Conv2D,), INT8, pack, header="gemm4_s8", isa=HELIUM, lanes=4)
 
 
-SLIDING = tuple(_kernel(f"conv4{room.end}", partial(_slide, room=room)) for room in ROOMS)
+SLIDING = tuple(_kernel(f"conv4{buffers.end}", partial(_slide, buffers=buffers)) for buffers in BUFFERS)
 LAYERS = (
     _kernel("pointwise4", _pointwise),
     *SLIDING,
-    *(_kernel(f"conv4_packed{room.end}", partial(_windows, room=room)) for room in ROOMS),
+    *(_kernel(f"conv4_packed{buffers.end}", partial(_windows, buffers=buffers)) for buffers in BUFFERS),
 )
 KERNELS = tuple(map(learning, LAYERS))

@@ -1,16 +1,16 @@
-"""The assembly of `mote_gemm4_s8.h`: pairs of pixels times four channels.
+"""Assembly of `mote_gemm4_s8.h`: matrix products of pairs of pixels with four output channels.
 
-Sums are in the even core registers, r0, r2, .. r12 and lr, which is what VMLADAV wants: four channels of one pixel and
-four of the next. From there they move into lanes, so that the constants of four channels are vectors, and leave as four
-bytes. That is done to the sums of a pair while the products of the next one are computed, in between them. All pairs go
-by for four channels, then for the next four; where channels are no multiple of four the last four have some of those
-before them. The first turn of all finishes sums that are none, over outputs that are yet to come.
+Sums are in the even core registers r0, r2, .. r12 and lr, as VMLADAV requires: four channels of one pixel and four of
+the next. From there they move into vector lanes, so that the constants of four channels are vectors, and are stored as
+four bytes. The requantization of one pair is interleaved with the products of the next pair. The outer loop is over
+groups of four channels, the inner one over all pairs of pixels; if channels are not a multiple of four, the last group
+overlaps the one before. The very first iteration requantizes meaningless sums, whose outputs are overwritten later.
 
-Pointers and counters are in odd registers: r1 the weights, r3 the outputs, r9 the count of pairs, r11 and r5 pixels.
-Windows whose channels are whole vectors are not gathered: their rows stay where they are, in r5, r7 and r11, and their
-columns pass by: each is loaded once for both pixels.
+Pointers and counters are in odd registers: r1 the weights, r3 the outputs, r9 the number of remaining pairs, r11 and r5
+pixels. Windows whose channels are whole vectors are not copied: r5, r7 and r11 point to their rows, and each column is
+loaded once for both pixels.
 
-    [sp] constants of the four channels, and what is the same for all; then the names below
+[sp] constants of the four channels, and those of all channels; then the stack offsets named below
 """
 
 from __future__ import annotations
@@ -29,21 +29,23 @@ BIAS, MULT, RIGHT, SAME = range(0, 64, 16)
 ROWS, OUT, PAIRS, WEIGHTS, CONSTANTS, LEFT, PLACE, LAST, BEGUN = (64, *range(80, 112, 4))
 FRAME = 112
 BACK, REACH = 508, 1020
-"""How far before a pointer a vector of words can be, and how far that is from the last one behind it, and four."""
+"""Largest immediate offset of a vector load of words below a pointer (BACK), and the range from there to the largest
+one above it, plus four (REACH)."""
 POINTERS = ("r11", "r5")
 ROW_POINTERS = ("r11", "r5", "r7")
 MOST_STEP = 508
-"""How far a pointer to words can move behind a load."""
+"""Largest immediate with which a vector load of words can update its pointer."""
 UNROLLED = ((4, 48), (2, 160))
-"""How many pairs the code has before it jumps back, by the instructions that one of them has at most."""
+"""Unroll factors of the loop over pairs, each with the most instructions that a pair may have."""
 SCALE = "r7"
-"""The factor of sums, where rows of a window do not need that register."""
+"""Register of the factor for sums, which is free for 1x1 windows."""
 MOST_SCALED = 3
-"""Steps up to which that takes less than a shift and an addition: multiplications are few."""
+"""Most vectors of a sum for which a multiply-accumulate is faster than a shift and an addition: with few products the
+multiplier is idle."""
 LAYER_LANES = 16
-"""Where `mote_gemm4_t` has how sums become bytes."""
+"""Offset of the requantization constants (`lanes`) in `mote_gemm4_t`."""
 ENTRIES = 4
-"""The label of the first pair; those behind it follow."""
+"""Assembly label of the first unrolled pair; the others have the numbers after it."""
 CONSTANT = "q5"
 LANES = ("q6", "q7")
 SIGN = "q4"
@@ -51,21 +53,21 @@ SIGN = "q4"
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where bytes go: `pixel` bytes from one pixel to the next."""
+    """Requantization and stores of the outputs; `pixel`: bytes from one pixel to the next."""
 
     requantize: Requantize
     pixel: int
     scaled: bool = False
-    """Lines: sums are multiplied by what `SCALE` has, and added to their offsets, in one instruction."""
+    """Whether sums are scaled and added to their offsets by one multiply-accumulate with register `SCALE` (form `LINE`
+    only)."""
 
     @property
     def registers(self) -> list[str]:
-        """Those that are left for products."""
+        """Vector registers that are left for products."""
         return [f"q{i}" for i in range(5 if self.requantize.form is LaneForm.LINE else 4)]
 
     def begin(self) -> list[str]:
-        """Constants of all channels, by r0, which points to a `mote_lanes_t`: what sums are shifted by, or the zero
-        point."""
+        """Load the constant of all channels from the `mote_lanes_t` at r0: the shift of sums, or the zero point."""
         line = self.requantize.form is LaneForm.LINE
         if self.scaled:
             return [f"ldr {SCALE}, [r0]"]
@@ -73,14 +75,14 @@ class Outputs:
         return [*(dup if line else ["ldr r2, [r0, #4]", "vdup.16 q0, r2"]), f"vstrw.32 q0, [sp, #{SAME}]"]
 
     def constants(self) -> list[str]:
-        """Copies the constants of four channels from r9 to the stack."""
+        """Copy the constants of four channels from r9 to the stack."""
         places = (BIAS, MULT) if self.requantize.form is LaneForm.LINE else (BIAS, MULT, RIGHT)
         return [
             line for at in places for line in (f"vldrw.u32 {CONSTANT}, [r9], #16", f"vstrw.32 {CONSTANT}, [sp, #{at}]")
         ]
 
     def finish(self) -> list[Finish]:
-        """Sums -> bytes at r3, which moves on."""
+        """Requantize the sums to bytes at r3, which advances."""
         if self.scaled:
             return [*_moves((CONSTANT, LANES[1])), *self._scaled(), *self._bytes()]
         return [
@@ -93,7 +95,7 @@ class Outputs:
         return [_rest(text.format(q=q), q, *reads) for q in LANES]
 
     def _scaled(self) -> list[Finish]:
-        """From q5 and q7; offsets come where the scaled sums go to."""
+        """Requantize sums in q5 and q7; the offsets are loaded into the accumulators of the scaled sums."""
         sums, (first, second) = (CONSTANT, LANES[1]), (LANES[0], CONSTANT)
         scale = [
             step
@@ -112,7 +114,7 @@ class Outputs:
         ]
 
     def _narrow(self, both: Sequence[str]) -> list[Finish]:
-        """Products of both pixels -> the half words of the first of `LANES`, in turns."""
+        """Narrow the products of both pixels into the even and odd 16-bit halves of the first of `LANES`."""
         to, shift = LANES[0], self.requantize.shift
         return [_rest(f"vqrshrn{end}.s32 {to}, {q}, #{shift}", to, q) for end, q in zip("bt", both, strict=True)]
 
@@ -152,7 +154,7 @@ class Outputs:
         ]
 
     def _bytes(self) -> list[Finish]:
-        """The half words of both pixels, in turns."""
+        """Narrow the interleaved 16-bit halves of both pixels to bytes, and store them."""
         q, spare = LANES
         cut = [_rest(text, spare if text.startswith("vmov") else q, q) for text in self.requantize.cut(q, spare)]
         return [
@@ -173,7 +175,7 @@ class Outputs:
 
 
 def _moves(lanes: Sequence[str]) -> list[Finish]:
-    """The sums of both pixels -> the lanes of these."""
+    """Move the sums of both pixels into the lanes of these vectors."""
     return [
         Finish(f"vmov {q}[{lane + 2}], {q}[{lane}], {sums[lane]}, {sums[lane + 2]}", "rest", (), q, sums[lane::2])
         for q, sums in zip(lanes, SUMS, strict=True)
@@ -190,14 +192,15 @@ def _load(at: int) -> Finish:
 
 
 def _add(register: str, value: int) -> list[str]:
-    """A constant of any size, in parts that one instruction can add."""
+    """Add a constant of any size, in parts that fit an immediate."""
     parts = [4095] * (value // 4095) + [value % 4095]
     return [f"addw {register}, {register}, #{part}" for part in parts if part]
 
 
 @dataclass(frozen=True)
 class Pixels:
-    """How pixels lie: `steps` vectors of sixteen inputs each, `apart` bytes from one pixel to the next."""
+    """Memory layout of pixels with 1x1 windows: `steps` vectors of sixteen inputs each, `apart` bytes from one pixel to
+    the next."""
 
     steps: int
     apart: int
@@ -208,13 +211,13 @@ class Pixels:
 
     @property
     def _origin(self) -> int:
-        """Where pointers to pixels are: behind the first vectors, so that they reach the last ones too."""
+        """Byte offset of the pixel pointers, so that immediate offsets reach the first and the last vector."""
         last = 16 * (self.steps - 1)
         return last if self._moves else min(last, BACK)
 
     @property
     def _moves(self) -> bool:
-        """Whether the last load of a pixel moves its pointer on."""
+        """Whether the last load of a pixel updates its pointer."""
         return PAIR * self.apart <= MOST_STEP and 16 * (self.steps - 1) <= BACK
 
     @property
@@ -223,14 +226,14 @@ class Pixels:
         return CHANNELS * self.steps
 
     def take(self) -> list[str]:
-        """The pixels, which r3 points to, to the stack."""
+        """Save the addresses of the two pixels at r3 on the stack."""
         return [f"add r4, r3, #{self._origin}", f"addw r6, r4, #{self.apart}", f"strd r4, r6, [sp, #{ROWS}]"]
 
     def begin(self) -> list[str]:
         return [f"ldr {pointer}, [sp, #{ROWS + 4 * p}]" for p, pointer in enumerate(POINTERS)]
 
     def advance(self) -> list[str]:
-        """Behind a pair."""
+        """Instructions that advance the pixel pointers after a pair."""
         return [] if self._moves else [text for p in POINTERS for text in _add(p, PAIR * self.apart)]
 
     def _load(self, k: int, p: int) -> Load:
@@ -256,7 +259,7 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Columns:
-    """Windows of so many rows and columns, `stride` pixels apart, over pixels of `channels` bytes."""
+    """Windows of `rows` x `columns` pixels of `channels` bytes each, `stride` pixels apart."""
 
     rows: int
     columns: int
@@ -265,7 +268,7 @@ class Columns:
 
     @property
     def span(self) -> int:
-        """Columns under a pair of pixels."""
+        """Columns that the windows of a pair of pixels span."""
         return (PAIR - 1) * self.stride + self.columns
 
     @property
@@ -274,7 +277,7 @@ class Columns:
 
     @property
     def order(self) -> list[int]:
-        """Columns of the window in the order in which most of what is under them is there already."""
+        """Order of the window's columns in which most inputs are already loaded for the other pixel."""
         return [at for first in range(self.stride) for at in range(first, self.columns, self.stride)]
 
     @property
@@ -283,7 +286,7 @@ class Columns:
         return CHANNELS * self.rows * self.columns * self.channels // 16
 
     def take(self) -> list[str]:
-        """The rows, which r0 points to, to the stack: their last vectors under the first pair."""
+        """Save the addresses of the rows at r0 on the stack, offset to the vector that is loaded last."""
         return [
             "vldrw.u32 q0, [r0]",
             f"mov r4, #{self._origin}",
@@ -295,18 +298,18 @@ class Columns:
         return [f"ldr {pointer}, [sp, #{ROWS + 4 * k}]" for k, pointer in enumerate(ROW_POINTERS[: self.rows])]
 
     def advance(self) -> list[str]:
-        """Behind a pair."""
+        """Instructions that advance the row pointers after a pair."""
         moved = self._step <= MOST_STEP
         return [] if moved else [text for p in ROW_POINTERS[: self.rows] for text in _add(p, self._step)]
 
     @property
     def _step(self) -> int:
-        """Bytes from the columns under a pair to those under the next."""
+        """Bytes from the columns of one pair to those of the next."""
         return PAIR * self.stride * self.channels
 
     @property
     def _origin(self) -> int:
-        """Where pointers to rows are: at the vector that is loaded last."""
+        """Byte offset of the row pointers: of the vector that is loaded last."""
         columns = dict.fromkeys(self.stride * p + column for column in self.order for p in range(PAIR))
         return list(columns)[-1] * self.channels + self.channels - 16
 
@@ -330,7 +333,8 @@ class Columns:
     def _column(
         self, row: int, part: int, column: int, there: dict[int, str], weights: Weights, vector: int
     ) -> list[Load | Product]:
-        """The products of one vector of four channels with both pixels; `there`: columns that were loaded before."""
+        """Products of one vector of inputs and four channels for both pixels; `there`: names of columns that are
+        already loaded."""
         op = "vmladava.s8" if vector else "vmladav.s8"
         steps: list[Load | Product] = []
         under = [self.stride * p + column for p in range(PAIR)]
@@ -346,11 +350,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class Weights:
-    """So many vectors of weights of four channels, from r1 on: in registers, at offsets, or in a row."""
+    """Addressing of `count` vectors of weights of four channels at r1: resident in registers, at immediate offsets, or
+    with post-increment."""
 
     count: int
     registers: int
-    """Registers for products: weights that leave one for a pixel stay."""
+    """Vector registers for products; weights are resident if they leave one for a pixel."""
 
     @property
     def resident(self) -> bool:
@@ -362,7 +367,7 @@ class Weights:
 
     @property
     def origin(self) -> int:
-        """Where the pointer is."""
+        """Byte offset of the weight pointer."""
         return 0 if self._streams else min(16 * (self.count - 1), BACK)
 
     def begin(self) -> list[str]:
@@ -370,7 +375,7 @@ class Weights:
         return [f"vldrw.u32 q{i}, [r1, #{16 * i - self.origin}]" for i in names]
 
     def back(self) -> list[str]:
-        """The pointer, behind a pair."""
+        """Instructions that reset the weight pointer after a pair."""
         return [text.replace("addw", "subw") for text in _add("r1", 16 * self.count)] if self._streams else []
 
     def name(self, vector: int, channel: int) -> str:
@@ -383,8 +388,8 @@ class Weights:
 
 
 def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
-    """The function: r0 points to a `mote_gemm4_call_t`. A loop of several pairs begins with a later one of them where
-    their number is no multiple of that."""
+    """The function; r0 points to a `mote_gemm4_call_t`. An unrolled loop is entered in the middle if the number of
+    pairs is not a multiple of the unroll factor."""
     scaled = isinstance(pixels, Pixels) and pixels.steps <= MOST_SCALED and outputs.requantize.form is LaneForm.LINE
     outputs = replace(outputs, scaled=scaled)
     registers = outputs.registers
@@ -451,7 +456,7 @@ def code(pixels: Pixels | Columns, outputs: Outputs) -> list[str]:
 
 
 def _loop(unrolled: int) -> list[str]:
-    """Jumps to the pairs that are left, as many as r9 says: to the first of those that the code has, or a later one."""
+    """Jump into the unrolled loop so that exactly r9 more pairs are computed."""
     if unrolled == 1:
         return [f"bne.w {ENTRIES}b"]
     shifts = ["lsrs.w r9, r9, #1"]

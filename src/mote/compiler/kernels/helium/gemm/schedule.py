@@ -1,7 +1,8 @@
-"""The order of loads, products and what turns the sums before them into bytes.
+"""Schedules loads and products, interleaved with the requantization of earlier sums.
 
-It is searched for as in `mote.compiler.kernels.helium.ordering`. What is loaded has a name until it is used for the
-last time; a register is found for it when it is loaded."""
+The search is that of `mote.compiler.kernels.helium.ordering`. Loaded values have names until their last use; a register
+is allocated when they are loaded.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from typing import NamedTuple
 from mote.compiler.kernels.helium.ordering import CYCLE, LATENCY, PIPES, SOON, Pipe
 
 WORK = 1000
-"""Orders of all lengths that are made longer; of those of one length there are some at least."""
+"""Beam search: number of partial schedules that are extended over all lengths together (WORK), and at least for each
+length (FEWEST)."""
 FEWEST = 3
 
 
@@ -27,7 +29,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Product:
-    """Of two vectors, which are registers or names of what is loaded, with a sum in a core register."""
+    """A product of two vectors (registers, or names of loaded values) that is accumulated in a core register."""
 
     op: str
     sum: str
@@ -36,7 +38,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Finish:
-    """A step from sums to bytes; `sums`: the core registers that it takes sums from."""
+    """A requantization step; `sums`: core registers of the sums that it reads."""
 
     text: str
     pipe: Pipe
@@ -46,22 +48,24 @@ class Finish:
 
 
 class _Order(NamedTuple):
-    """The beginning of an order: how many loads, which products (bits of a mask) and how many steps of sums it has."""
+    """A partial schedule: number of loads, bit mask of products, and number of requantization steps that it
+    contains."""
 
     price: int
-    """Cycles, those that are to come at least included, and results that are needed soon."""
+    """Estimated total: cycles so far, a lower bound of those that remain, and penalties for results that are used too
+    soon."""
     spent: int
-    """Cycles without those that are to come."""
+    """Cycles and penalties so far."""
     loads: int
     products: int
     steps: int
     live: int
-    """Registers that hold what products need that are to come."""
+    """Registers with values that remaining products read."""
     pipe: Pipe | None
     recent: tuple[int, ...]
-    """The last loads and steps of sums: the former by number, the latter by theirs less one, below zero."""
+    """The last instructions: loads by their index, requantization steps by -1 - index, products by index + 65536."""
     before: _Order | None
-    """The order without its last instruction, and which that is."""
+    """The schedule without its last instruction, and that instruction."""
     last: Load | Product | Finish | None
 
 
@@ -78,18 +82,18 @@ class _Search:
 
     @cached_property
     def needs(self) -> list[list[int]]:
-        """The loads that each product needs."""
+        """Indices of the loads that each product reads."""
         number = {load.name: n for n, load in enumerate(self.work.loads)}
         return [[number[name] for name in product.inputs if name in number] for product in self.work.products]
 
     @cached_property
     def users(self) -> list[int]:
-        """The products of each load."""
+        """For each load, a bit mask of the products that read it."""
         return [sum(1 << n for n, needs in enumerate(self.needs) if k in needs) for k in range(len(self.work.loads))]
 
     @cached_property
     def earlier(self) -> list[int]:
-        """The product, as a mask, that adds to the sum of each before it does."""
+        """For each product, a bit mask with the previous product that accumulates in the same register."""
         last: dict[str, int] = {}
         masks = []
         for n, product in enumerate(self.work.products):
@@ -98,8 +102,8 @@ class _Search:
         return masks
 
     @cached_property
-    def taken(self) -> list[int]:
-        """How many steps of sums come before each product, whose register holds one of them."""
+    def steps_before(self) -> list[int]:
+        """For each product, the number of requantization steps that must come first because they read its register."""
         steps = self.work.finish
         return [
             max((n + 1 for n, step in enumerate(steps) if product.sum in step.sums), default=0)
@@ -108,7 +112,7 @@ class _Search:
 
     @cached_property
     def waits(self) -> list[frozenset[int]]:
-        """The steps that each step of sums needs, as `_Order.recent` has them."""
+        """For each requantization step, the earlier steps whose results it reads, numbered as in `_Order.recent`."""
         last: dict[str, int] = {}
         needed = []
         for n, step in enumerate(self.work.finish):
@@ -118,7 +122,7 @@ class _Search:
 
     @cached_property
     def steps_left(self) -> list[tuple[int, ...]]:
-        """Of each pipeline, from each step of sums on."""
+        """Remaining requantization steps for each pipeline, from each step on."""
         pipes = [step.pipe for step in self.work.finish]
         return [tuple(pipes[n:].count(pipe) for pipe in PIPES) for n in range(len(pipes) + 1)]
 
@@ -137,7 +141,7 @@ class _Search:
         return orders[0] if orders else None
 
     def _longer(self, order: _Order) -> Iterator[_Order]:
-        """The order with one instruction more."""
+        """All extensions of the schedule by one instruction."""
         if order.loads < len(self.work.loads) and order.live < self.registers:
             more = order._replace(loads=order.loads + 1, live=order.live + 1)
             yield self._with(more, self.work.loads[order.loads], "memory", (), (order.loads,))
@@ -152,7 +156,7 @@ class _Search:
             yield self._with(more, self.work.products[n], "multiply", self.needs[n], (n + (1 << 16),))
 
     def _ready(self, order: _Order) -> Iterator[int]:
-        """The first products whose inputs are there, and whose sums are free or begun."""
+        """The first two products whose inputs are loaded and whose sum's register is free or already accumulating."""
         at = ready = 0
         left = ~order.products
         while ready < 2:
@@ -161,7 +165,7 @@ class _Search:
             if n >= len(self.work.products):
                 return
             at = n + 1
-            begun = self.earlier[n] & ~order.products == 0 and self.taken[n] <= order.steps
+            begun = self.earlier[n] & ~order.products == 0 and self.steps_before[n] <= order.steps
             if begun and all(load < order.loads for load in self.needs[n]):
                 ready += 1
                 yield n
@@ -174,7 +178,8 @@ class _Search:
         needs: Sequence[int] | frozenset[int],
         name: tuple[int],
     ) -> _Order:
-        """`order` counts the instruction already, but not its cycles."""
+        """The partial schedule with the cycles of its last instruction added; `order` already counts that instruction
+        itself."""
         soon = sum(recent in needs for recent in order.recent)
         spent = order.spent + CYCLE * (2 if order.pipe in (None, pipe) else 1) + SOON * soon
         memory, multiply, rest = self.steps_left[order.steps]
@@ -187,8 +192,8 @@ class _Search:
 
 
 def scheduled(steps: Sequence[Load | Product], registers: Sequence[str], finish: Sequence[Finish] = ()) -> list[str]:
-    """The instructions, with loads in their order, with products of one sum in theirs, and with the steps of sums that
-    were there before in theirs, which come before products in the same registers."""
+    """Schedule the instructions. Preserved are the order of loads, of products into the same register, and of the
+    requantization steps `finish` for earlier sums, which precede products in the same registers."""
     loads = tuple(step for step in steps if isinstance(step, Load))
     products = tuple(step for step in steps if isinstance(step, Product))
     return list(_scheduled(_Layer(loads, products, tuple(finish)), tuple(registers)))

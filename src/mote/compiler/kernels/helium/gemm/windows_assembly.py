@@ -1,8 +1,8 @@
-"""The assembly that packs windows for `mote_gemm4_s8.h`: those of neighbouring pixels, contiguous.
+"""Assembly that packs windows of adjacent pixels contiguously (im2col) for `mote_gemm4_s8.h`.
 
-r0 is where the next bytes go, lr counts pixels, and the other registers are rows of the window. Each row is loaded in
-vectors, the last one of which is predicated so that nothing behind the window is read, and stored in whole vectors:
-what is too much is written over by the next row. Rows of four bytes are words.
+r0 is the destination, lr counts pixels, and the other registers point to the window rows. Each row is loaded in
+vectors, the last of which is predicated so that nothing past the window is read, and stored in whole vectors: the
+excess is overwritten by the next row. Rows of four bytes are copied as words.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from dataclasses import dataclass
 VECTOR = 16
 WORD = 4
 POINTERS = ("r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "r7", "r11")
-"""The last two are pushed."""
+"""Registers for row pointers; the last two are callee-saved."""
 VECTORS = 8
 STEP = 127
-"""How far a pointer to bytes moves behind a load at most."""
+"""Largest immediate with which a load of bytes can update its pointer."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of `rows` rows of `line` bytes, `step` bytes from one pixel to the next, packed `apart` bytes apart."""
+    """Windows of `rows` rows of `line` bytes, with inputs `step` bytes from one pixel to the next, packed `apart` bytes
+    apart."""
 
     rows: int
     line: int
@@ -37,7 +38,7 @@ class Windows:
         return self.rows <= pointers and self.step <= STEP and self.line <= STEP
 
     def code(self) -> list[str]:
-        """The function."""
+        """The function that packs the windows."""
         return [
             "push {r7, r11}",
             *([] if self.words or not self.line % VECTOR else [f"mov r1, #{self.line % VECTOR}", "vctp.8 r1"]),
@@ -80,8 +81,8 @@ class Windows:
         return lines
 
     def _loads(self, registers: dict[tuple[int, int], str], count: int) -> list[str]:
-        """The first vector of a row last, because the row's pointer then moves on; those that are predicated together,
-        four at a time."""
+        """Load a row's first vector last, because it updates the row pointer. Predicated loads share VPST blocks of up
+        to four."""
         cut = {at: q for at, q in registers.items() if at[1] == count - 1 and self.line % VECTOR}
         lines: list[str] = []
         for i, (at, q) in enumerate(cut.items()):

@@ -1,1 +1,1 @@
-"""Layers in half precision, eight channels in the lanes of a vector."""
+"""Layers in half precision (float16), eight channels in the lanes of a Helium vector."""

@@ -1,4 +1,4 @@
-"""CONV_2D and FULLY_CONNECTED in half precision: `mote_layer_half.h`."""
+"""CONV_2D and FULLY_CONNECTED in half precision (float16): `mote_layer_half.h`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ WINDOWS = 4
 
 
 def in_lanes(matrix: Array) -> NDArray[np.uint16]:
-    """[channels, n] as [blocks of eight channels][n][8], with the first four in the lanes of even numbers."""
+    """Pack a matrix [channels, n] as [blocks of eight channels][n][8], with a block's first four channels in the even
+    lanes."""
     blocks = pad_to(matrix.astype(np.float16), 0, LANES).reshape(-1, 2, LANES // 2, matrix.shape[1])
     return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1)).reshape(-1).view(np.uint16)
 
 
 def _gemm(view: View, activation: Activation) -> Params:
-    """`mote_half_gemm_t`."""
+    """Parameters `mote_half_gemm_t`."""
     weights = view.constant(1)
     matrix = weights.reshape(len(weights), -1)
     low, high = float_range(activation)

@@ -1,1 +1,1 @@
-"""Layers with int16 activations."""
+"""Kernels for layers with int16 activations, with Helium vectors."""

@@ -1,4 +1,4 @@
-"""Convolutions of int16 images in vectors: the weights, constants and code of `mote_conv4_s16.h`."""
+"""Convolutions of int16 images with Helium vectors: packed weights, constants and code of `mote_conv4_s16.h`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ MOST_ROWS = 16
 
 
 def _scale(view: View, activation: Activation, axis: int) -> HighScale | Refusal:
-    """Constants of a layer that all conditions hold for; multipliers are doubled when they are used."""
+    """Requantization constants of a layer, or the reason why its kernels cannot compute it; multipliers are even
+    because the instruction that applies them doubles."""
     op = view.the(WindowOp)
     if view.output.shape[3] % 2:
         return ODD
@@ -113,7 +114,8 @@ def _depthwise(view: View) -> Packed | Refusal:
 
 
 def _in_vectors(rows: Ints, windows: Windows) -> Ints:
-    """Weights [channels, taps, line] in the lanes of their inputs, with zeros in the others."""
+    """Weights [channels, taps, line] in the lanes of their inputs, with zeros in lanes that are read twice or past the
+    end."""
     last = windows.vectors - 1
     behind = rows[..., LANES * last :]
     before = LANES * last - windows.start(last)
@@ -122,7 +124,7 @@ def _in_vectors(rows: Ints, windows: Windows) -> Ints:
 
 
 def _by_lanes(numbers: Ints) -> Ints:
-    """Eight channels a row, the even ones before the odd ones."""
+    """Numbers in rows of eight channels, even channels before odd ones."""
     eights = pad_to(numbers, 0, LANES).reshape(-1, LANES)
     return np.concatenate([eights[:, 0::2], eights[:, 1::2]], axis=1)
 

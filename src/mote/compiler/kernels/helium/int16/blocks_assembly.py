@@ -1,10 +1,11 @@
-"""The assembly of `mote_conv4_s16.h` and `mote_depthwise4_s16.h`.
+"""Assembly of `mote_conv4_s16.h` and `mote_depthwise4_s16.h`.
 
-Convolutions: sums are in the even core registers, four pixels of one channel and then of the next, which is what
-VMLADAV wants; r1 is the stream, r3, r5, r7 and r9 are the pixels' inputs, r11 counts or points to the rows. Eight
-products of each of eight sums take 14 instructions, ordered so that no two loads come one after another. Depthwise:
-eight channels in the lanes, the even ones and the odd ones of them in a vector of sums each; sixteen products take 11
-instructions.
+Convolutions: sums are in the even core registers, as VMLADAV requires, four pixels of one channel and then of the next;
+r1 is the stream of weights and constants, r3, r5, r7 and r9 the pixels' inputs, r11 a counter or the row pointers.
+Eight products of each of eight sums take 14 instructions, ordered so that no two loads are adjacent.
+
+Depthwise: eight channels in the lanes, with one vector of sums for even channels and one for odd ones; sixteen products
+take 11 instructions.
 """
 
 from __future__ import annotations
@@ -21,27 +22,28 @@ SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 INPUTS = ("r3", "r5", "r7", "r9")
 LANES = 8
 STREAM, TO, WORK, ROWS = 0, 4, 8, 12
-"""Where `mote_block_s16_t` has these."""
+"""Offsets of the fields of `mote_block_s16_t`."""
 FROM, LEFT, TAP, FRAME = 0, 4, 8, 16
-"""Where on the stack are: the pointers to rows, or the packed windows; pairs of channels left; the pointer to the next
-row."""
+"""Stack offsets. FROM: pointers to rows, or the packed windows; LEFT: remaining pairs of channels; TAP: pointer to the
+next row. FRAME: total bytes."""
 MOST_STEPS = 16
-"""Vectors of a sum that are written out; longer ones have loops."""
+"""Most vectors of a sum that are unrolled; longer sums use loops."""
 MOST_ADDED = 4095
 REACH = 508
-"""How far from a pointer a vector of words may be."""
+"""Largest immediate offset of a vector load of words."""
 LOWEST, HIGHEST = -32768, 32767
 MOST_WRITTEN = 15
-"""Elements of depthwise windows that are written out."""
+"""Most elements of depthwise windows that are unrolled."""
 BASES = ("r3", "r4", "r5")
 WEIGHTS = "vldrb.s16 q4, [r0], #8"
 PRODUCTS = ("q0", "q1", "q2", "q3", "q4", "q5")
-"""Registers of inputs and weights."""
+"""Vector registers for inputs and weights."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """How sums become int16: the shift behind the multiplication, the limits, and the channels of a pixel."""
+    """Requantization of sums to int16: shift after the multiplication, activation limits, and the pixel's number of
+    channels."""
 
     shift: int
     low: int
@@ -49,7 +51,8 @@ class Outputs:
     channels: int
 
     def limits(self, vector: str, spare: str, number: str) -> list[str]:
-        """The limits that saturation does not have, with the lower one in q7; `spare` and `number` are overwritten."""
+        """Clip to activation limits inside the int16 range; the lower one is in q7. `spare` and `number` are
+        clobbered."""
         lines = [f"vmax.s16 {vector}, {vector}, q7"] if self.low > LOWEST else []
         if self.high < HIGHEST:
             lines += [
@@ -60,7 +63,7 @@ class Outputs:
         return lines
 
     def lowest(self, number: str) -> list[str]:
-        """The lower limit to q7; `number` is overwritten."""
+        """Load the lower limit into q7; `number` is clobbered."""
         if self.low == 0:
             return ["vmov.i32 q7, #0"]
         return [f"movw {number}, #{self.low & 0xFFFF}", f"vdup.16 q7, {number}"] if self.low > LOWEST else []
@@ -68,34 +71,34 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Windows:
-    """Rows of `line` inputs, `taps` of them; those of neighbouring pixels are `pixel` inputs apart. `packed`: windows
-    are copied to lie behind one another first."""
+    """Windows of `taps` rows of `line` inputs; adjacent windows are `pixel` inputs apart. `packed`: windows are copied
+    to contiguous memory first (im2col)."""
 
     taps: int
     line: int
     pixel: int
     packed: bool
     padded: bool = False
-    """There is memory behind rows up to the end of a vector."""
+    """Whether rows may be read past their end, up to a whole vector."""
 
     @property
     def pitch(self) -> int:
-        """Inputs from one packed window to the next: stores of vectors reach beyond the end."""
+        """Inputs from one packed window to the next, with room for vector stores past the end."""
         return -(-self.taps * self.line // LANES) * LANES + LANES
 
     @property
     def multiplied(self) -> Windows:
-        """As they are multiplied."""
+        """The windows in the form in which they are multiplied: packed windows have one row."""
         return Windows(1, self.taps * self.line, self.pitch, False, True) if self.packed else self
 
     @property
     def vectors(self) -> int:
-        """Of a row of a window."""
+        """Vectors of a window row."""
         return -(-self.line // LANES)
 
     @property
     def short(self) -> bool:
-        """Whether a row has no whole vector, and nothing behind it may be read."""
+        """Whether a row is shorter than a vector and must not be read past its end."""
         return self.line < LANES and not self.padded
 
     @property
@@ -103,20 +106,20 @@ class Windows:
         return self.taps * self.vectors <= MOST_STEPS
 
     def start(self, vector: int) -> int:
-        """The first input of a vector: the last one of a row ends with the row, and takes some inputs for the second
-        time, with weights of zero."""
+        """First input of a vector. A row's last vector ends where the row ends, and so repeats some inputs, with zero
+        weights."""
         return LANES * vector if self.padded or self.line < LANES else min(LANES * vector, self.line - LANES)
 
 
 def worth_packing(taps: int, line: int) -> bool:
-    """Whether windows whose rows lie behind one another have fewer vectors."""
+    """Whether packed windows need sufficiently fewer vectors than rows one by one."""
     return 5 * -(-taps * line // LANES) < 4 * taps * -(-line // LANES)
 
 
 @lru_cache(maxsize=256)
 def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
-    """A function that computes all channels of some pixels. Those that a block lacks have the address and the sums of
-    its last one."""
+    """A function that computes all channels of `pixels` pixels; sums and addresses of missing pixels of the block
+    repeat the last one's."""
     apart, flat = 2 * out.channels, windows.multiplied
     addresses = ["subs r2, r2, #4"]
     addresses += [f"addw r{3 + p}, r{2 + p}, #{apart if p + 1 < pixels else 0}" for p in range(len(INPUTS) - 1)]
@@ -125,7 +128,7 @@ def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
         if windows.packed
         else [f"add r3, r0, #{ROWS}", f"str r3, [sp, #{FROM}]"]
     )
-    way = _Near(pixels, flat, windows.packed) if flat.near else _Far(pixels, flat, windows.packed)
+    accumulation = _Unrolled(pixels, flat, windows.packed) if flat.near else _Looped(pixels, flat, windows.packed)
     return (
         "push {r4-r11, lr}",
         "vpush {d8-d15}",
@@ -137,11 +140,11 @@ def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
         "vmov q6[3], q6[1], r3, r5",
         *out.lowest("r4"),
         *([f"mov r3, #{flat.line}", "vctp.16 r3"] if flat.short else []),
-        *way.begin(out.channels // 2),
+        *accumulation.begin(out.channels // 2),
         "1:",
-        *way.sums(),
+        *accumulation.sums(),
         *_finish(pixels, out),
-        *way.next(),
+        *accumulation.next(),
         "bne.w 1b",
         f"add sp, sp, #{FRAME}",
         "vpop {d8-d15}",
@@ -150,7 +153,7 @@ def conv(pixels: int, windows: Windows, out: Outputs) -> tuple[str, ...]:
 
 
 def _pack(pixels: int, windows: Windows) -> list[str]:
-    """Windows to r4, row by row; the last vector of a row has zeros where the row has no more."""
+    """Pack windows to r4, row by row; a row's last vector is filled with zeros."""
     whole, rest = divmod(windows.line, LANES)
     lines = [f"add r0, r0, #{ROWS}", *([f"movs r3, #{rest}", "vctp.16 r3"] if rest else [])]
     lines += [f"addw r{5 + p}, r{4 + p}, #{2 * windows.pitch}" for p in range(pixels - 1)]
@@ -171,8 +174,8 @@ def _pack(pixels: int, windows: Windows) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Way:
-    """How the sums of a pair of channels are added up, over all of its rows."""
+class _Accumulation:
+    """Code generator that accumulates the sums of a pair of channels over all window rows (base class)."""
 
     pixels: int
     windows: Windows
@@ -180,12 +183,12 @@ class _Way:
 
     @property
     def apart(self) -> list[str]:
-        """The pixels' inputs, from those of the first one."""
+        """Compute the pixels' input pointers from the first one."""
         return [f"addw {b}, {a}, #{2 * self.windows.pixel}" for a, b in pairwise(INPUTS[: self.pixels])]
 
     def steps(self, places: list[str], *, first: bool) -> list[str]:
-        """Vectors of inputs at some places behind the pointers, with those of both channels' weights; `first`: sums
-        begin with them."""
+        """Products of the input vectors at `places` (addresses relative to the pointers) with the weights of both
+        channels; `first`: they start the sums."""
         load = "vpst\nvldrht.u16" if self.windows.short else "vldrh.u16"
         steps: list[Load | Product] = []
         for i, place in enumerate(places):
@@ -200,8 +203,8 @@ class _Way:
 
 
 @dataclass(frozen=True)
-class _Near(_Way):
-    """Sums that are written out, of vectors that pointers reach."""
+class _Unrolled(_Accumulation):
+    """Fully unrolled sums, with all vectors at immediate offsets."""
 
     def begin(self, pairs: int) -> list[str]:
         count = [f"movw r11, #{pairs}"]
@@ -225,8 +228,8 @@ class _Near(_Way):
 
 
 @dataclass(frozen=True)
-class _Far(_Way):
-    """Sums with loops over rows and over their vectors, behind pointers that move."""
+class _Looped(_Accumulation):
+    """Sums with loops over rows and their vectors, with post-incremented pointers."""
 
     def begin(self, pairs: int) -> list[str]:
         return [f"movw r3, #{pairs}", f"str r3, [sp, #{LEFT}]"]
@@ -268,7 +271,8 @@ class _Far(_Way):
 
 
 def _finish(pixels: int, out: Outputs) -> list[str]:
-    """Sums to int16: a vector of the pixels of each channel, then both channels of a pixel in a word."""
+    """Requantize the sums to int16: a vector of four pixels for each channel, then both channels of a pixel in a
+    word."""
     first, second = ([SUMS[4 * c + min(p, pixels - 1)] for p in range(len(INPUTS))] for c in range(2))
     return [
         f"vmov q0[2], q0[0], {first[0]}, {first[2]}",
@@ -289,7 +293,7 @@ def _finish(pixels: int, out: Outputs) -> list[str]:
 
 @lru_cache(maxsize=256)
 def depthwise(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs) -> tuple[str, ...]:
-    """A function that computes all channels of some pixels, `step` columns apart, under windows of `taps` rows."""
+    """A function that computes all channels of a block of pixels, `step` columns apart, with windows of `taps` rows."""
     pixels = edge.pixels
     apart, frame = 2 * out.channels, 4 * taps + (4 * taps) % 8
     rows = [
@@ -323,7 +327,7 @@ def depthwise(edge: EdgeBlock, taps: int, columns: int, step: int, out: Outputs)
 
 
 def _two(edge: EdgeBlock, pixels: range, taps: int, columns: int, step: int, out: Outputs) -> list[str]:
-    """One pixel or two, eight channels. r0 is behind the weights then."""
+    """Compute eight channels of one or two pixels; r0 ends up after the weights."""
     apart = 2 * out.channels
     sums = [(f"q{2 * i}", f"q{2 * i + 1}") for i in range(len(pixels))]
     lines = [text for even, odd in sums for text in (f"vldrw.u32 {even}, [r1]", f"vldrw.u32 {odd}, [r1, #16]")]
@@ -340,11 +344,11 @@ def _two(edge: EdgeBlock, pixels: range, taps: int, columns: int, step: int, out
     lines.append("add r0, r1, #32")
     if taps * columns <= MOST_WRITTEN:
         steps = [text for k in range(taps) for text in (f"ldr r3, [sp, #{4 * k}]", "add r3, r3, r2", *more, *row)]
-        lines += _in_turns(steps)
+        lines += _interleaved(steps)
     else:
         label = 2 + pixels[0]
         lines += ["mov r10, sp", f"add r12, sp, #{4 * taps}", f"{label}:", "ldr r3, [r10], #4", "add r3, r3, r2"]
-        lines += [*more, *_in_turns(row), "cmp r10, r12", f"bne.w {label}b"]
+        lines += [*more, *_interleaved(row), "cmp r10, r12", f"bne.w {label}b"]
     lines += ["vldrw.u32 q4, [r0]", "vldrw.u32 q5, [r0, #16]", *out.lowest("r10")]
     for p, (even, odd) in zip(pixels, sums, strict=True):
         lines += [
@@ -360,16 +364,16 @@ def _two(edge: EdgeBlock, pixels: range, taps: int, columns: int, step: int, out
 
 @dataclass(frozen=True)
 class _Product:
-    """Of eight inputs at a place and the weights in q4, added to the sums of the even and of the odd lanes."""
+    """Product of eight inputs at `place` with the weights in q4, accumulated in vectors of even and odd lanes."""
 
     place: str
     even: str
     odd: str
 
 
-def _in_turns(steps: Sequence[str | _Product]) -> list[str]:
-    """Products and what is between them, in an order in which loads, multiplications and additions take turns: sums of
-    odd lanes are added behind the next multiplication."""
+def _interleaved(steps: Sequence[str | _Product]) -> list[str]:
+    """Interleave products and other instructions so that loads, multiplications and additions alternate: sums of odd
+    lanes are accumulated after the next multiplication."""
     lines: list[str] = []
     later: list[str] = []
     before: str | _Product = ""

@@ -1,4 +1,5 @@
-"""Fully connected layers of int16 vectors in vectors of eight: the weights of `mote_fully_connected8_vectors_s16.h`."""
+"""Fully connected layers of int16 vectors in vectors of eight inputs: packed weights of
+`mote_fully_connected8_vectors_s16.h`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 
 
 def _words(weights: Ints) -> Ints:
-    """Of [outputs, inputs] weights: for each eight inputs those of all outputs."""
+    """Pack weights [outputs, inputs]: for each eight inputs the weights of all outputs."""
     return bytes_in_words(weights.reshape(len(weights), -1, LANES).transpose(1, 0, 2).reshape(-1, 4)).reshape(-1)
 
 

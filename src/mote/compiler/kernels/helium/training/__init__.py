@@ -1,1 +1,1 @@
-"""Layers that learn, their steps and gradients."""
+"""Kernels for on-device training with Helium vectors: trainable layers, their update steps and gradients."""

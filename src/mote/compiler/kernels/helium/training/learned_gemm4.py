@@ -1,4 +1,5 @@
-"""Convolutions whose weights and biases learn, by the kernels of those that do not: `mote_learned_gemm4_s8.h`."""
+"""Convolutions with trainable weights and biases, which pack the current weights and call the kernels for constant
+weights: `mote_learned_gemm4_s8.h`."""
 
 from __future__ import annotations
 
@@ -32,10 +33,10 @@ from mote.ir.ops.common import BIAS, WEIGHTS
 from mote.ir.ops.windows.conv import Conv2D
 
 MOST_DEPTH = 1 << 15
-"""Weights of a channel: sums of them times a zero point fit 32 bits, and their places 16."""
+"""Most weights of a channel: their sum times a zero point fits 32 bits, and their offsets 16."""
 WEIGHT, PIXEL, FOUR = 0.6, 0.3, 250.0
-"""Cycles, about, of putting a weight in order, and for each four channels of each input, whose rows may be copied, and
-of what remains."""
+"""Estimated cycles: of packing a weight, of each input for each four channels (rows may be copied), and the overhead of
+each four channels."""
 
 
 def _pack(view: View, kernel: Kernel) -> Packed | Refusal:
@@ -54,8 +55,8 @@ def _pack(view: View, kernel: Kernel) -> Packed | Refusal:
 
 
 def _with_weights(view: View, inner: Packed, bits: Value, order: NDArray[np.int64] | None) -> Packed:
-    """The wrapper around a kernel, which has no weights, and constants without biases. `order`: that of the vectors of
-    a channel's weights, unless it is that of the layer."""
+    """Wrap a packed kernel, without its weights, and with constants without biases. `order`: order in which the kernel
+    reads the vectors of a channel's weights; None: memory order."""
     op, flat, own = view.the(Conv2D), inner.entry.call is Call.FLAT, aligned(inner.needs.scratch or 0)
     gemm = inner.params["gemm"]
     assert isinstance(gemm, Mapping) and isinstance(gemm["weights"], np.ndarray) and isinstance(gemm["fours"], int)

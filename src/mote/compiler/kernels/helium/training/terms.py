@@ -1,4 +1,4 @@
-"""Steps and input gradients of int8 convolutions that learn, by terms of a gradient that are not zero:
+"""Update steps and input gradients of trainable int8 convolutions that skip zero terms of the output gradient:
 `mote_conv_step_terms_s8.h` and `mote_conv_input_gradient_terms_s8.h`."""
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from mote.ir.ops.training.integer.steps import ConvStep, DepthwiseStep
 
 FOURS = Refusal("channels of the image are no multiple of four")
 TERM, SUM = 8, 4
-"""Bytes of a term and of a sum."""
+"""Bytes of a stored nonzero term (gradient element and its position), and of a sum."""
 MOST_TERMS = 128
-"""Terms that are summed up at once."""
+"""Most nonzero gradient terms that are accumulated at once."""
 BLOCKS = (256, 128, 64, 32, 16, 8, 4)
-"""Channels of the image at once: more of them go over the gradient less often."""
+"""Possible numbers of channels to process at once: larger blocks traverse the gradient less often."""
 ROOMY = 21504
-"""Bytes of working memory that more channels at once may take."""
+"""Limit of scratch bytes for processing more channels at once."""
 PRODUCT, CALL, WEIGHT = 0.35, 40, 6
-"""Cycles: of a product where half of the terms are zero, of the sums of sixteen channels at one tap, of a weight's
-step."""
+"""Estimated cycles: of a product if half of the terms are zero, of the sums of sixteen channels at one window element,
+and of a weight's update."""
 
 
 def _conv_step(view: View) -> Packed | Refusal:

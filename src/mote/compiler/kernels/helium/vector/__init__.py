@@ -1,1 +1,1 @@
-"""FULLY_CONNECTED."""
+"""Matrix-vector products with Helium vectors: FULLY_CONNECTED and convolutions with few pixels."""

@@ -1,5 +1,5 @@
-"""A matrix times a vector: the weights and constants of `mote_fully_connected8_s8.h`, for fully connected layers and
-convolutions of few pixels."""
+"""Matrix-vector products: packed weights and constants of `mote_fully_connected8_s8.h`, for fully connected layers and
+convolutions with few pixels."""
 
 from __future__ import annotations
 
@@ -41,38 +41,40 @@ from mote.ir.ops.windows.conv import Conv2D
 
 VECTOR, OUTPUTS = 16, 8
 ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
-"""Outputs are narrowed to the bottom and the top halves of words."""
+"""Order of eight outputs in memory: narrowing puts the first four into the bottom and the others into the top halves of
+words."""
 MOST_STEPS = 12
-"""Vectors of inputs that the code has one after another."""
+"""Most input vectors that the code unrolls."""
 FEW_PIXELS = 2
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The constants of a layer, with weights [outputs, inputs]."""
+    """Constants of a layer as matrix; weights have shape [outputs, inputs]."""
 
     weights: NDArray[np.int8]
     lanes: Lanes
     constants: NDArray[np.int32]
     owners: NDArray[np.int64]
-    """As `constants`: the output, counted from 1, where its bias is added; 0 elsewhere."""
+    """For each element of `constants`: number, from 1, of the output whose bias is part of it; 0: none."""
     same: int | None = None
-    """The multiplier of all outputs, if they have the same scale: constants are then only added."""
+    """The multiplier of all outputs if their scales are equal (per-tensor quantization): `constants` then only has
+    biases."""
 
     @property
     def steps(self) -> int:
-        """Vectors of inputs."""
+        """Number of input vectors (16 inputs each)."""
         return -(-int(self.weights.shape[1]) // VECTOR)
 
     @property
     def round(self) -> int:
-        """Vectors of inputs that the code has."""
+        """Unroll factor of the loop over input vectors."""
         if self.steps <= MOST_STEPS:
             return self.steps
         return max(n for n in range(1, MOST_STEPS + 1) if self.steps % n == 0)
 
     def params(self) -> Params:
-        """`mote_fc8_t`."""
+        """Parameters `mote_fc8_t`."""
         weights = pad_to(pad_to(self.weights, 0, OUTPUTS), 1, VECTOR).reshape(-1, OUTPUTS, self.steps, VECTOR)
         return {
             "weights": np.ascontiguousarray(weights[:, ORDER].transpose(0, 2, 1, 3)).reshape(-1),
@@ -85,24 +87,25 @@ class Matrix:
         }
 
     def biases(self, path: str) -> Biases:
-        """The path of its constants."""
+        """Where trained biases are stored in the parameters; `path`: of the constants."""
         factors = self.lanes.bias_factors
         return Biases(path, scale=np.broadcast_to(factors, len(self.weights)), owners=self.owners)
 
     def instances(self) -> tuple[str, tuple[Instance, ...]]:
-        """The name of the code, and what defines it."""
+        """Name of the code, and the macro instances that define it."""
         requantize, rest = Requantize.of(self.lanes), len(self.weights) % OUTPUTS
         looped, same = self.steps > self.round, self.same is not None
         parts = [f"{self.round}{'n' if looped else ''}", "same" if same else "each", requantize.name]
         name = "_".join([*parts, *([f"rest{rest}"] if rest else [])])
         code = fully_connected(self.round, looped, same, requantize, rest)
         arguments = (name, self.round, int(same), requantize.form, requantize.shift)
-        made = Instance("MOTE_FC8_CODE", arguments, tuple(code), (int(looped), rest))
-        return name, (made, Instance("MOTE_FULLY_CONNECTED8", (name,)))
+        function = Instance("MOTE_FC8_CODE", arguments, tuple(code), (int(looped), rest))
+        return name, (function, Instance("MOTE_FULLY_CONNECTED8", (name,)))
 
 
 def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Limits) -> Matrix | None:
-    """`bias`: where sums begin, with what the input's zero point adds."""
+    """Pack the constants of a layer; None: no requantization is exact. `bias`: with the input's zero point folded
+    in."""
     one = _one(sums)
     requantization = lanes(one, limits) if one is not None else None
     if requantization is not None and requantization.form is LaneForm.LINE and not requantization.constant[0]:
@@ -114,20 +117,21 @@ def matrix(weights: NDArray[np.int8], bias: Ints, sums: Accumulators, limits: Li
     requantization = lanes(sums, limits)
     if requantization is None:
         return None
-    kept = requantization.weights(weights.astype(np.int64)).astype(np.int8)
+    packed = requantization.weights(weights.astype(np.int64)).astype(np.int8)
     constants, owners = (_in_eights(rows) for rows in (requantization.constants(bias), requantization.owners))
-    return Matrix(kept, requantization, constants, owners)
+    return Matrix(packed, requantization, constants, owners)
 
 
 def _in_eights(rows: Array) -> Array:
-    """[outputs, constants] -> [eights][halves][constants][four], zeros for outputs that there are not."""
+    """Pack constants [outputs, constants] as [groups of eight][halves][constants][four], with zeros for missing
+    outputs."""
     eights = pad_to(rows, 0, OUTPUTS).reshape(-1, OUTPUTS, rows.shape[1])
     fours = eights[:, ORDER].reshape(-1, 4, rows.shape[1])
     return np.ascontiguousarray(fours.transpose(0, 2, 1)).reshape(-1)
 
 
 def _one(sums: Accumulators) -> Accumulators | None:
-    """The sums of all outputs as those of one, where all have the same scale."""
+    """The accumulators of all outputs merged into one if their scales are equal; else None."""
     scales = [sums.mult, sums.shift, *([] if sums.real is None else [sums.real])]
     if any(np.any(scale != scale[0]) for scale in scales) or not np.all(sums.fits):
         return None
@@ -144,7 +148,7 @@ def _one(sums: Accumulators) -> Accumulators | None:
 
 
 def _bias(view: View, weights: NDArray[np.int8]) -> Ints:
-    """With what the input's zero point adds."""
+    """The biases with the input's zero point folded in."""
     bias = bias_values(view.op.tensor(view.graph, 2), len(weights))
     folded: Ints = bias - view.input.zero_point * weights.astype(np.int64).sum(axis=1)
     return folded
@@ -185,7 +189,7 @@ def _fully_connected(view: View) -> Packed | Refusal:
 
 
 def _conv(view: View) -> Packed | Refusal:
-    """A matrix times a vector for each pixel, where a row has few and no window crosses the edge of the image."""
+    """A convolution as one matrix-vector product for each pixel, for rows of few pixels and unpadded windows."""
     op, x, y = view.the(Conv2D), view.input, view.output
     v, h = op.vertical, op.horizontal
     if v.before or v.after or h.before or h.after or h.dilation > 1:

@@ -1,10 +1,10 @@
-"""The assembly of `mote_fully_connected8_s8.h`: a vector times a matrix, eight outputs at a time.
+"""Assembly of `mote_fully_connected8_s8.h`: matrix-vector products, eight outputs at a time.
 
-Sums are in the even core registers, one for each output. From there they move into lanes and leave as bytes, without a
-place in memory. r1 the weights, r3 the inputs, r5 constants, r7 outputs, r9 the count of outputs, or of rounds, r11 the
-factor of sums, or the zero point.
+Sums are in the even core registers, one for each output. From there they move into vector lanes and are stored as
+bytes, without passing through memory. r1 the weights, r3 the inputs, r5 the constants, r7 the outputs, r9 the number of
+remaining outputs or iterations, r11 the factor of sums or the zero point.
 
-    [sp] the multiplier of all outputs in four lanes, inputs, rounds, outputs that are left
+[sp] the multiplier of all outputs in four lanes, input pointer, iterations, remaining outputs
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ SUMS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 OUTPUTS = 8
 MULT, IN, LOOPS, LEFT, FRAME = 0, 16, 20, 24, 32
 LAYER_LOOPS, LAYER_SCALE, LAYER_ZERO, LAYER_MULT, LAYER_CHANNELS = 8, 12, 16, 32, 40
-"""Where `mote_fc8_t` has rounds, how sums become bytes, and outputs."""
+"""Field offsets of `mote_fc8_t`: iterations, requantization constants, number of outputs."""
 MOST_RESIDENT = 5
-"""Vectors of inputs that stay in registers: three are for weights, and for what turns sums into bytes."""
+"""Most input vectors that stay in registers: the other three are for weights and requantization."""
 
 
 def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize, rest: int) -> list[str]:
-    """The function, of `steps` vectors of inputs in each round; `rest`: outputs that are left of the last eight."""
+    """The function, with `steps` input vectors in each iteration; `same`: one scale for all outputs; `rest`: outputs of
+    the last, incomplete group of eight."""
     resident = 0 if looped else min(steps, MOST_RESIDENT)
     count = [f"ldr r9, [sp, #{LEFT}]"] if looped else []
     rounds = [f"ldrd r3, r9, [sp, #{IN}]", *(f"mov {r}, #0" for r in SUMS), "3:"] if looped else []
@@ -60,7 +61,7 @@ def fully_connected(steps: int, looped: bool, same: bool, requantize: Requantize
 
 
 def _products(steps: int, resident: int, *, looped: bool) -> list[str]:
-    """Each vector of weights is loaded one product before it is used."""
+    """Products of eight outputs; each vector of weights is loaded one product ahead of its use."""
     inputs = [f"q{i}" if i < resident else f"q{resident}" for i in range(steps)]
     free = [f"q{i}" for i in range(8) if f"q{i}" not in inputs]
     weights = [free[i % 2] for i in range(8 * steps)]
@@ -77,13 +78,13 @@ def _products(steps: int, resident: int, *, looped: bool) -> list[str]:
 
 
 def _bytes(same: bool, requantize: Requantize, rest: int, registers: tuple[str, ...]) -> list[str]:
-    """The sums of eight outputs -> bytes at r7, which moves on."""
+    """Requantize the sums of eight outputs to bytes at r7, which advances."""
     lines = ordered(_Eight(same, requantize, rest).instructions, registers)
     return [part for line in lines for part in line.split("|")]
 
 
 class _Eight:
-    """The instructions of eight outputs, in the order 0, 2, 4, 6, 1, 3, 5, 7, as they depend on one another."""
+    """Requantization instructions of eight outputs, in the order 0, 2, 4, 6, 1, 3, 5, 7, with their dependencies."""
 
     def __init__(self, same: bool, requantize: Requantize, rest: int) -> None:
         self.same, self.requantize = same, requantize
@@ -115,7 +116,7 @@ class _Eight:
         return self.emit(f"vmov {{d}}[3], {{d}}[1], {b}, {d}", "rest", (first,), f"sums{half}", adds=True)
 
     def _constant(self, number: int, half: int) -> str:
-        """Offsets, multipliers, or shifts of four outputs."""
+        """Load the constants of four outputs; `number`: 0 offsets, 1 multipliers, 2 shifts."""
         at = 16 * half if self.same else 4 * self.requantize.constants * half + 16 * number
         place = f"sp, #{MULT}" if self.same and number else f"r5, #{at}"
         return self.emit(f"vldrw.u32 {{d}}, [{place}]", "memory", (), f"constant{number}_{half}")

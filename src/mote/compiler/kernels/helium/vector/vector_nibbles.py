@@ -1,4 +1,4 @@
-"""Fully connected layers with weights of 4 bits: those of `mote_fully_connected_nibbles_vectors_s8.h`."""
+"""Fully connected layers with 4-bit weights: packed weights of `mote_fully_connected_nibbles_vectors_s8.h`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INPUTS = 32
 
 
 def _words(nibbles: Ints) -> Ints:
-    """Of [outputs, inputs]: four words for each output and 32 inputs."""
+    """Pack weights [outputs, inputs]: four words have the nibbles of an output and 32 inputs."""
     parts = nibbles.reshape(len(nibbles), -1, 2, 4, 4)
     shifts = 4 * np.arange(2, dtype=np.int64)[:, None, None] + 8 * np.arange(4, dtype=np.int64)
     return np.asarray((parts << shifts).sum(axis=(2, 4)).transpose(1, 0, 2).reshape(-1))

@@ -1,5 +1,5 @@
-"""Convolutions four pixels and three channels at a time with two products in one multiplication: the stream of
-`mote_dot4x3_s8.h`."""
+"""Convolutions four pixels and three output channels at a time, with two products in one multiplication (SWAR): packed
+weights and constants of `mote_dot4x3_s8.h`."""
 
 from __future__ import annotations
 
@@ -17,55 +17,55 @@ HEADER = "dot4x3_s8"
 
 
 def blocks(channels: int) -> list[int]:
-    """How many channels each block has, of two or more: threes, and at most two twos at the end."""
+    """Split channels (at least two) into blocks of three, and at most two blocks of two at the end."""
     twos = -channels % 3
     return [3] * ((channels - 2 * twos) // 3) + [2] * twos
 
 
 def stream(view: View) -> Stream | Refusal:
-    """All blocks in the order in which the kernel reads them."""
-    made = gemm.layer(view, LONG)
-    if isinstance(made, Refusal):
-        return made
-    if made.constants.slow.any():
+    """Weights and constants of all blocks in the order in which the kernel reads them."""
+    layer = gemm.layer(view, LONG)
+    if isinstance(layer, Refusal):
+        return layer
+    if layer.constants.slow.any():
         return NO_CONSTANTS
-    if len(made.starts) == 1:
+    if len(layer.starts) == 1:
         return Refusal("there is one output channel")
-    ends = np.cumsum(blocks(len(made.starts))).tolist()
-    parts = [_block(made, slice(begin, end)) for begin, end in zip([0, *ends], ends, strict=False)]
-    form = f"dot4x3_{_form(made)}_{_unroll(view)}"
-    return Stream(form, np.concatenate(parts), np.zeros((0, 4), np.int64), made.weights.density)
+    ends = np.cumsum(blocks(len(layer.starts))).tolist()
+    parts = [_block(layer, slice(begin, end)) for begin, end in zip([0, *ends], ends, strict=False)]
+    form = f"dot4x3_{_form(layer)}_{_unroll(view)}"
+    return Stream(form, np.concatenate(parts), np.zeros((0, 4), np.int64), layer.weights.density)
 
 
-def _form(made: Layer) -> str:
-    return "linear" if made.sums.linear else "plain"
+def _form(layer: Layer) -> str:
+    return "linear" if layer.sums.linear else "plain"
 
 
 def _unroll(view: View) -> int:
-    """Groups of a turn of the loop."""
+    """Unroll factor of the loop over groups of inputs."""
     return 1 if gemm.groups_of(view) % 2 else 2
 
 
-def _block(made: Layer, own: slice) -> Ints:
-    words = made.weights.words[own]
+def _block(layer: Layer, own: slice) -> Ints:
+    words = layer.weights.words[own]
     groups: Ints = words.reshape(len(words), -1, 2).transpose(1, 0, 2).reshape(-1)
-    behind = zip(made.weights.spills[own], made.constants.rows[own], strict=True)
+    behind = zip(layer.weights.spills[own], layer.constants.rows[own], strict=True)
     rest = [part for spills, row in behind for part in (left_over(spills), row)]
-    return np.concatenate([made.starts[own], groups, *rest])
+    return np.concatenate([layer.starts[own], groups, *rest])
 
 
 def pack(view: View) -> Packed | Refusal:
-    """Two bytes a weight."""
+    """The GEMM kernel with two-byte weights, as an alternative of `gemm4x3`."""
     pointwise = gemm.for_pointwise(view)
-    made = gemm.pack(view, LONG, view.once(stream), pointwise=pointwise)
-    if isinstance(made, Refusal):
-        return made
-    unroll, (walk,) = _unroll(view), made.instances
-    form = str(walk.arguments[0]).split("_")[1]
+    packed = gemm.pack(view, LONG, view.once(stream), pointwise=pointwise)
+    if isinstance(packed, Refusal):
+        return packed
+    unroll, (kernel,) = _unroll(view), packed.instances
+    form = str(kernel.arguments[0]).split("_")[1]
     names = {lanes: f"{form}_{lanes}_{unroll}" for lanes in (3, 2)}
     code = (
         Instance("MOTE_DOT4X3_CODE", (form, lanes, name), block(lanes, unroll, linear=form == "linear"))
         for lanes, name in names.items()
     )
-    run = Instance("MOTE_DOT4X3", (walk.arguments[0], *names.values()))
-    return replace(made, instances=(*code, run, walk), headers=(HEADER,))
+    run = Instance("MOTE_DOT4X3", (kernel.arguments[0], *names.values()))
+    return replace(packed, instances=(*code, run, kernel), headers=(HEADER,))

@@ -1,9 +1,9 @@
-"""The assembly of `mote_dot4x3_s8.h`: the sums of four pixels and a block of channels, and their bytes.
+"""Assembly of `mote_dot4x3_s8.h`: the sums of four pixels and a block of channels, and their requantization.
 
-Registers: a0 inputs, a1 the stream, a2 where the inputs end, a3 half of 2^16; s0-s11 sums, those of a channel's four
-pixels side by side; t0-t5 weights, a4 and a5 a pixel's words. Bytes are made with t1 mult, t2 add, t3 shift, t0 fix and
-the ends of int8 in t4 and t5; a4, a5, a7 and t6 are where they go. On the stack: saved registers, the first inputs, the
-blocks that are left, and where outputs go.
+Registers: a0 the inputs, a1 the stream of weights and constants, a2 the end of the inputs, a3 the constant 2^15
+(rounding of an upper half); s0-s11 the sums, a channel's four pixels adjacent; t0-t5 weights, a4 and a5 a pixel's input
+words. In requantization: t1 mult, t2 add, t3 shift, t0 fix, t4 and t5 the int8 limits; a4, a5, a7 and t6 the output
+pointers. On the stack: saved registers, the first inputs, the number of remaining blocks, and the output pointers.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from functools import lru_cache
 PIXELS = 4
 SAVED = (*(f"s{i}" for i in range(12)), "ra")
 INPUTS, BLOCKS, TO, FRAME = 52, 56, 60, 80
-"""Places on the stack."""
+"""Stack offsets, and the size of the stack frame."""
 PLACES = ("a4", "a5", "a7", "t6")
 X_OF, Y_OF = (0, 4, 16, 20), (8, 12, 24, 28)
-"""Bytes to the words of each pixel in a group of inputs."""
+"""Byte offsets of each pixel's two words in a group of inputs."""
 GROUP = 32
 
 
 @lru_cache(maxsize=16)
 def block(lanes: int, unroll: int, *, linear: bool) -> tuple[str, ...]:
-    """The function for blocks of so many channels and so many groups in a turn of the loop; `linear`: negative outputs
-    that can be seen round in another way."""
+    """The function for blocks of `lanes` channels, unrolled by `unroll` groups of inputs. `linear`: negative outputs
+    are not clipped, and round differently from positive ones."""
     sums = [[f"s{PIXELS * c + p}" for p in range(PIXELS)] for c in range(lanes)]
     return (
         f"addi sp, sp, -{FRAME}",
@@ -72,7 +72,7 @@ def _begun(channel: int, sums: list[str]) -> Iterator[str]:
 
 
 def _group(turn: int, lanes: int, sums: list[list[str]]) -> Iterator[str]:
-    """Sixteen products of each channel, in 24 instructions."""
+    """Sixteen products for each channel, in 24 instructions."""
     yield from (f"lw t{i}, {8 * lanes * turn + 4 * i}(a1)" for i in range(2 * lanes))
     for p in range(PIXELS):
         yield from (f"lw a4, {GROUP * turn + X_OF[p]}(a0)", f"lw a5, {GROUP * turn + Y_OF[p]}(a0)")
@@ -82,7 +82,7 @@ def _group(turn: int, lanes: int, sums: list[list[str]]) -> Iterator[str]:
 
 
 def _finished(channel: int, sums: list[str], *, linear: bool) -> Iterator[str]:
-    """The bytes of a channel. What is rare is apart."""
+    """Requantize and store a channel; rare cases branch to code out of line."""
     yield from ("lw ra, 0(a1)", "addi a1, a1, 4", f"bnez ra, 1{channel}f", f"2{channel}:")
     if channel == 0:
         yield from (f"lw {to}, {TO + 4 * p}(sp)" for p, to in enumerate(PLACES))
@@ -102,7 +102,7 @@ def _finished(channel: int, sums: list[str], *, linear: bool) -> Iterator[str]:
 
 
 def _left_over(channel: int, sums: list[str]) -> Iterator[str]:
-    """Products on their own: ra of them."""
+    """Add the channel's separately listed products, ra of them, that would overflow a packed sum."""
     yield from (f"1{channel}:", "lw t0, 0(a1)", "lw t1, 4(a1)", "addi a1, a1, 8", "add t0, t0, a0", "addi ra, ra, -1")
     for p, sum_ in enumerate(sums):
         yield from (f"lw a6, {X_OF[p]}(t0)", "mul a6, a6, t1", "add a6, a6, a3", "srai a6, a6, 16")

@@ -1,4 +1,4 @@
-"""Convolutions four pixels and three channels at a time: the weights and constants of `mote_gemm4x3_s8.h`."""
+"""Convolutions four pixels and three output channels at a time: packed weights and constants of `mote_gemm4x3_s8.h`."""
 
 from __future__ import annotations
 
@@ -37,30 +37,31 @@ from mote.ir.ops.windows.conv import Conv2D
 
 RV32M = frozenset({"rv32m"})
 GROUP = 4
-"""Products of a sum that are added up before its high part is taken out."""
+"""Products that are accumulated in a packed word before its upper half is extracted."""
 WORDS, TAIL = 8, 48
-"""Bytes of the words of an input, and of what is kept behind them."""
+"""Scratch bytes of an input's words, and of the state that the kernel stores after them."""
 SPILLED = 2.4
-"""Products that a spilled weight takes the time of."""
+"""Cost of a spilled weight (one listed separately because a packed sum would overflow), in products."""
 MOST_DEPTH = 1 << 14
-"""Inputs that a list of 16 bits can name."""
+"""Most inputs of a window, so that 16-bit lists can index them."""
 
 
 def stream(weights: Ints) -> NDArray[np.int8]:
-    """[channels, inputs] weights in the order of use."""
+    """Weights [channels, inputs] in the order in which the kernel reads them: [blocks][inputs][channels of the
+    block]."""
     ends = np.cumsum(blocks(len(weights)))
     return np.concatenate([part.T.reshape(-1) for part in np.split(weights, ends[:-1])]).astype(np.int8)
 
 
 @dataclass(frozen=True, eq=False)
 class Gemm:
-    """`mote_gemm4x3_t`, and how it makes bytes."""
+    """Parameters `mote_gemm4x3_t`, and the form of requantization."""
 
     params: Params
     depth: int
     form: str
     spills: float
-    """The share of weights that are spilled."""
+    """Fraction of weights that are spilled."""
 
     @property
     def price(self) -> Price:
@@ -72,23 +73,24 @@ class Gemm:
 
 
 ONE_BYTE, TWO_BYTES = "bytes", "words"
-"""Values of the knob `weights`: a byte each, which is multiplied with two pixels, or two bytes, for two inputs."""
+"""Values of the knob `weights`: one byte each, multiplied with two pixels at once, or two bytes each, multiplied with
+two inputs at once."""
 ALL, USED = "all", "used"
-"""Values of the knob `biases`: those of channels whose output is constant are zero, or as in the model."""
+"""Values of the knob `biases`: as in the model for all channels, or zero for channels whose output is constant."""
 
 
 def gemm_of(view: View) -> Gemm | Refusal:
-    """Sums with all biases."""
+    """The matrix product with the biases of all channels."""
     return _gemm_of(view, ALL)
 
 
 def gemm_of_used(view: View) -> Gemm | Refusal:
-    """Sums without the biases of constant channels."""
+    """The matrix product without the biases of channels whose output is constant."""
     return _gemm_of(view, USED)
 
 
 def _gemm_of(view: View, biases: str) -> Gemm | Refusal:
-    """The input's zero point is folded into the bias."""
+    """Pack the layer; the input's zero point is folded into the biases."""
     op, w, x = view.the(Conv2D), view.constant(1), view.input
     matrix: Ints = w.reshape(w.shape[0], -1).astype(np.int64)
     channels, depth = matrix.shape
@@ -118,7 +120,8 @@ def _gemm_of(view: View, biases: str) -> Gemm | Refusal:
 
 
 def knobs(view: View, *, pointwise: bool) -> dict[str, tuple[Knob, ...]]:
-    """Tiles where the shape is one for them, and which biases are added where an output is constant."""
+    """The knobs of a layer: `weights`, `tile` where Winograd's algorithm fits the shape, and `biases` if a channel's
+    output is constant."""
     if view.the(Conv2D).pointwise != pointwise:
         return {}
     constant = {"biases": (ALL, USED)} if bool(np.any(sums_of(view).constant)) else {}
@@ -128,7 +131,7 @@ def knobs(view: View, *, pointwise: bool) -> dict[str, tuple[Knob, ...]]:
 def pack(
     view: View, *, pointwise: bool, weights: str = ONE_BYTE, tile: int = winograd.DIRECT, biases: str = ALL
 ) -> Packed | Refusal:
-    """`tile`: windows of 3x3 in tiles of so many outputs in each direction."""
+    """The kernel for a layer; `tile`: outputs of a Winograd tile in each direction, or `DIRECT`."""
     op = view.the(Conv2D)
     if rounds_to_even(view):
         return TO_EVEN

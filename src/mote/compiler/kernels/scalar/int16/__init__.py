@@ -1,3 +1,3 @@
-"""Layers with int16 activations."""
+"""Kernels for layers with int16 activations, for cores without SIMD instructions."""
 
 from mote.compiler.kernels.scalar.int16.fours import KERNELS as KERNELS

@@ -1,4 +1,4 @@
-"""Convolutions of int16 images four pixels at a time: the weights and constants of `mote_conv_fours_s16.h` and
+"""Convolutions of int16 images four pixels at a time: packed weights and constants of `mote_conv_fours_s16.h` and
 `mote_depthwise_fours_s16.h`."""
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 GROUP = 4
-"""Inputs whose weights are a word."""
+"""Inputs whose 8-bit weights share a word."""
 MULTIPLIER_BITS = 15
 COLUMNS, MOST_STEP = 3, 2
-"""Of depthwise windows."""
+"""Supported depthwise windows: number of columns, and largest stride."""
 WORDS = 2
-"""Elements of working memory that a word takes."""
+"""Elements of scratch memory (int16) that a word takes."""
 
 
 def constants(scale: HighScale) -> Ints:
-    """[channels, 2]: a multiplier of 15 bits, in the upper half of a word, and the shift behind it."""
+    """Requantization constants [channels, 2]: a 15-bit multiplier, in the upper half of a word, and the shift after the
+    multiplication."""
     lift = np.maximum(np.ceil(np.log2(scale.factor + 1)).astype(np.int64) - MULTIPLIER_BITS, 0)
     return np.stack([(scale.factor >> lift) << 16, scale.shift + 16 - lift], axis=1)
 

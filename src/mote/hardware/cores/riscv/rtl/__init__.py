@@ -1,4 +1,5 @@
-"""Cores in RTL that Python packages bring: which files Verilator reads of each, and the board of ours around it."""
+"""Cores in RTL from Python packages: the files that Verilator compiles for each, and Mote's simulated board around
+them."""
 
 from pathlib import Path
 
@@ -43,4 +44,4 @@ RTL = {
         defines=("RISCV_FORMAL",),
     ),
 }
-"""By the `rtl` of targets."""
+"""RTL cores by `rtl` of targets."""

@@ -1,4 +1,4 @@
-"""Xtensa LX106, the core of an ESP8266: compiled by Debian's gcc, run in QEMU."""
+"""Xtensa LX106, the core of the ESP8266: compiled with Debian's gcc, run in QEMU."""
 
 from pathlib import Path
 

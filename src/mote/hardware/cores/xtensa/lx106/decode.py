@@ -1,5 +1,5 @@
-"""The length of an Xtensa instruction, and what it does to the stack pointer and to the flow of control, for functions
-without register windows: a0 is the return address, a1 the stack pointer."""
+"""Decoder of Xtensa instructions: their length and their effect on the stack pointer and control flow, for the ABI
+without register windows (a0 is the return address, a1 the stack pointer)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from mote.hardware.cores.instructions import ControlKind, Decoded, Known, Read, 
 
 _SP = 1
 _NARROW = range(8, 14)
-"""Of the lowest four bits: instructions of two bytes."""
+"""Values of the lowest four bits that mark 2-byte instructions."""
 _NO_RESULT = frozenset({(0, 0), (0, 4), (0, 5), (1, 6), (1, 7), (3, 0), (3, 1)})
-"""Groups of instructions between registers, by their two fields, in which the result's field means something else."""
+"""Register-register instructions, by two opcode fields, whose result field is not a result."""
 _RET, _JX, _CALLX0, _ILL = 0x80, 0xA0, 0xC0, 0x00
 
 
 def decode(read: Read, at: int, known: Known) -> Decoded:
-    """LX106."""
+    """Decode an LX106 instruction."""
     i = read(at) & 0xFFFFFF
     return _narrow(i & 0xFFFF, at, known) if i & 15 in _NARROW else _wide(i, at, known, read)
 
@@ -25,7 +25,7 @@ def _wide(i: int, at: int, known: Known, read: Read) -> Decoded:
         return Decoded(3, ControlKind.CALL, (at & ~3) + 4 + 4 * signed(i >> 6, 18), known=_kept(known))
     if operation == 6 and i >> 4 & 3 == 0:  # j
         return Decoded(3, ControlKind.JUMP, at + 4 + signed(i >> 6, 18), known=known)
-    if operation == 6 and i >> 4 & 3 == 1:  # a comparison with zero
+    if operation == 6 and i >> 4 & 3 == 1:  # beqz, bnez, bltz, bgez
         return Decoded(3, ControlKind.BRANCH, at + 4 + signed(i >> 12, 12), known=known)
     if operation in (6, 7):
         return Decoded(3, ControlKind.BRANCH, at + 4 + signed(i >> 16, 8), known=known)
@@ -48,7 +48,7 @@ def _wide(i: int, at: int, known: Known, read: Read) -> Decoded:
 
 
 def _immediate(i: int, to: int, source: int, known: Known) -> Decoded:
-    """Loads and stores with an offset, and constants."""
+    """Decode a load or store with an offset, or a constant."""
     kind = i >> 12 & 15
     if kind in (0xC, 0xD) and to == _SP:  # addi, addmi
         if source != _SP:
@@ -60,7 +60,7 @@ def _immediate(i: int, to: int, source: int, known: Known) -> Decoded:
 
 
 def _register(low: int, source: int, known: Known) -> Decoded:
-    """Jumps to what a register holds."""
+    """Decode a jump or call to an address in a register."""
     target = constant(known, source)
     if low == _RET:
         return Decoded(3, ControlKind.RETURN)
@@ -102,5 +102,5 @@ def _set(size: int, register: int, value: int, known: Known) -> Decoded:
 
 
 def _kept(known: Known) -> Known:
-    """Functions keep a12 to a15."""
+    """Known registers after a call: callee-saved are a12 to a15."""
     return {r: v for r, v in known.items() if r >= 12}

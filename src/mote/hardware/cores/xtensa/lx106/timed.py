@@ -1,4 +1,4 @@
-"""Cycles of an Xtensa LX106, as a plain pipeline takes them: no manual states them."""
+"""Cycles of an Xtensa LX106, estimated as a simple in-order pipeline because no manual states them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mote.hardware.cores.cycles import CycleTable
 from mote.hardware.cores.instructions import Decoded, Task, Timed, task_of
 
 _LOADS = (0x0, 0x1, 0x2, 0x9)
-"""l8ui, l16ui, l32i and l16si among the instructions with an 8-bit offset."""
+"""Opcode field of l8ui, l16ui, l32i and l16si among the instructions with an 8-bit offset."""
 
 
 def timed(at: int, flow: Decoded, word: int, decoded: Any) -> Timed:
