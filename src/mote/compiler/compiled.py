@@ -207,7 +207,7 @@ class Compiled:
         return round(alone(self.plan))
 
     def in_flash(self) -> Compiled:
-        """The same plan compiled with all code in flash and without a self-test, to compare with code in RAM."""
+        """This plan compiled with all code in flash and without a self-test, to compare with code in RAM."""
         options = replace(self.project.options, code_in_ram=False)
         project = packaged(generate(Job(self.plan, options)), self.settings.target)
         return replace(self, project=project, settings=replace(self.settings, place_code="flash"), ram_code=0)
