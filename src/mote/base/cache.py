@@ -35,7 +35,7 @@ DIGEST = sha256().digest_size
 
 
 def root() -> Path:
-    """The cache folder."""
+    """The path of the cache folder."""
     named = os.environ.get(VARIABLE, "")
     if named and named != OFF:
         return Path(named)

@@ -257,7 +257,8 @@ def write_folder(
 
 
 def holds_files(folder: str, texts: Mapping[str, str | bytes], once: Set[str] = frozenset()) -> bool:
-    """Whether a folder holds exactly these files as `write_folder` wrote them; files in `once` may have been edited."""
+    """Whether a folder holds exactly the files `texts`, as `write_folder` wrote them; files in `once` may have been
+    edited."""
     place = Path(folder)
     if any(not (place / name).is_file() or (place / name).is_symlink() for name in texts):
         return False

@@ -71,7 +71,7 @@ class OptionRow:
     file: bool = False
     """Whether a value that is text is the path of a file."""
     empty: tuple[Any, ...] = ()
-    """Values that mean as much as the default."""
+    """Values that are equivalent to the default."""
     only_python: bool = False
     """Whether commands and project files set it through another option."""
     needs: Mapping[str, Why] = field(default_factory=dict)

@@ -40,7 +40,7 @@ class Compiled:
     plan: Plan
     """The plan: kernels, order and memory, with the optimized graph."""
     program: Program
-    """The plan as instructions."""
+    """The plan lowered to a program of instructions."""
     project: Project
     """The C project: files, names, constants."""
     settings: Settings
@@ -54,7 +54,7 @@ class Compiled:
     warnings: tuple[str, ...] = ()
     """Warnings about the model file."""
     cycles: int | None = None
-    """Cycles of an inference on the emulated core, where they were measured against a time limit."""
+    """Measured cycles of an inference on the emulated core; None unless a latency budget was checked."""
     reserve: Reserve = FIRST
     """Memory reserved outside of the plan, for code and constants, and other facts known from building earlier
     plans."""

@@ -56,7 +56,7 @@ class Image:
     plan: Plan
     """The plan: kernels, order and memory."""
     program: Program
-    """The instructions of the image."""
+    """The plan lowered to the program of instructions in the image."""
     settings: Settings
     """The settings that the model was planned with."""
     path: str

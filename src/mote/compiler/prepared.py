@@ -51,7 +51,7 @@ class PreparedGraph:
 
     @cached_property
     def labels(self) -> Labels:
-        """The class names of each output of the C."""
+        """The class names of each output of the generated C."""
         return output_labels(self.learning, self.names)[: len(self.whole.outputs)]
 
 

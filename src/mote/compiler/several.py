@@ -106,12 +106,12 @@ class CompiledModels:
 
     @property
     def path(self) -> str:
-        """The files of all models."""
+        """The paths of all models, with commas between."""
         return ", ".join(m.path for m in self.models)
 
     @property
     def package(self) -> Package:
-        """The description of its C library for packagers."""
+        """The description of the common C library for packagers."""
         return model_package(self.project, self.settings.target)
 
     def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:

@@ -40,7 +40,7 @@ class CompilerStage(Generic[Result]):
     options: tuple[str, ...] = ()
     """Names of the options that the function takes as keywords."""
     files: tuple[str, ...] = ()
-    """Names of those options that are file names: the contents of the file are part of the cache key."""
+    """Names of options whose values are file names: the contents of the file are part of the cache key."""
     key: Callable[..., str | None] | None = None
     """Computes a digest of the inputs; None if they have none, so that the result is not cached."""
     writes: Callable[[Result], str | None] | None = None

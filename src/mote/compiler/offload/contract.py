@@ -50,11 +50,12 @@ class Judgement(StrEnum):
     """How `mote verify` checks the results of an artifact."""
 
     EXACT = "exact"
-    """It is executed with the model, and every value must equal the reference."""
+    """The artifact is executed with the model, and every value must equal the reference."""
     TOLERANCE = "tolerance"
-    """It is executed with the model, and no value may differ from the reference by more than `Artifact.tolerance`."""
+    """The artifact is executed with the model, and no value may differ from the reference by more than
+    `Artifact.tolerance`."""
     REFERENCE = "reference"
-    """It cannot be executed here: `Generator.reference` computes its values, and these are compared."""
+    """The artifact cannot be executed here: `Generator.reference` computes its values, and these are compared."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class ImageCall:
 
     kernel: Packed
     inputs: tuple[int, ...]
-    """The ids of the tensors that are its operands."""
+    """The ids of the tensors that are the kernel's operands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,24 +134,24 @@ class Artifact:
     """Name of a function `void cancel(void *state)` that the model's init calls if such a call has begun and not
     ended."""
     alignment: int = ALIGNMENT
-    """Alignment of the tensors that it reads and writes, and of its working memory, in bytes."""
+    """Alignment in bytes of the tensors that the artifact reads and writes, and of its working memory."""
     in_place: bool = False
-    """Whether its only output may overlap its first input, if they have the same size: the calls have read the input
-    before they write the output, and the same holds for working memory at that address."""
+    """Whether the artifact's only output may overlap its first input, if they have the same size: the calls have read
+    the input before they write the output, and the same holds for working memory at that address."""
     memories: tuple[str, ...] = ()
-    """Names of the target's memories that these tensors may be in; empty: any."""
+    """Names of the target's memories that the artifact's tensors may be in; empty: any."""
     variant: str = ""
     """Name of the artifact if a region has several: `--kernel LAYER=NAME[variant=small]` pins it."""
     judgement: Judgement = Judgement.EXACT
     tolerance: float = 0.0
     """For TOLERANCE: maximum difference of a stored value from the reference (1: one int8 code)."""
     code: int = 0
-    """Approximate bytes of flash of its own code: its calls."""
+    """Approximate bytes of flash of the artifact's own code: its calls."""
     linked: Mapping[str, int] = field(default_factory=dict)
     """By name: approximate bytes of flash of the functions that it calls directly or indirectly; functions that several
     artifacts share are counted once."""
     image: ImageCall | None = None
-    """The kernel that replaces it in an image; None: it works in C only."""
+    """The kernel that replaces the artifact in an image; None: it works in C only."""
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,8 @@ class Generator(ABC):
     about: str = ""
     """A short description for a list of backends."""
     device: str = ""
-    """The name that its simulated drivers pass to `mote_device_call`, if several generators share one; empty: its own
-    name."""
+    """The name that the generator's simulated drivers pass to `mote_device_call`, if several generators share one;
+    empty: its own name."""
 
     def missing(self) -> Missing | None:
         """What the generator requires and does not find on this machine; None if it can be used."""

@@ -32,15 +32,15 @@ class ForeignLibrary:
     variable: str
     """Name of the variable with its folder, in make, in CMake, and in the environment."""
     folder: str
-    """The folder on this machine."""
+    """The folder of the library on this machine."""
     header: str
-    """Path in that folder of a header by which the library is recognized."""
+    """Path, in the library's folder, of a header by which the library is recognized."""
     includes: tuple[str, ...]
-    """Include folders, relative to that folder."""
+    """Include folders, relative to the library's folder."""
     version: str = ""
-    """The only supported version; empty: any."""
+    """The only supported version of the library; empty: any."""
     version_file: str = ""
-    """A file in that folder that states the version, in a line that begins with `version:`."""
+    """Path, in the library's folder, of a file that states the version in a line that begins with `version:`."""
     cmake_target: str = ""
     """The target that the library's own CMakeLists.txt defines, if any."""
     zephyr: tuple[tuple[str, str], ...] = ()
@@ -57,11 +57,12 @@ class Dependency:
 
     library: ForeignLibrary
     sources: tuple[str, ...]
-    """The C files with these functions and all their callees, as paths in the library's folder."""
+    """The C files of the called functions and all their callees, as paths in the library's folder."""
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Zephyr's Kconfig options that compile these files; none if Zephyr does not have the library."""
+        """Zephyr's Kconfig options that compile the library's files that the project needs; none if Zephyr does not
+        have the library."""
         return tuple(
             option
             for folder, option in self.library.zephyr

@@ -32,7 +32,7 @@ def runtime_package(
     example_files: Mapping[str, str],
     image: bytes,
 ) -> Package:
-    """The package of a runtime with these C files."""
+    """The package of a runtime with the C files `files`."""
     native = (NATIVE[0], UNFUSED) if target.is_native else ()
     flags = " ".join([*target.core_flags, how.level, *how.gcc, WRAPPING, *native])
     return Package(

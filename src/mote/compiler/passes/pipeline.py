@@ -89,7 +89,7 @@ class Saving:
     removed: int
     """Number of operators that it removed."""
     detail: str
-    """What the pass did, as text; empty if it changed nothing worth mentioning."""
+    """A line of text about the effect; empty if the pass changed nothing worth mentioning."""
     caveat: str = ""
     """How outputs may differ from those of the model file; empty if they do not."""
 

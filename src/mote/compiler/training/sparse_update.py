@@ -53,7 +53,7 @@ class CandidateToLearn:
 
     layer: int
     what: str
-    """`[bias]`, `[weights]` or the channels `[first:end]`."""
+    """The part of the layer that would learn: `[bias]`, `[weights]` or channels `[first:end]`."""
     products: Products
     """Dot products of its gradients for every pair of samples."""
     state: int
@@ -113,10 +113,10 @@ class SparseUpdateSearch:
     planned: Planned
     say: Say
     known: dict[ChosenLayers, TriedUpdate] = field(default_factory=dict)
-    """Cache of the sets that were planned."""
+    """Cache of the planned sets of weights and biases."""
 
     def best(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
-        """The settings with the best set that fits; None if none fits."""
+        """The settings in which the best set of weights and biases learns; None if no set fits."""
         layers = sorted({c.layer for c in candidates}, reverse=True)
         deepest = _most(len(layers), lambda count: self._tried(_first(candidates, layers[:count])).fits)
         if not deepest:
@@ -246,7 +246,7 @@ def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
 
 
 def _train(candidates: Iterable[CandidateToLearn], spec: Auto) -> ChosenLayers:
-    """The specification of training in which these candidates learn."""
+    """The specification of training in which `candidates` learn."""
     return spec.chosen([f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))])
 
 

@@ -48,7 +48,7 @@ class ProjectOptions:
     optimize: str = "balanced"
     """Optimization policy of the C compiler: a key of `mote.hardware.targets.flags.OPTIMIZATION`."""
     cpu: str = ""
-    """The target's core."""
+    """Name of the target's core."""
     core_flags: tuple[str, ...] = ()
     """gcc flags that select the core."""
     native: bool = False

@@ -110,7 +110,7 @@ class Job:
 
     @cached_property
     def program(self) -> Program:
-        """The plan as instructions."""
+        """The plan lowered to a program of instructions."""
         return program(self.plan)
 
 

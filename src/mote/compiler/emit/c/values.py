@@ -234,7 +234,7 @@ def quoted(text: str) -> str:
 
 
 def brief(text: str) -> str:
-    """Shortens a layer's name for a comment."""
+    """Cuts a layer's name to 100 characters, for a comment."""
     return text[:100]
 
 

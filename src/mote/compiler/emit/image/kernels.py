@@ -24,12 +24,12 @@ class KernelRecord:
 
     name: str
     headers: tuple[str, ...]
-    """Names of its headers, `mote_<header>.h` in the library."""
+    """Names of the kernel's headers, `mote_<header>.h` in the library."""
     call: Call
     operands: int
-    """Number of operands of its main function."""
+    """Number of operands of the kernel's main function."""
     scratch: bool
-    """Whether its functions take working memory."""
+    """Whether the kernel's functions take working memory."""
     fields: tuple[Field, ...]
     row: str = ""
     rows: str = ""
@@ -38,7 +38,7 @@ class KernelRecord:
     alignment: int = ALIGNMENT
     instances: tuple[Instance, ...] = ()
     fails: bool = False
-    """Whether it runs on an accelerator, which may fail."""
+    """Whether the kernel runs on an accelerator, which may fail."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
 
 
 def image_alignment(kernels: Iterable[KernelRecord]) -> int:
-    """Alignment in bytes that an image with these kernels needs, and the arenas passed to it."""
+    """Alignment in bytes of an image with these kernels, and of the arenas passed to it."""
     return max((format.ALIGNMENT, *(k.alignment for k in kernels)))
 
 

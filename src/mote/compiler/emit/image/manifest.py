@@ -97,7 +97,7 @@ class Manifest:
 def manifest(
     where: str, target: str, features: Iterable[str], kernels: Iterable[KernelRecord], limits: Limits
 ) -> Manifest:
-    """A manifest of kernels in any order, with duplicates."""
+    """Makes a manifest; kernels may be in any order and contain duplicates."""
     return Manifest(where, target, frozenset(features), tuple(merged(kernels)), limits)
 
 

@@ -26,7 +26,7 @@ OWN = {HEADER: (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")}
 ONCE = "cmsis_nn_once_"
 """Prefix of functions that round once, and of their files."""
 AGAIN = "_once"
-"""Suffix of the functions that call them."""
+"""Suffix of the wrappers that call the functions with single rounding."""
 ZEPHYR = {
     "": "CMSIS_NN",
     f"{SOURCE}/BasicMathFunctions": "CMSIS_NN_BASICMATH",

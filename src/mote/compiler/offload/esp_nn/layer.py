@@ -62,7 +62,7 @@ class EspWork:
     """Work counts of a call, by which its cycles are estimated."""
 
     kind: str
-    """The function, or a case of it with costs of its own."""
+    """The function that is called, or a case of it with costs of its own."""
     taps: int
     """Number of products, or of values that are compared."""
     pixels: int

@@ -29,7 +29,7 @@ class VelaProcess:
         self._lock = Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._owner = 0
-        """Id of the process that started it: a fork starts a process of its own."""
+        """Id of the process that started the child: a fork starts a child of its own."""
         atexit.register(self.close)
 
     def ask(self, *request: Any) -> Any:

@@ -152,5 +152,5 @@ def _chosen(ports: Sequence[CPort], given: str) -> str:
 
 
 def _nothing(options: ProjectOptions) -> str:
-    """The casts to void of unused parameters, as a pushed input has no accessor."""
+    """C casts of unused parameters to void, for models whose input is pushed, so that there is no input to return."""
     return f"{'    (void)instance;' + chr(10) if options.instances else ''}    (void)i;\n"

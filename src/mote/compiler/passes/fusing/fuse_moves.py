@@ -142,9 +142,8 @@ def _between_views(
 
 
 def _channels(x: Shape, places: Ints) -> tuple[int, tuple[int, ...]] | None:
-    """Whether the region permutes or picks channels in the same way for all leading indices, like the channel shuffle
-    of ShuffleNet: the axis from which on elements count as channels, and the source of each output channel; else
-    None."""
+    """If a region permutes or picks channels equally for all leading indices, like the channel shuffle of ShuffleNet:
+    the axis from which on elements count as channels, and the source of each output channel; else None."""
     for axis in reversed(range(1, len(x))):
         rows, channels = prod(x[:axis]), prod(x[axis:])
         if rows == 1 or places.size % rows or channels > MOST_CHANNELS:

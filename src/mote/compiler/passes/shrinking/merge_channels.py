@@ -94,5 +94,5 @@ def _own_parts(t: Tensor, axis: int, channels: Ints) -> list[Ints]:
 
 
 def _bits(values: Array) -> Ints:
-    """Integers that are equal if and only if the values are."""
+    """Values as int64 for comparison of rows: floats by their bits."""
     return values.astype(np.float64).view(np.int64) if values.dtype.kind == "f" else values.astype(np.int64)

@@ -78,7 +78,7 @@ def _maker(graph: Graph, tensor: int) -> Op | None:
 
 
 def _given(step: Graph, ops: Collection[Op], tensors: Mapping[int, Tensor]) -> tuple[int, ...]:
-    """The tensors that these operators of a step read but do not compute, without constants and states."""
+    """The tensors that the operators `ops` of a training step read but do not compute, without constants and states."""
     own = {i for op in ops for i in op.outputs} | {s.before for s in step.states} | {ABSENT}
     read = dict.fromkeys(i for op in ops for i in op.inputs)
     return tuple(i for i in read if i not in own and tensors[i].data is None)

@@ -91,7 +91,7 @@ class Auto(StepSettings):
         return _text(AUTO, {name: value for name, value in budgets.items() if value is not None} | self.changed)
 
     def chosen(self, items: Sequence[str]) -> ChosenLayers:
-        """The training in which these items learn, with the same settings of steps."""
+        """Training in which `items` learn, with the settings of steps unchanged."""
         return ChosenLayers(items=tuple(items), **self.changed)
 
 
@@ -108,7 +108,7 @@ class Learner:
     pool: str = ""
     """How features of several positions are pooled to one vector; empty: not stated."""
     options: Mapping[str, float | str] = field(default_factory=dict, hash=False)
-    """The other settings of this kind of learner."""
+    """Settings that only this kind of learner has."""
 
     def __str__(self) -> str:
         own = {"classes": self.classes, "features": self.features, "pool": self.pool}
@@ -134,7 +134,7 @@ def parsed(text: str) -> Spec:
 
 
 def _text(head: str, settings: Mapping[str, object]) -> str:
-    """The text form that `parsed` reads."""
+    """A training specification in the text form that `parsed` reads."""
     words = ",".join(f"{name}={str(value).removesuffix('.0')}" for name, value in settings.items())
     return f"{head}:{words}" if words else head
 

@@ -98,7 +98,7 @@ class BackwardWalk:
 
 
 def check_learned(graph: Graph, learned: Collection[int], *types: DType) -> None:
-    """Refuses tensors that cannot learn: only constants of these types that operators read can."""
+    """Refuses tensors that cannot learn: all except constants of `types` that operators read."""
     names = " or ".join(types)
     remedy = f"choose {names} weights or biases of layers"
     if not learned:

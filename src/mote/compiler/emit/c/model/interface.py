@@ -30,7 +30,7 @@ class Interface:
 
 
 def interface(plan: Plan, options: ProjectOptions) -> Interface:
-    """The interface of a model."""
+    """The API of a compiled model."""
     reads, writes = tuple(inputs(plan, options)), tuple(outputs(plan, options))
     stateful = bool(plan.graph.states)
     return Interface(

@@ -31,7 +31,8 @@ class CPort:
     numbers: tuple[tuple[str, str], ...] = ()
     """Of a decision output (such as detections): name and meaning of each number in a row."""
     noticed: tuple[str, str] = ("", "")
-    """Of a decision output: the number of a row that says whether there is something, and the C comparison with it."""
+    """Of a decision output: the name of the number that says whether something was detected, and the C comparison with
+    it."""
     scores: Tensor | None = None
     """The tensor of scores that a decision output is computed from."""
 

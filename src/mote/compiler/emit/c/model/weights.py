@@ -121,7 +121,7 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The declarations of these functions in the model's header."""
+    """The declarations, in the model's header, of the functions that save and load learned weights."""
     name, macro = options.name, options.name.upper()
     return [
         Comment("Bytes of a record of what the model has learned."),

@@ -22,7 +22,7 @@ def npu_kernels() -> tuple[KernelRecord, ...]:
 
 @cache
 def npu_files(family: str) -> dict[str, str]:
-    """The C files that these kernels need: the check of command streams of an Ethos-U family, and the calls of its
-    driver."""
+    """The C files that kernels for NPU jobs need: the check of command streams of an Ethos-U family, and the calls of
+    its driver."""
     folder = files(__package__) / "c"
     return {**{name: (folder / name).read_text(encoding="utf-8") for name in FILES}, **check_files(family)}

@@ -45,7 +45,7 @@ class SumOperations:
 
 
 Sums = Callable[[int, int], SumOperations]
-"""Gives the operations for a width and number of channels."""
+"""A function that gives the operations of Vela's MEAN for a row width and number of channels."""
 
 
 def sums(config: Configuration) -> Sums:

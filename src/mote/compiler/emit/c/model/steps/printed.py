@@ -155,7 +155,7 @@ def _complete(part: _Part, wide: bool) -> Printed:
 
 
 def _arrays(context: Context, wide: bool) -> Iterator[tuple[str, Array]]:
-    """The tables that the cases read."""
+    """The tables that the cases read: names and values."""
     program, tables = context.program, context.tables
     for name, values in tables.lists.items():
         yield name, np.array(values, integer_type(values))

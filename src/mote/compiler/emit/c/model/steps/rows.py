@@ -99,7 +99,8 @@ def sums(step: CStep) -> list[Statement]:
 
 
 def _batches(i: Instruction, size: int, *body: Statement) -> list[Statement]:
-    """A loop of `body` over the output rows of one turn, `size` rows at a time; rows before row 0 are skipped."""
+    """A loop of `body` over the output rows of one run of an instruction, `size` rows at a time; rows before row 0 are
+    skipped."""
     end: Expression = call("mote_min", plus(Y, i.group), i.last)
     after = Template("{}++" if size == 1 else f"{{}} += {size}", (Y,))
     first, before = min(i.begins), list[Statement]()
@@ -110,7 +111,7 @@ def _batches(i: Instruction, size: int, *body: Statement) -> list[Statement]:
 
 
 def _contiguous(i: Instruction) -> bool:
-    """Whether the output rows of each turn are contiguous in memory."""
+    """Whether the output rows that an instruction computes in each run are contiguous in memory."""
     out = i.target
     turns = (out.offsets[max(begin, 0) : min(begin + i.group, i.last)] for begin in i.begins)
     return out.kind is Kind.STRIP or all(b == (a or 0) + out.row_bytes for rows in turns for a, b in pairwise(rows))

@@ -82,7 +82,8 @@ class CStep:
         return N if i.group == 1 else plus(Y, -min(i.begins))
 
     def element(self, name: str, at: Expression, values: Sequence[int]) -> Expression:
-        """The C expression for an element of a table with these values, which is added to the program's tables."""
+        """The C expression for an element of a table with the contents `values`; the table is added to those of the
+        program."""
         table = f"{self.context.prefix}_{name}"
         self.context.tables.lists[table] = values
         return element_of(self.context.options, table, at, values)
