@@ -23,7 +23,7 @@ from tests.ir.ops.learning.learners import learner, told
 import made_up_words
 from mote import frontends
 from mote.bench.execute import batch
-from mote.compiler.passes.training.learner_kinds import KINDS, settled
+from mote.compiler.passes.training.learner_kinds import KINDS, all_settings
 from mote.ir.graph import Graph, Tensor
 from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import DType
@@ -74,7 +74,7 @@ class Way:
     def graph(self, size: int, tensor: Tensor) -> Graph:
         """The learner of WORDS classes for as many features of a tensor."""
         kind, features = KINDS[self.kind], replace(tensor, shape=(1, size))
-        method = kind.make(features, WORDS, settled(self.kind, self.settings))
+        method = kind.make(features, WORDS, all_settings(self.kind, self.settings))
         read = [list(method.states).index(name) for name in method.read]
         return learner(
             (method.update, dict(method.taught)),

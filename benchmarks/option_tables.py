@@ -22,7 +22,7 @@ PAGE = Page(ROOT / "docs" / "reference" / "options.md", "<!-- options -->", "<!-
 CLASSES = {
     "ReadKeywords": ("TypedDict", "Keywords of functions that read a model."),
     "CommonOptions": ("ReadKeywords", 'Keywords of functions that compile, written as for commands: `ram="24K"`.'),
-    "PackOptions": ("CommonOptions", "Keywords of `mote.pack` beside its own."),
+    "PackOptions": ("CommonOptions", "Keywords of `mote.pack` in addition to those in its signature."),
     "CompileOptions": ("PackOptions", "Keywords of `mote.compile`."),
 }
 HOMES = {"kernels": "PackOptions", "labels": "CompileOptions"} | dict.fromkeys(BESIDE_MODELS, "ReadKeywords")

@@ -1,1 +1,2 @@
-"""What every wing may use: errors for users, atomic files, limited readers, progress, untrusted text."""
+"""Helpers for all packages: user-facing errors, atomic file writes, size-limited readers, progress callbacks, escaping
+of untrusted text."""

@@ -1,7 +1,7 @@
-"""The cache folder: results that cost time, by a digest of all that they depend on.
+"""On-disk cache of expensive results, keyed by a digest of everything that they depend on.
 
-It is `~/.cache/mote`, or what `MOTE_CACHE` names. Entries appear whole or not at all, so that processes share it
-without locks; those that were used longest ago are deleted when there are too many. Deleting all of it is safe.
+The folder is `~/.cache/mote`, or the one that `MOTE_CACHE` names. Entries are written atomically, so that processes
+share it without locks; above a size limit the least recently used ones are deleted. Deleting the whole folder is safe.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from mote.base.errors import MoteError
 from mote.base.files import replace_file
 
 VARIABLE = "MOTE_CACHE"
-"""The variable of the environment that names the folder."""
+"""Environment variable that names the cache folder."""
 OFF = "off"
-"""Its value where plans are not kept."""
+"""Value of `MOTE_CACHE` that turns the cache of plans off."""
 PLANS, OBJECTS = PARTS = ("plans", "objects")
-"""Folders that `mote cache` counts and clears."""
+"""Subfolders of the cache that `mote cache` counts and clears."""
 MOST = 256 << 20
-"""Bytes of all entries of a folder."""
+"""Maximum bytes of all entries of a subfolder together."""
 LARGEST = 64 << 20
-"""Bytes of an entry when it is read."""
+"""Maximum bytes of an uncompressed entry."""
 LEFT = 0.75
-"""Share of the bytes that is left after deleting."""
+"""Fraction of the size limit that old entries are evicted down to."""
 OTHERS = 0o022
-"""Permissions by which other users write to a folder."""
+"""Permission bits that let users other than the owner write to a folder."""
 DIGEST = sha256().digest_size
 
 
 def root() -> Path:
-    """The cache folder."""
+    """The path of the cache folder."""
     named = os.environ.get(VARIABLE, "")
     if named and named != OFF:
         return Path(named)
@@ -43,20 +43,20 @@ def root() -> Path:
 
 
 def is_off() -> bool:
-    """Whether plans are not kept."""
+    """Whether `MOTE_CACHE=off` turns the cache of plans off."""
     return os.environ.get(VARIABLE) == OFF
 
 
 @dataclass(frozen=True)
 class CacheFolder:
-    """A folder of entries, of this user alone. An entry is compressed behind a digest of its contents: a damaged one is
-    none."""
+    """A folder of cache entries that only this user can write to. An entry is a digest followed by the compressed
+    contents; a damaged one counts as missing."""
 
     path: Path
     most: int = MOST
 
     def read(self, key: str) -> bytes | None:
-        """The contents of an entry, if there is one."""
+        """The contents of an entry; None if it is missing or damaged."""
         path = self.path / key
         try:
             self._check()
@@ -72,7 +72,7 @@ class CacheFolder:
         return contents
 
     def write(self, key: str, contents: bytes) -> None:
-        """Keeps an entry. A disk that is full or read-only costs time, not the result."""
+        """Writes an entry, unless it is too large; a full or read-only disk is ignored."""
         data = sha256(contents).digest() + zlib.compress(contents, 1)
         if len(contents) > LARGEST or len(data) > self.most:
             return
@@ -83,7 +83,7 @@ class CacheFolder:
             self._shrink()
 
     def _check(self) -> None:
-        """Refuses a folder that another user can write to: he would choose the results."""
+        """Refuses a folder that other users can write to, as they could inject results."""
         about = self.path.stat()
         if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & OTHERS):
             raise MoteError(
@@ -93,7 +93,7 @@ class CacheFolder:
             )
 
     def _shrink(self) -> None:
-        """Deletes the entries that were used longest ago, where all of them take too many bytes."""
+        """Evicts the least recently used entries if the total size exceeds the limit."""
         entries = sorted(files_of(self.path))
         total = sum(entry.nbytes for entry in entries)
         for entry in entries if total > self.most else ():
@@ -105,7 +105,7 @@ class CacheFolder:
 
 @dataclass(frozen=True, order=True)
 class CachedFile:
-    """A file of the cache, the one first that was used longest ago."""
+    """A file of the cache; sorts by the time of its last use, oldest first."""
 
     used: float
     path: Path
@@ -113,7 +113,7 @@ class CachedFile:
 
 
 def files_of(folder: Path) -> Iterator[CachedFile]:
-    """The files of a folder; none where there is no folder."""
+    """The files of a folder; none if the folder does not exist."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -122,7 +122,7 @@ def files_of(folder: Path) -> Iterator[CachedFile]:
 
 
 def clear(parts: Iterable[str] = PARTS) -> None:
-    """Deletes what the cache folder holds."""
+    """Deletes all entries of the given subfolders of the cache."""
     for part in parts:
         for file in files_of(root() / part):
             with suppress(OSError):

@@ -1,8 +1,9 @@
-"""TOML and JSON from anyone, read within limits: bytes, nesting, integers of 64 bits, text that is Unicode.
+"""Parsers of untrusted TOML and JSON, with limits on size, nesting and integer width (64 bits); text must be valid
+Unicode.
 
-Python's own parsers raise half a dozen kinds of errors for hostile documents, and return values of which others raise
-later: an integer of 5,000 digits cannot even be printed. Everything that is read here can be walked, compared, printed
-and stored.
+Python's own parsers raise many kinds of errors for hostile documents, and return values that fail later: an integer of
+5,000 digits cannot even be printed. Values that are parsed here can be traversed recursively, compared, printed and
+stored.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from mote.base.files import read_file
 from mote.base.text import printable
 
 MOST_BYTES = 1 << 20
-"""Bytes of a file that people write, unless its reader knows better."""
+"""Default size limit of a document, in bytes."""
 DEEPEST = 64
-"""Tables and lists in one another."""
+"""Maximum nesting depth of tables and lists."""
 LEAST_INTEGER, MOST_INTEGER = -(1 << 63), (1 << 64) - 1
 MOST_PARTS = 1000
-"""Parts of a dotted key, for which `tomllib` takes time that grows with the square of their number."""
+"""Maximum parts of a dotted key: `tomllib` takes quadratic time in their number."""
 _LONG = re.compile(r"[0-9_]{1000,}")
 _QUOTED = re.compile(r"""'[^'\n]*'?|"(?:[^"\\\n]+|\\.)*"?""")
 _BETWEEN = re.compile(r"[=,\[\]{}#\n]")
-"""Characters that end a key, where they are not quoted."""
+"""Characters that end an unquoted key."""
 _SHOWN, _SAID = 60, 200
-"""Characters of a key and of a parser's message that are shown."""
+"""Maximum characters of a key path, and of a parser's message, in an error."""
 
 
 class DocumentError(ValueError):
@@ -39,26 +40,26 @@ class DocumentError(ValueError):
 
 
 class LimitError(DocumentError):
-    """A document that is beyond one of the limits."""
+    """A document that exceeds one of the limits."""
 
 
 def read_toml(
     path: str | Path, *, reason: str = "not valid TOML", remedy: str = "", most: int = MOST_BYTES
 ) -> dict[str, Any]:
-    """The keys of a TOML file that the user named."""
+    """Parses a TOML file that the user named; errors name the file. `most`: size limit in bytes."""
     with _reading(path, reason, remedy):
         return parse_toml(_limited(path, most))
 
 
 def read_json(path: str | Path, *, reason: str = "not valid JSON", remedy: str = "", most: int = MOST_BYTES) -> Any:
-    """The value of a JSON file that the user named."""
+    """Parses a JSON file that the user named; errors name the file. `most`: size limit in bytes."""
     with _reading(path, reason, remedy):
         return parse_json(_limited(path, most))
 
 
 @contextmanager
 def _reading(path: str | Path, reason: str, remedy: str) -> Iterator[None]:
-    """Errors inside name the file and what can be done about it."""
+    """Turns document errors inside of the block into a MoteError with the file's name and a remedy."""
     try:
         yield
     except DocumentError as error:
@@ -77,7 +78,7 @@ def _limited(path: str | Path, most: int) -> bytes:
 
 
 def parse_toml(data: bytes) -> dict[str, Any]:
-    """The keys of a TOML document."""
+    """Parses a TOML document."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -94,7 +95,7 @@ def parse_toml(data: bytes) -> dict[str, Any]:
 
 
 def parse_json(data: bytes | str, deepest: int = DEEPEST) -> Any:
-    """The value of a JSON document, of which the caller has limited the bytes."""
+    """Parses a JSON document whose size the caller has limited. `deepest`: maximum nesting depth."""
     try:
         document = json.loads(data)
     except UnicodeDecodeError as error:
@@ -108,7 +109,8 @@ def parse_json(data: bytes | str, deepest: int = DEEPEST) -> Any:
 
 
 def _unparsed(data: bytes, error: Exception) -> DocumentError:
-    """The reason why a parser gave up on what may be well-formed."""
+    """The error for a document that a parser gave up on without a syntax error: nesting, a very long integer, or the
+    parser's own message."""
     text = data.decode("utf-8", errors="replace")
     longest = max(_LONG.finditer(text), key=lambda match: len(match[0]), default=None)
     if isinstance(error, RecursionError):
@@ -120,15 +122,14 @@ def _unparsed(data: bytes, error: Exception) -> DocumentError:
 
 
 def _check_keys(text: str) -> None:
-    """Refuses dotted keys of very many parts."""
+    """Refuses dotted keys with too many parts."""
     for run in _BETWEEN.split(_QUOTED.sub("q", text)):
         if run.count(".") >= MOST_PARTS:
             raise LimitError(f"a key has more than {MOST_PARTS:,} parts")
 
 
 def _check(document: Any, deepest: int) -> None:
-    """Refuses what the rest of the program need not expect: it walks values by recursion, prints them and stores them
-    in 64 bits and as UTF-8."""
+    """Refuses values nested too deeply, integers of more than 64 bits, and text with lone surrogates."""
     pending: list[tuple[Any, str, int]] = [([document], "", 0)]
     while pending:
         container, place, depth = pending.pop()
@@ -148,7 +149,7 @@ def _entries(container: Any) -> Iterable[tuple[str | int, Any]]:
 
 
 def _below(place: str, key: str | int, depth: int) -> str:
-    """The path of a value inside of a container; that of the document itself is empty."""
+    """The path of an entry of a container, such as `a.b[2]`; empty for the document itself."""
     if not depth:
         return ""
     if isinstance(key, int):

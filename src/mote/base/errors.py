@@ -14,7 +14,7 @@ REPORT = "the command, the model if you may share it, and what MOTE_DEBUG=1 in f
 
 
 MOST_LINE = 2000
-"""Characters of a line of an error."""
+"""Maximum characters of a line of an error message."""
 
 
 class MoteError(Exception):
@@ -38,7 +38,7 @@ class MoteError(Exception):
 
 
 def _readable(text: str) -> str:
-    """A text without the middle of very long lines: what is wrong in a file may be of any length."""
+    """The text, with the middle of very long lines cut out."""
     if len(text) <= MOST_LINE:
         return text
     lines = text.split("\n")
@@ -46,7 +46,7 @@ def _readable(text: str) -> str:
 
 
 def _again(kind: type[Exception], arguments: tuple[object, ...], attributes: dict[str, object]) -> Exception:
-    """An error that came from another process, whatever its class is made from."""
+    """Unpickles an error, whatever arguments its class takes."""
     error = kind.__new__(kind, *arguments)
     error.__dict__.update(attributes)
     return error
@@ -54,7 +54,7 @@ def _again(kind: type[Exception], arguments: tuple[object, ...], attributes: dic
 
 @contextmanager
 def naming(file: str) -> Iterator[None]:
-    """Errors inside that name nothing, or only a part of a model, name the file as well."""
+    """Adds the file's name to errors raised inside of the block that name nothing, or only a part of the model."""
     try:
         yield
     except MoteError as error:
@@ -67,7 +67,7 @@ def naming(file: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class LayerProblem:
-    """Why a layer cannot be compiled, and what helps, where the reason says it."""
+    """Why a layer cannot be compiled, with the remedy if the reason implies one."""
 
     reason: str
     remedy: str = ""
@@ -75,7 +75,7 @@ class LayerProblem:
 
 @dataclass(frozen=True)
 class Unsupported:
-    """One layer that Mote cannot compile, why, and what helps."""
+    """A layer that Mote cannot compile, with the reason and the remedy."""
 
     index: int
     name: str
@@ -83,7 +83,7 @@ class Unsupported:
     reason: str
     remedy: str = ""
     doubt: str = ""
-    """What is odd about its quantization, if anything is."""
+    """Anything suspicious about the layer's quantization."""
 
 
 CALIBRATE = (
@@ -93,8 +93,8 @@ CALIBRATE = (
 
 
 class UnsupportedError(MoteError):
-    """Every unsupported layer of a model, in one message, with what helps each of them. `assumed` is what was assumed
-    about the model and may be the cause."""
+    """All unsupported layers of a model in one message, with their remedies. `assumed`: remedies for assumptions about
+    the model that may be the cause; named first."""
 
     def __init__(self, layers: list[Unsupported], *, where: str, assumed: Sequence[str] = ()) -> None:
         self.layers = layers
@@ -105,11 +105,11 @@ class UnsupportedError(MoteError):
 
 
 MOST_NAMED = 5
-"""No more layers than these are named beside a remedy."""
+"""Maximum number of layers that are listed beside a remedy."""
 
 
 def _remedies(layers: Sequence[Unsupported]) -> list[str]:
-    """The remedies, each with the layers that it helps where there are several."""
+    """The remedies; if there are several, each begins with the layers that it is for."""
     helped: dict[str, list[str]] = {}
     for layer in layers:
         helped.setdefault(layer.remedy, []).append(str(layer.index))
@@ -128,15 +128,15 @@ def _because(layer: Unsupported) -> str:
 
 
 class UnsupportedNodeError(Exception):
-    """Raised by the parser of an operator, in any front end; collected, so that one message lists every unsupported
-    layer. `remedy` says what helps, where that is something else than another operator or type."""
+    """Raised by an operator's parser in any front end; collected, so that one message lists all unsupported layers.
+    `remedy`: if it is anything but using another operator or type."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
         self.problem = LayerProblem(reason, remedy)
         super().__init__(reason)
 
     def named(self, reason: str) -> UnsupportedNodeError:
-        """This error with other words for its reason."""
+        """A copy of this error with another reason."""
         return UnsupportedNodeError(reason, self.problem.remedy)
 
 
@@ -145,7 +145,8 @@ class BudgetError(MoteError):
 
 
 class RamError(BudgetError):
-    """No plan of the model fits in the RAM: the least that was found is more than the limit."""
+    """No plan of the model fits in RAM. `least`: bytes of the smallest plan that was found; `limit`: bytes
+    available."""
 
     def __init__(self, least: int, limit: int, *, where: str, remedy: str) -> None:
         self.least, self.limit = least, limit
@@ -158,16 +159,16 @@ class RamError(BudgetError):
 
 
 class BoardError(BudgetError):
-    """The model does not fit the board that is emulated, which may have less memory than a part."""
+    """The model does not fit an emulated board, which may have less memory than the real part."""
 
 
 class TooLargeError(MoteError):
-    """The model, or what it takes to compile it, is more than one of Mote's limits or the machine allows."""
+    """The model, or the memory or recursion that compiling it takes, exceeds a limit of Mote or of the machine."""
 
 
 class InternalError(Exception):
-    """A bug in Mote, no fault of the model, the user or the machine. `where` is the layer that was being worked on, if
-    that is known; `remedy` says how to report it."""
+    """A bug in Mote, not a fault of the model, the user or the machine. `where`: the layer being processed, if known;
+    `remedy`: how to report the bug."""
 
     def __init__(self, error: Exception) -> None:
         notes = getattr(error, "__notes__", ())
@@ -185,7 +186,7 @@ class InternalError(Exception):
 
 
 class NamedLayer(Protocol):
-    """Something of a model that messages can name."""
+    """A part of a model that error messages can name: `where` is its description."""
 
     @property
     def where(self) -> str: ...
@@ -193,7 +194,7 @@ class NamedLayer(Protocol):
 
 @contextmanager
 def working_on(layer: NamedLayer) -> Iterator[None]:
-    """Whatever fails inside without an explanation is reported with the layer that was being worked on."""
+    """Attaches the layer being processed to exceptions raised inside of the block."""
     try:
         yield
     except Exception as error:
@@ -203,7 +204,8 @@ def working_on(layer: NamedLayer) -> Iterator[None]:
 
 
 def explained(error: Exception) -> MoteError | InternalError:
-    """What to tell the user about any failure: an error that explains itself, a limit of the machine, or our bug."""
+    """The user-facing error for any exception: unchanged if it is one already, a limit of the machine, or an
+    InternalError."""
     if isinstance(error, MoteError | InternalError):
         return error
     if isinstance(error, MemoryError):
@@ -215,18 +217,19 @@ def explained(error: Exception) -> MoteError | InternalError:
 
 @contextmanager
 def explaining() -> Iterator[None]:
-    """Only errors that explain themselves leave this: a call with the wrong arguments is Python's TypeError, too."""
+    """Converts exceptions raised inside to user-facing errors (`explained`). A TypeError for wrong arguments of the
+    call stays as it is."""
     try:
         yield
     except Exception as error:
-        told = explained(error)
-        if told is error or (isinstance(error, TypeError) and _was_not_entered(error)):
+        reported = explained(error)
+        if reported is error or (isinstance(error, TypeError) and _was_not_entered(error)):
             raise
-        raise told from error
+        raise reported from error
 
 
 def _was_not_entered(error: TypeError) -> bool:
-    """Whether a decorated function was never entered, because its arguments do not fit: the traceback ends in the
-    decorator's wrapper."""
+    """Whether a TypeError means that a function decorated with `explaining` was called with wrong arguments: the
+    traceback ends in the decorator's wrapper."""
     frames = [frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)]
     return frames == ["explaining", "inner"]

@@ -1,5 +1,5 @@
-"""Packages that only some formats need: they are loaded when a file of that format comes, and named where they are
-missing. Parts of the standard library that few commands need are loaded late as well: they take a while."""
+"""Optional dependencies: imported when a feature needs them, with install instructions where they are missing. Parts of
+the standard library that are slow to import are imported on demand as well."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from mote.base.errors import MoteError
 
 PROJECT = "moteml"
 TORCH_REMEDY = "pip install 'torch>=2.13,<3'; PyTorch's CPU build is enough"
-"""No extra of Mote's brings PyTorch: on Linux that would be its CUDA build, of several GB, for who has chosen none."""
+"""How to install PyTorch. No extra of Mote's installs it, as on Linux that would be the CUDA build of several GB."""
 
 
 def installed(package: str) -> bool:
-    """Whether a package could be loaded, without loading it. A folder of that name without code is none."""
+    """Whether a package could be imported, without importing it. A folder of that name without code does not count."""
     spec = find_spec(package)
     return spec is not None and spec.origin is not None
 
 
 def version_of(distribution: str) -> str:
-    """The version of a package; nothing where it is not installed, or does not tell."""
+    """The version of an installed distribution; empty if it is not installed."""
     from importlib import metadata
 
     try:
@@ -39,7 +39,7 @@ def version_of(distribution: str) -> str:
 
 
 def installing(extra: str) -> str:
-    """The command that installs an extra of Mote's: from the clone, where Mote was installed from one."""
+    """The pip command that installs an extra of Mote's; from the clone, if Mote was installed from one."""
     from importlib import metadata
 
     try:
@@ -56,7 +56,8 @@ def installing(extra: str) -> str:
 
 
 SIZES = Path(__file__).with_name("install_sizes.json")
-"""Megabytes on disk of Debian packages, wheels and extras, dependencies included: `benchmarks/install_sizes.py`."""
+"""The file with the sizes on disk, in megabytes, of Debian packages, wheels and extras with their dependencies; written
+by `benchmarks/install_sizes.py`."""
 
 
 @cache
@@ -66,13 +67,14 @@ def _sizes() -> dict[str, dict[str, int]]:
 
 
 def megabytes(kind: str, name: str) -> int | None:
-    """Megabytes on disk that installing takes, dependencies included: of an extra ("extras"), a package of PyPI ("pip")
-    or packages of Debian ("apt"); None where it was not measured."""
+    """Megabytes on disk that an extra ("extras"), a PyPI package ("pip") or Debian packages ("apt") take with their
+    dependencies; None if not measured."""
     return _sizes()[kind].get(name)
 
 
 def require(package: str, *, extra: str = "", what: str = "this") -> Any:
-    """Load a package that `what` needs, or say how to get it: with an extra of Mote's, or by its own name."""
+    """Imports a package that `what` needs. If it is missing, the error says how to install it: by an extra of Mote's,
+    or by its own name."""
     try:
         with quiet():
             return import_module(package)
@@ -87,7 +89,7 @@ def require(package: str, *, extra: str = "", what: str = "this") -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """What packages print and warn of while they are at work is not Mote's output."""
+    """Discards warnings, stdout and stderr inside of the block."""
     with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         warnings.simplefilter("ignore")
         yield
@@ -95,8 +97,8 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def refusals(who: str) -> Iterator[None]:
-    """What another library refuses to run is said as it says it, in one line: errors of libraries have no class in
-    common."""
+    """Converts any exception of another runtime, called `who`, inside of the block to a MoteError with its message in
+    one line."""
     try:
         yield
     except MoteError:

@@ -1,7 +1,8 @@
-"""Writing files: a failure or a kill leaves what was there or what was to be there, and nothing of the user's is lost.
+"""Atomic file writes: a failure or a kill leaves either the old contents or the new ones, and no file of the user's is
+lost.
 
-A folder of generated files carries a manifest, the names of its files and their hashes. By it a later run knows which
-files it may replace or remove; every other file in the folder is the user's.
+A folder of generated files has a manifest with their names and hashes. From it a later run knows which files it may
+replace or delete; every other file in the folder is the user's.
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ from mote.base.system import fcntl
 from mote.base.text import printable
 
 MANIFEST = "mote.sha256"
-"""The manifest of a folder, in the form that `sha256sum -c` reads."""
+"""File name of the manifest of a generated folder; `sha256sum -c` reads it."""
 ZIPPED, TAR = (".zip", ".pack"), ".tar"
-"""Suffixes of archives; a .pack of CMSIS is a zip."""
+"""Suffixes of archives; a CMSIS .pack is a zip file."""
 NEW, MOVED, SPENT = "new", "moved", "spent"
-"""What is in the hidden folder beside a project that is being written: the new project, the old one while there is none
-in its place, and the old one that was replaced."""
+"""Contents of the hidden folder next to a project that is being written: the new project, the old project between two
+renames, and the old project after it was replaced."""
 LONGEST = 50
-"""Characters of a name that hidden names beside it have: file systems take 255 bytes."""
+"""Maximum characters of a file's name that its temporary name repeats: file systems allow 255 bytes."""
 _HEAD = "# Files that Mote generated; `sha256sum -c` tells which were changed. Mote replaces them, and no others."
 _LINE = re.compile(r"([0-9a-f]{64})  ((?!/)(?:(?!\.\.?/)[^/\0]+/)*(?!\.\.?$)[^/\0]+)")
-"""A hash and the name of a file in the folder, or in a folder in it."""
+"""A line of a manifest: the hash and the relative path of a file."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 _IMMOVABLE = {errno.EXDEV, errno.EBUSY}
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 _EXCHANGE = {"linux": ("renameat2", 2), "darwin": ("renameatx_np", 2)}
-"""The system's function that exchanges two paths, and the flag that asks for it."""
+"""Per platform: the C library's function that atomically exchanges two paths, and the flag that asks for it."""
 _HERE = {"linux": -100, "darwin": -2}
-"""AT_FDCWD: relative paths start in the current folder."""
+"""Per platform: AT_FDCWD, the directory argument for paths relative to the current folder."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder that is gone afterwards, whatever happens. That it is full is no fault of the work done there."""
+    """A temporary folder, deleted on exit in any case. A full disk is reported as a MoteError."""
     folder = None
     try:
         with undisturbed():
@@ -72,7 +73,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def fill(folder: Path, texts: Mapping[str, str | bytes]) -> None:
-    """Write files into a folder that nobody else knows of."""
+    """Writes files into a folder that no other process uses."""
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +84,7 @@ def fill(folder: Path, texts: Mapping[str, str | bytes]) -> None:
 
 
 def read_file(path: str | Path, most: int = -1) -> bytes:
-    """The bytes of a file that the user named; no more than `most` of them, if that is said."""
+    """Reads a file that the user named: at most `most` bytes, or all of it."""
     try:
         with Path(path).open("rb") as file:
             return file.read(most)
@@ -94,7 +95,7 @@ def read_file(path: str | Path, most: int = -1) -> bytes:
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether a path names a file. One that the system cannot even look up, being too long, names none."""
+    """Whether a path names a file; False also for names that the system rejects, such as too long ones."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -102,13 +103,13 @@ def is_file(path: str | Path) -> bool:
 
 
 def is_of_another_user(path: Path, here: Path) -> bool:
-    """Whether a file that was found, not named, belongs neither to this user, nor to the system, nor to the owner of
-    the current folder."""
+    """Whether a file that was discovered, not named by the user, belongs to someone other than this user, root, and the
+    owner of the current folder."""
     return hasattr(os, "getuid") and path.stat().st_uid not in (0, os.getuid(), here.stat().st_uid)
 
 
 def check_place(path: str, *, folder: bool = False) -> None:
-    """Refuse the name of a file or of a folder that cannot be written, before the work whose result it is to hold."""
+    """Refuses an output file or folder that cannot be written, before the work is done whose result it would hold."""
     if not path:
         return  # writing says which option is empty
     place = Path(path).resolve()
@@ -130,13 +131,13 @@ def check_place(path: str, *, folder: bool = False) -> None:
 
 
 def check_new(path: str) -> None:
-    """A file that is there is not to be overwritten."""
+    """Refuses the name of a file that exists."""
     if os.path.lexists(path):
         raise MoteError("is there already, and would be lost", where=path, remedy="name another file, or move this one")
 
 
 def write_secret(path: str, data: bytes) -> None:
-    """Write a new file that nobody but its owner may read."""
+    """Writes a new file that only its owner can read."""
     if not path:
         raise MoteError("the name of a file is empty", remedy="name the file that is to be written")
     check_new(path)
@@ -147,8 +148,8 @@ def write_secret(path: str, data: bytes) -> None:
 
 
 def write_file(path: str, data: bytes, begins: bytes, at: int = 0) -> None:
-    """Write a file that the user named, as a whole. One that is there is replaced if it is of the same kind, which
-    shows in how it `begins`, from byte `at` on."""
+    """Atomically writes a file that the user named. An existing file is replaced only if it is of the same kind: its
+    bytes from `at` on are `begins`."""
     if not path:
         raise MoteError("the name of a file is empty", remedy="name the file that is to be written")
     there = Path(path)
@@ -178,7 +179,7 @@ def _beginning(path: Path, count: int) -> bytes:
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file aside and move it in place."""
+    """Writes a temporary file and renames it to `path`."""
     aside = _beside(path)
     try:
         with undisturbed(), open(aside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
@@ -189,7 +190,8 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def edited(folder: str, name: str) -> str | None:
-    """The text of a generated file that the user has edited, or has put there; None where nobody did."""
+    """The text of a generated file that the user has edited, or of one that the user has written in its place; None if
+    it is unchanged or missing."""
     path = Path(folder) / name
     if is_archive(folder) or not path.is_file():
         return None
@@ -198,13 +200,12 @@ def edited(folder: str, name: str) -> str | None:
 
 
 def is_archive(path: str) -> bool:
-    """Whether a path names an archive, by its suffix, and no folder."""
+    """Whether a path has the suffix of an archive and is not an existing folder."""
     return Path(path).suffix.lower() in (*ZIPPED, TAR) and not Path(path).is_dir()
 
 
 def write_archive(path: str, files: Mapping[str, str | bytes]) -> None:
-    """Writes files as an archive of the kind that its suffix names, in place of one that is there. Equal files give
-    equal bytes."""
+    """Writes files as a zip or tar archive, by the suffix, replacing an existing one. Equal files give equal bytes."""
     data = BytesIO()
     contents = sorted((name, _data(text)) for name, text in files.items())
     if Path(path).suffix.lower() == TAR:
@@ -224,22 +225,22 @@ def write_archive(path: str, files: Mapping[str, str | bytes]) -> None:
 def write_folder(
     folder: str, texts: Mapping[str, str | bytes], *, force: bool = False, once: Set[str] = frozenset()
 ) -> list[str]:
-    """Write generated files into a folder, in place of those that an earlier run generated. Files of the user's stay.
+    """Writes generated files into a folder, replacing those of an earlier run; the user's files stay.
 
-    Where one of them has a name that is wanted, or the user has changed a generated file, nothing is written, unless
-    by `force`: then the names of what was lost are returned. Files in `once` are for users to edit: one that was edited
-    is kept. The new folder is made beside the old one, with links to the user's files, and then takes its place in one
-    step. Of several processes that write it one waits for the other: the files of one would be the user's to the next.
+    If a file to write would overwrite a file of the user's, or a generated file that the user has edited, nothing is
+    written, unless `force`: then the names of the overwritten files are returned. `once`: files for users to edit,
+    which are kept once edited. The new folder is built next to the old one, with hard links to the user's files, and
+    then replaces it in one step. Concurrent writers wait for each other.
     """
     if not folder:
         raise MoteError(
             "the name of the folder is empty", where="option output", remedy="name a folder for the project"
         )
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         place = Path(folder).resolve()
         _check_place(place, folder)
-        made = [parent for parent in place.parents if not parent.exists()]
+        created = [parent for parent in place.parents if not parent.exists()]
         place.parent.mkdir(parents=True, exist_ok=True)
         with _alone(place.parent):
             _tidy(place)
@@ -251,12 +252,13 @@ def write_folder(
         raise _unwritable(error, folder) from None
     finally:
         with suppress(OSError):
-            for parent in made:
+            for parent in created:
                 parent.rmdir()  # where nothing was written into it
 
 
 def holds_files(folder: str, texts: Mapping[str, str | bytes], once: Set[str] = frozenset()) -> bool:
-    """Whether `write_folder` has written just these files, and nobody has changed one but of those in `once`."""
+    """Whether a folder holds exactly the files `texts`, as `write_folder` wrote them; files in `once` may have been
+    edited."""
     place = Path(folder)
     if any(not (place / name).is_file() or (place / name).is_symlink() for name in texts):
         return False
@@ -266,7 +268,8 @@ def holds_files(folder: str, texts: Mapping[str, str | bytes], once: Set[str] = 
 
 
 def _check_place(place: Path, folder: str) -> None:
-    """A folder is replaced as a whole: it must not be one that somebody stands on."""
+    """Refuses a folder that cannot be replaced as a whole: a file, a mount point, the current folder or a parent of
+    it."""
     here = Path.cwd()
     if place == here or place in here.parents or place.is_mount():
         what = "a mount point" if place.is_mount() else "the current folder, or has it inside"
@@ -282,8 +285,8 @@ def _check_place(place: Path, folder: str) -> None:
 def _compare(
     place: Path, texts: Mapping[str, str | bytes], folder: str, force: bool, once: Set[str]
 ) -> tuple[set[str], list[str], set[str]]:
-    """The files of an earlier run, those of the user's that stand in the way, and those of `once` that were edited;
-    unless by `force`, nothing may stand in the way."""
+    """The files of an earlier run, the user's files that would be overwritten (an error unless `force`), and the edited
+    files of `once`."""
     known = _read_manifest(place, force)
     own, lost, kept = {MANIFEST}, [], set()
     for name in sorted({*known, *texts}):
@@ -324,7 +327,7 @@ def _manifest(texts: Mapping[str, str | bytes]) -> str:
 
 
 def _read_manifest(place: Path, force: bool) -> dict[str, str]:
-    """The hashes of generated files by name; none where there is no manifest."""
+    """The hashes of generated files by name; empty if there is no manifest."""
     try:
         lines = (place / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -340,7 +343,7 @@ def _read_manifest(place: Path, force: bool) -> dict[str, str]:
 
 
 def _swap(place: Path, texts: Mapping[str, str | bytes], own: Set[str]) -> None:
-    """Make the new folder, and let it take the place of the old one, of which all is carried over that is not `own`."""
+    """Builds the new folder, with everything of the old one that is not in `own`, and replaces the old one by it."""
     own = {*own, *texts}
     with _hidden(place) as aside:
         new = aside / NEW
@@ -361,35 +364,35 @@ def _swap(place: Path, texts: Mapping[str, str | bytes], own: Set[str]) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time writes projects into a folder, where the system locks folders."""
+    """Lets one process at a time write projects into a folder, if the system can lock folders."""
     lock = None
     with suppress(OSError):
         lock = _lock(folder, wait=True)
     try:
         yield
     finally:
-        _unlocked(lock)
+        _unlock(lock)
 
 
 @contextmanager
 def _hidden(place: Path) -> Iterator[Path]:
-    """A new folder beside a project, which is locked as long as this process lives: another one that finds it unlocked
-    removes it."""
+    """A new hidden folder next to a project. It is locked while this process lives: other processes delete unlocked
+    ones."""
     aside, lock = None, None
     try:
         with undisturbed():
-            aside, lock = _made_beside(place)
+            aside, lock = _locked_beside(place)
         yield aside
     finally:
         with undisturbed(), suppress(OSError):
             if aside is not None:
                 shutil.rmtree(aside / NEW, ignore_errors=True)
                 aside.rmdir()
-        _unlocked(lock)
+        _unlock(lock)
 
 
-def _made_beside(place: Path) -> tuple[Path, int | None]:
-    """A new folder beside a project, and its lock; None on a file system without locks."""
+def _locked_beside(place: Path) -> tuple[Path, int | None]:
+    """Creates a hidden folder next to a project and locks it; the lock is None on a file system without locks."""
     while True:
         aside = _beside(place)
         aside.mkdir()
@@ -399,12 +402,12 @@ def _made_beside(place: Path) -> tuple[Path, int | None]:
             return aside, None
         if lock is not None and aside.exists():
             return aside, lock
-        _unlocked(lock)  # another process has found it before it was locked
+        _unlock(lock)  # another process has found it before it was locked
 
 
 def _lock(folder: Path, *, wait: bool = False) -> int | None:
-    """Lock a folder until what is returned is closed, or this process ends; None where another one has it, unless it is
-    waited for. Raises OSError where the system has no locks."""
+    """Locks a folder and returns the file descriptor that holds the lock; None if another process has it and `wait` is
+    not set. Raises OSError if the system has no locks."""
     try:
         opened = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
@@ -419,19 +422,19 @@ def _lock(folder: Path, *, wait: bool = False) -> int | None:
     return opened
 
 
-def _unlocked(lock: int | None) -> None:
+def _unlock(lock: int | None) -> None:
     if lock is not None:
         os.close(lock)
 
 
 def _carry(old: Path, new: Path, own: Set[str]) -> None:
-    """Link what is the user's into the new folder: until the old one is gone it is in both."""
+    """Hard-links the user's files into the new folder; until the old folder is deleted they are in both."""
     for entry in os.scandir(old):
         if entry.name in own:
             continue
         inside = _inside(entry.name, own)
         if inside and entry.is_dir(follow_symlinks=False):
-            if _is_more_than(Path(entry), inside):
+            if _has_other_files(Path(entry), inside):
                 (new / entry.name).mkdir(exist_ok=True)
             _carry(Path(entry), new / entry.name, inside)
         elif entry.is_dir(follow_symlinks=False):
@@ -441,12 +444,12 @@ def _carry(old: Path, new: Path, own: Set[str]) -> None:
 
 
 def _inside(folder: str, names: Set[str]) -> set[str]:
-    """What some names are in a folder, of those that are in it."""
+    """The names that are inside of a folder, relative to it."""
     return {name.removeprefix(f"{folder}/") for name in names if name.startswith(f"{folder}/")}
 
 
-def _is_more_than(folder: Path, own: Set[str]) -> bool:
-    """Whether a folder has anything of the user's."""
+def _has_other_files(folder: Path, own: Set[str]) -> bool:
+    """Whether a folder has files that are not in `own`."""
     return any(path.relative_to(folder).as_posix() not in own for path in folder.rglob("*") if not path.is_dir())
 
 
@@ -459,8 +462,8 @@ def _link(source: str, target: str) -> None:
 
 
 def _take_place(new: Path, place: Path) -> Path | None:
-    """Move the new folder in and the old one out, and return where the old one went. A kill between two renames leaves
-    the place empty, which the next run repairs; where the system can exchange folders, the exchange is atomic."""
+    """Replaces the old folder by the new one, and returns the path that the old one was moved to. Atomic if the system
+    can exchange folders; if not, a kill between two renames leaves the place empty, which the next run repairs."""
     if not place.exists():
         new.rename(place)
         return None
@@ -481,7 +484,7 @@ def _take_place(new: Path, place: Path) -> Path | None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; False where that cannot be done."""
+    """Atomically exchanges two folders; False if the system cannot."""
     name, flag = _EXCHANGE.get(sys.platform, ("", 0))
     function = getattr(ctypes.CDLL(None, use_errno=True), name, None) if name else None
     if function is None:
@@ -496,11 +499,11 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _rescue(old: Path, new: Path, own: Set[str] = frozenset()) -> None:
-    """Move over what somebody has put into the old folder while the new one was made."""
+    """Moves files to the new folder that someone wrote to the old one in the meantime."""
     for entry in os.scandir(old):
         other = new / entry.name
         inside, folder = _inside(entry.name, own), entry.is_dir(follow_symlinks=False)
-        if inside and folder and _is_more_than(Path(entry), inside):
+        if inside and folder and _has_other_files(Path(entry), inside):
             other.mkdir(exist_ok=True)
         if entry.name not in own and not (inside and folder) and not os.path.lexists(other):
             Path(entry).rename(other)
@@ -520,8 +523,8 @@ def _remove(old: Path, place: Path) -> None:
 
 
 def _tidy(place: Path) -> None:
-    """Put back what a run that was killed between two renames has moved away, and remove the hidden folders of killed
-    runs. What somebody has put into the old project meanwhile is kept."""
+    """Cleans up after killed runs: restores a project that was moved away, and deletes their hidden folders, after
+    moving out files that someone wrote to the old project."""
     for aside in sorted(place.parent.glob(f"{escape(_prefix(place))}*")):
         if not _is_hidden(aside, place):
             continue
@@ -537,24 +540,24 @@ def _tidy(place: Path) -> None:
                         _rescue(old, place, {MANIFEST, *_read_manifest(old, force=True)})
                 shutil.rmtree(aside, ignore_errors=True)
             finally:
-                _unlocked(lock)
+                _unlock(lock)
 
 
 def _is_hidden(aside: Path, place: Path) -> bool:
-    """Whether a folder is one that a run has made beside a project: by its name, and by what is in it."""
+    """Whether a folder is the hidden folder of a run, by its name and contents."""
     if not re.fullmatch(f"{re.escape(_prefix(place))}[0-9a-f]{{8}}", aside.name) or aside.is_symlink():
         return False
     return aside.is_dir() and {entry.name for entry in os.scandir(aside)} <= {NEW, MOVED, SPENT}
 
 
 def _prefix(path: Path) -> str:
-    """How hidden names beside a path begin, which no other path has."""
+    """The prefix of temporary names next to a path, unique to this path."""
     short = path.name if len(path.name) <= LONGEST else f"{path.name[:LONGEST]}-{_hash(path.name.encode())[:8]}"
     return f".{short}.mote-"
 
 
 def _beside(path: Path) -> Path:
-    """A new name in the same folder, which is on the same file system."""
+    """A random temporary name in the same folder, and so on the same file system."""
     return path.with_name(_prefix(path) + token_hex(4))
 
 
@@ -563,7 +566,7 @@ def _hash(data: bytes) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Have the system write a file or the names in a folder to the disk, so that they survive a failure of power."""
+    """Flushes a file, or the entries of a folder, to the disk (fsync)."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -582,5 +585,5 @@ def _unwritable(error: OSError, where: str) -> MoteError:
 
 
 def _reason(error: OSError) -> str:
-    """What the system says; shutil says it of several files at once."""
+    """The system's message for an error; shutil's own if it collects several."""
     return error.strerror or str(error)

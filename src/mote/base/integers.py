@@ -1,7 +1,7 @@
-"""Functions of NumPy that take and give integers of the platform's size, for integers of 64 bits on every platform.
+"""NumPy functions that count in pointer-sized integers, wrapped to use int64 on every platform.
 
-Where a pointer has 32 bits (and with NumPy 1 on Windows), NumPy counts in 32: `np.bincount` and `np.repeat` then refuse
-counts of 64 bits, and what `np.arange` makes overflows without a word unless a type is named.
+Where a pointer has 32 bits (and with NumPy 1 on Windows), the default integer of NumPy has 32 bits: `np.bincount` and
+`np.repeat` then refuse int64 counts, and `np.arange` without a dtype overflows silently.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def bincount(numbers: ArrayLike, least: int = 0) -> NDArray[np.int64]:
-    """How often 0, 1, 2 ... occur: up to the largest number, and up to `least` - 1."""
+    """Number of occurrences of 0, 1, 2, ... up to the largest number, and at least up to `least` - 1."""
     return np.bincount(np.asarray(numbers, np.intp), minlength=least).astype(np.int64)
 
 
 def weighted(numbers: ArrayLike, weights: ArrayLike, least: int = 0) -> NDArray[np.float64]:
-    """The sum of the weights of 0, 1, 2 ...: up to the largest number, and up to `least` - 1."""
+    """Sum of the weights of 0, 1, 2, ... up to the largest number, and at least up to `least` - 1."""
     return np.bincount(np.asarray(numbers, np.intp), weights, least).astype(np.float64)
 
 
 def repeat(values: NDArray[Number], counts: ArrayLike) -> NDArray[Number]:
-    """Each value as often as its count says, one behind the other."""
+    """Repeats each value as often as its count says, as `np.repeat`."""
     return np.repeat(values, np.asarray(counts, np.intp))

@@ -1,7 +1,5 @@
-"""Results in notebooks: a title, a line of facts, and small tables as HTML that fits light and dark pages alike.
-
-Colours are those of the page around it (`currentColor`), and nothing is loaded from anywhere.
-"""
+"""HTML of results in notebooks: a title, a line of facts, and small tables, for light and dark pages. Colours are
+inherited from the page (`currentColor`), and nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from html import escape
 from mote.base.text import printable
 
 MOST_ROWS = 60
-"""Rows of a table that are shown; of longer ones the first, and how many more there are."""
+"""Maximum rows of a table that are shown; further rows are only counted."""
 _NUMBER = "text-align:right;font-variant-numeric:tabular-nums;"
 _CELL = "padding:1px 10px 1px 0;border:0;background:none;color:inherit;vertical-align:top;"
 _RULE = "border-bottom:1px solid color-mix(in srgb, currentColor 35%, transparent);"
@@ -20,7 +18,7 @@ _TABLE = "border-collapse:collapse;margin:4px 0 0;background:none;color:inherit;
 
 
 def card(title: str, facts: Mapping[str, object], *parts: str, notes: Iterable[str] = ()) -> str:
-    """A result: its title, what matters most about it in a line, and then `parts`, which are HTML already."""
+    """HTML of a result: its title, key facts in one line, notes, and `parts`, which are HTML already."""
     line = " · ".join(f"{_text(name)} <b>{_text(value)}</b>" for name, value in facts.items() if value is not None)
     said = "".join(f"<div>{_text(note)}</div>" for note in notes)
     return (
@@ -30,7 +28,8 @@ def card(title: str, facts: Mapping[str, object], *parts: str, notes: Iterable[s
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], *, left: int = 1, caption: str = "") -> str:
-    """A table whose first `left` columns are text, and the others numbers; columns without a value are left out."""
+    """An HTML table whose first `left` columns are text and the others numbers; columns without any value are
+    omitted."""
     kept = [i for i in range(len(head)) if any(row[i] not in (None, "") for row in rows)]
     above = f'<caption style="text-align:left">{_text(caption)}</caption>' if caption else ""
     names = "".join(f'<th scope="col" style="{_style(i, left)}{_RULE}">{_text(head[i])}</th>' for i in kept)
@@ -46,18 +45,18 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], *, left: int = 
 
 
 def folded(title: str, part: str) -> str:
-    """A part that is shown after a click."""
+    """HTML that is collapsed under a title until it is clicked."""
     return f"<details><summary>{_text(title)}</summary>{part}</details>" if part else ""
 
 
 def picture(svg: str, title: str) -> str:
-    """An SVG as an image inside of the page, so that its styles are not those of the page."""
+    """An SVG as an image in the page, isolated from the page's styles."""
     data = b64encode(svg.encode()).decode()
     return f'<img style="max-width:100%" alt="{_text(title)}" src="data:image/svg+xml;base64,{data}">'
 
 
 def sizes(nbytes: int | None) -> str | None:
-    """Bytes as people read them."""
+    """A size as text, in bytes or KiB."""
     if nbytes is None:
         return None
     return f"{nbytes:,} bytes" if nbytes < 10_240 else f"{nbytes / 1024:,.1f} KiB"

@@ -1,5 +1,5 @@
-"""An option of a compilation: what its row in the table says (`mote.compiler.settings.TABLE`), once for the settings,
-the keywords of Python, the command line, project files, the documentation and all that does not have it."""
+"""A row of the table of compilation options (`mote.compiler.settings.TABLE`). It defines an option once, for settings,
+Python keywords, the command line, project files, the documentation, and the uses that do not support it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from mote.base.errors import MoteError
 
 T = TypeVar("T")
 Why = str | tuple[str, str]
-"""The reason for a refusal; with its remedy, where the usual one is not it."""
+"""Reason for refusing an option, optionally with a remedy other than the usual one."""
 
 
 class RestrictedUse(StrEnum):
-    """A use of options that does not have all of them."""
+    """A use of the compiler that does not support all options."""
 
     IMAGE = "image"
-    """An image for the runtime."""
+    """Packing a model as an image for the runtime."""
     SEVERAL = "several"
-    """Several models in one project."""
+    """Compiling several models into one project."""
     TWO_CORES = "two_cores"
-    """A model that two cores compute."""
+    """Splitting a model between two cores."""
 
 
 REFUSALS = {
@@ -32,55 +32,56 @@ REFUSALS = {
     RestrictedUse.SEVERAL: ("{}", "omit {}, or compile the models one by one"),
     RestrictedUse.TWO_CORES: ("two cores cannot share it: {}", "omit {} or --cores"),
 }
-"""The reasons of refusals by use, and their usual remedies."""
+"""By use: templates of the reason and of the usual remedy in errors about options that it does not support."""
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How users write the values of an option, where that is not only as in its setting."""
+    """How users write the values of an option, if other than as the value of its setting."""
 
     type: str
-    """The type of the keyword in Python."""
+    """Type of the Python keyword."""
     parse: Callable[[str, Any], Any]
-    """The value of the setting, from the name of the option and what was written."""
+    """Converts the name of the option and the written value to the value of the setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionRow:
-    """A row of the table. What is said by its field is empty until `rows` reads it: name, type, default and stage."""
+    """A row of the table of options. `name`, `type`, `default` and `stage` are set by `rows`, from the field of the
+    setting."""
 
     help: str
-    """Its line of help."""
+    """Help text of the option."""
     group: str
-    """The group of options in the help of commands."""
+    """Heading of the option in the help of commands."""
     flag: str = ""
-    """Its name in commands and project files, where it is another one there."""
+    """Name of the option in commands and project files, if it differs from the setting's."""
     metavar: str | None = None
-    """The word for its value in help."""
+    """Placeholder of the value in help texts."""
     choices: tuple[str, ...] = ()
-    """The values to choose from, if these are few."""
+    """The allowed values, if these are few."""
     least: int | None = None
-    """The least number that it may be."""
+    """Minimum of a number."""
     most: float = inf
-    """The greatest number that it may be."""
+    """Maximum of a number."""
     unit: str = ""
-    """The unit of a number."""
+    """Unit of a number, for messages."""
     written: Notation | None = None
-    """How it may be written."""
+    """How users may write the value; None: as the value of the setting."""
     file: bool = False
-    """Whether its text is the path of a file."""
+    """Whether a value that is text is the path of a file."""
     empty: tuple[Any, ...] = ()
-    """Values that ask for no more than the default does."""
+    """Values that are equivalent to the default."""
     only_python: bool = False
-    """Whether commands and project files say it by another option."""
+    """Whether commands and project files set it through another option."""
     needs: Mapping[str, Why] = field(default_factory=dict)
-    """Options without which it means nothing."""
+    """The options that this one requires, and why."""
     excludes: Mapping[str, Why] = field(default_factory=dict)
-    """Options that it cannot be combined with."""
+    """The options that this one conflicts with, and why."""
     without: Mapping[RestrictedUse, Why] = field(default_factory=dict)
-    """Uses that do not have it."""
+    """The uses that do not support the option, and why."""
     lacks: Callable[[Any, Any], Why] | None = None
-    """Why a target does not have it with a value; empty: it does."""
+    """Given a target and a value: why the target does not support it; empty if it does."""
     name: str = ""
     type: str = ""
     default: Any = None
@@ -88,7 +89,7 @@ class OptionRow:
 
     @property
     def key(self) -> str:
-        """Its name in project files, and on the command line behind two dashes."""
+        """Name of the option in project files, and on the command line after two dashes."""
         return self.flag or self.name.replace("_", "-")
 
     @property
@@ -97,20 +98,20 @@ class OptionRow:
 
     @property
     def repeatable(self) -> bool:
-        """Whether it has several values."""
+        """Whether the option takes several values."""
         return self.type.startswith(("tuple", "Mapping"))
 
     @property
     def keyword(self) -> str:
-        """The type of its keyword in Python."""
+        """Type of the option's keyword in Python."""
         return self.written.type if self.written else self.type
 
     def stated(self, value: Any) -> bool:
-        """Whether a value asks for something."""
+        """Whether a value means anything but the default."""
         return bool(value != self.default and value not in self.empty)
 
     def check(self, value: Any) -> None:
-        """Refuses a value that is none of its choices, or out of its range."""
+        """Refuses a value that is not one of the choices, or out of range."""
         if self.choices and value not in self.choices:
             raise self.refusal(f"'{value}' is not one of {', '.join(filter(None, self.choices))}")
         if value is not None and self.least is not None and not self.least <= value <= self.most:
@@ -118,18 +119,18 @@ class OptionRow:
             raise self.refusal(f"{value:g} is out of range", f"give {limits} {self.unit}".rstrip())
 
     def words(self, value: Any) -> str:
-        """How a command line states a value, for remedies."""
+        """The option on a command line, for remedies."""
         return f"--{self.key} {value}" if self.choices else f"--{self.key}"
 
     def refusal(self, why: Why, remedy: str = "", where: str = "") -> MoteError:
-        """The error for a reason, with its own remedy or the usual one."""
+        """The error that refuses the option, with the remedy that comes with the reason, or else `remedy`."""
         reason, better = (why, remedy) if isinstance(why, str) else why
         return MoteError(reason, where=f"option {self.name}{where}", remedy=better)
 
 
 def option(default: T, group: str, metavar: str | None = None, *, help: str, **row: Any) -> T:
-    """The field of a setting with its row, which says by the names of uses why they do not have it; empty mappings are
-    new ones for each of the settings."""
+    """A field of a settings class, with its row in the table of options. A keyword named like a `RestrictedUse` says
+    why that use does not support the option."""
     without = {use: row.pop(use) for use in RestrictedUse if use in row}
     metadata = {OptionRow: OptionRow(help=help, group=group, metavar=metavar, without=without, **row)}
     if isinstance(default, dict):
@@ -138,25 +139,26 @@ def option(default: T, group: str, metavar: str | None = None, *, help: str, **r
 
 
 def rows(*stages: type) -> dict[str, OptionRow]:
-    """The options of classes of settings by their names, each class with its own ones."""
+    """The rows of the options of settings classes, by name. A field counts for the class that defines it, not for those
+    that inherit it."""
     table: dict[str, OptionRow] = {}
     for stage in stages:
         for f in fields(stage):
             if f.name in stage.__annotations__ and OptionRow in f.metadata:
-                said = {"name": f.name, "type": str(f.type), "default": default_of(f), "stage": stage.__name__}
-                table[f.name] = replace(f.metadata[OptionRow], **said)
+                of_field = {"name": f.name, "type": str(f.type), "default": default_of(f), "stage": stage.__name__}
+                table[f.name] = replace(f.metadata[OptionRow], **of_field)
     return table
 
 
 def default_of(setting: Field[Any]) -> Any:
-    """The value of a setting that is not stated; None where it has to be."""
+    """The default of a field of a settings class; None if it is required."""
     if setting.default_factory is not MISSING:
         return setting.default_factory()
     return None if setting.default is MISSING else setting.default
 
 
 def check(table: Mapping[str, OptionRow], settings: Any) -> None:
-    """Refuses values that an option cannot have, options that do not go together, and what the target lacks."""
+    """Refuses invalid values, conflicting options, and options that the target does not support."""
     values = {name: getattr(settings, name) for name in table if hasattr(settings, name)}
     for name, value in values.items():
         table[name].check(value)
@@ -173,7 +175,7 @@ def check(table: Mapping[str, OptionRow], settings: Any) -> None:
 
 
 def check_use(table: Mapping[str, OptionRow], settings: Any, use: RestrictedUse) -> None:
-    """Refuses settings that a use does not have."""
+    """Refuses options that a use does not support."""
     reason, remedy = REFUSALS[use]
     for row in table.values():
         if use in row.without and row.stated(value := getattr(settings, row.name)):

@@ -1,4 +1,4 @@
-"""Progress of long work: callbacks for text and counts, and how much is left, in words."""
+"""Progress of long work: callbacks for text and counts, and estimates of the remaining time."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable
 from time import monotonic
 
 Say = Callable[[str], None]
-"""A callback for a line of text that says how long work gets on."""
+"""Callback for a line of text about the progress."""
 Done = Callable[[int, int], None]
-"""A callback for how many of how many pieces of work have been done."""
+"""Callback for progress: the number of pieces done, and the total."""
 SOON, OFTEN = 2.0, 0.25
-"""Seconds before anything is said of what is left, since sooner nobody knows, and until it is said again."""
+"""Seconds before the first estimate of the remaining time, and between two estimates."""
 MINUTE, HOUR = 60, 3600
 
 
 def silent(_: str) -> None:
-    """The callback of who wants no text."""
+    """A `Say` that ignores the text."""
 
 
 def nobody(done: int, of: int) -> None:
-    """The callback of who wants no count."""
+    """A `Done` that ignores the counts."""
 
 
 def counted(say: Say, what: str, clock: Callable[[], float] = monotonic) -> Done:
-    """Says how many of the pieces have been done and about how long the others will take, judged by those."""
+    """A `Done` that reports the count and the remaining time, extrapolated from the pieces done, to `say`."""
     began = clock()
     due = SOON
 
@@ -38,7 +38,7 @@ def counted(say: Say, what: str, clock: Callable[[], float] = monotonic) -> Done
 
 
 def duration(seconds: float) -> str:
-    """About so long, in the unit that a person would use."""
+    """A duration as text, rounded to seconds, minutes or hours."""
     if seconds < 2 * MINUTE:
         return f"{seconds:.0f} s"
     return f"{seconds / MINUTE:.0f} min" if seconds < 2 * HOUR else f"{seconds / HOUR:.1f} h"

@@ -1,4 +1,4 @@
-"""The base of the values that functions return."""
+"""The base class of results that functions of the API return."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 
 class Result:
-    """A dataclass with a form in JSON types: its fields, and the properties `DERIVED` from them."""
+    """Base of dataclasses that convert to JSON types: their fields, and the properties named in `DERIVED`."""
 
     DERIVED: ClassVar[tuple[str, ...]] = ()
 
     def json(self) -> dict[str, Any]:
-        """All fields as JSON types, and what follows from them."""
+        """All fields and the properties in `DERIVED` as JSON types."""
         fields: Any = self
         return asdict(fields) | {name: getattr(self, name) for name in self.DERIVED}

@@ -1,4 +1,4 @@
-"""Signals that end the program: what was begun is cleaned up first, and a few lines are never torn apart."""
+"""Termination signals: cleanup runs before the program ends, and critical sections are not interrupted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from threading import current_thread, main_thread
 from types import FrameType
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Those that ask a program to end; SIGKILL gives it no time to do anything."""
+"""Signals that ask a program to end; SIGKILL cannot be handled."""
 
 
 class StoppedError(BaseException):
-    """A signal came. Like KeyboardInterrupt it is no Exception, so that nobody takes it for a failure."""
+    """Raised when a termination signal arrives. Like KeyboardInterrupt it is not an Exception, so that no handler takes
+    it for a failure."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
@@ -21,7 +22,8 @@ class StoppedError(BaseException):
 
 
 class _Deferred:
-    """How many blocks want to be left alone, the signal that came meanwhile, and how to have the work end soon."""
+    """State of critical sections: their nesting depth, the signal that arrived in one, and the callback that ends the
+    work early."""
 
     depth = 0
     signum: int | None = None
@@ -38,7 +40,8 @@ def _stop(signum: int, _: FrameType | None) -> None:
 
 @contextmanager
 def stopping() -> Iterator[None]:
-    """Inside, signals raise StoppedError, so that what has to be cleaned up is. Only the main thread gets them."""
+    """Context in which termination signals raise StoppedError, so that cleanup runs. Only the main thread receives
+    signals."""
     mine = SIGNALS if current_thread() is main_thread() else []
     before = {signum: signal.signal(signum, _stop) for signum in mine}
     try:
@@ -50,7 +53,8 @@ def stopping() -> Iterator[None]:
 
 @contextmanager
 def undisturbed(end: Callable[[], object] | None = None) -> Iterator[None]:
-    """Inside, signals wait; `end` is called when one comes, to have the work end before it is done."""
+    """Critical section: termination signals are deferred to its end. `end`: called when one arrives, to end the work
+    early."""
     _Deferred.depth, _Deferred.end = _Deferred.depth + 1, end
     try:
         yield

@@ -1,7 +1,7 @@
-"""What some Pythons lack, such as those in browsers: modules of the standard library, and threads.
+"""Modules of the standard library that some Pythons lack, such as those in browsers, and threads.
 
-A module that is not there is one whose use raises OSError: what can do without it goes on, all else says what is
-missing. Nobody else imports these modules, whose absence would keep models from being compiled.
+A missing module is replaced by one that raises OSError when it is used: optional features do without it, others report
+what is missing. No other file imports these modules, as models could then not be compiled where they are missing.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ MODULES = {
     "subprocess": ("subprocess",),
     "tty": ("tty",),
 }
-"""With the parts of each that are used."""
+"""Modules that may be missing, and the submodules of each that are used."""
 BROWSERS = ("emscripten", "wasi")
-"""Platforms on which `subprocess` is there and starts nothing."""
+"""Platforms whose `subprocess` can be imported but starts nothing."""
 
 
 class _AbsentError(Exception):
-    """Any exception of a module that is not there."""
+    """Stands for every exception class of a missing module."""
 
 
 class AbsentModule(ModuleType):
-    """A module that this Python does not have."""
+    """A module that this Python lacks: any use raises OSError."""
 
     def __getattr__(self, name: str) -> Any:
         if name.endswith(("Error", "Expired")):
@@ -51,7 +51,7 @@ class AbsentModule(ModuleType):
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a module when it is asked for."""
+    """Imports a module of `MODULES` at its first use."""
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> ModuleType:
 
 
 class _AtOnce(Executor):
-    """Does what it is given in the thread that gives it."""
+    """An executor that runs work at once, in the calling thread."""
 
     def submit(self, work: Callable[P, T], /, *given: P.args, **options: P.kwargs) -> Future[T]:
         done: Future[T] = Future()
@@ -88,5 +88,5 @@ def has_threads() -> bool:
 
 
 def thread_pool(count: int | None) -> Executor:
-    """So many threads to work in; the one that asks where there are no others."""
+    """An executor with `count` threads; if there are no threads, one that runs work in the calling thread."""
     return ThreadPoolExecutor(count) if has_threads() else _AtOnce()

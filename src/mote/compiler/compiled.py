@@ -36,17 +36,17 @@ class Compiled:
     """A compiled model: the results of all stages from the graph to the C project."""
 
     prepared: PreparedGraph
-    """The graph that was read, and what passes made of it."""
+    """The graph as it was read, and the results of the passes."""
     plan: Plan
     """The plan: kernels, order and memory, with the optimized graph."""
     program: Program
-    """The plan as instructions."""
+    """The plan lowered to a program of instructions."""
     project: Project
     """The C project: files, names, constants."""
     settings: Settings
     """The settings that the model was compiled with."""
     path: str
-    """The model's file, or what its object is called."""
+    """The model's file, or a name for a model that is an object."""
     model: Source | None
     """The model file or object, for the format's own runtime; None for a compiled graph."""
     renamed: str = ""
@@ -54,13 +54,14 @@ class Compiled:
     warnings: tuple[str, ...] = ()
     """Warnings about the model file."""
     cycles: int | None = None
-    """Cycles of an inference on the emulated core, where they were measured against a time limit."""
+    """Measured cycles of an inference on the emulated core; None unless a latency budget was checked."""
     reserve: Reserve = FIRST
-    """The room that the plan leaves for code, and more."""
+    """Memory reserved outside of the plan, for code and constants, and other facts known from building earlier
+    plans."""
     ram_code: int = 0
-    """Bytes of RAM that code takes."""
+    """Bytes of code that is executed from RAM."""
     replanned: tuple[str, ...] = ()
-    """The reasons why it was planned again."""
+    """The reasons why the model was planned again after the first plan."""
 
     def __repr__(self) -> str:
         plan, constants = self.plan, self.project.constants
@@ -129,22 +130,22 @@ class Compiled:
 
     @property
     def costs(self) -> Costs:
-        """The cost table of kernels on the target, for where constants and code are."""
+        """The cost table of kernels on the target, for the memories that constants and code are in."""
         return self.reserve.costs(self.settings)
 
     @property
     def ram_constants(self) -> int:
-        """Bytes of RAM that constants take."""
+        """Bytes of constants that are copied to RAM."""
         return self.project.flash.get(CONSTANTS.name, 0)
 
     @property
     def ram_beside(self) -> int:
-        """Bytes of code in the RAM that the plan shares with it."""
+        """Bytes of code in the RAM that also holds the arena; 0 if code has a RAM of its own."""
         return beside(self.settings.target, self.ram_code)
 
     @property
     def ram_limit(self) -> int | None:
-        """The RAM limit of the plan, beside code and constants."""
+        """The RAM limit of the plan: what code and constants in RAM leave of the limit."""
         limit = self.settings.ram_limit
         return limit if limit is None else max(limit - self.ram_beside - self.ram_constants, 0)
 
@@ -192,12 +193,12 @@ class Compiled:
 
     @cached_property
     def cost(self) -> int:
-        """Estimated cost of an inference, in the unit of the target's costs; without a label where the model learns."""
+        """Estimated cost of an inference without training, in the unit of the target's cost table."""
         return round(estimate(self.costs, self.plan)) - self.training_cost
 
     @cached_property
     def training_cost(self) -> int:
-        """Estimated cost of a step of training, beside that of its inference; 0 where the model does not learn."""
+        """Estimated cost of a training step, in addition to its inference; 0 if the model does not learn."""
         return round(training_cost(self.costs, self.plan))
 
     @cached_property
@@ -206,28 +207,29 @@ class Compiled:
         return round(alone(self.plan))
 
     def in_flash(self) -> Compiled:
-        """The plan with all code in flash, without a self-test, for comparison with code in RAM."""
+        """This plan compiled with all code in flash and without a self-test, to compare with code in RAM."""
         options = replace(self.project.options, code_in_ram=False)
         project = packaged(generate(Job(self.plan, options)), self.settings.target)
         return replace(self, project=project, settings=replace(self.settings, place_code="flash"), ram_code=0)
 
     def with_longest_step(self, instructions: int) -> Compiled:
-        """Adds what the longest step took to the header."""
+        """A copy whose header states the instructions of the longest step."""
         return self._measured(replace(self.project.options, longest_step=instructions))
 
     def with_built(self, built: Built) -> Compiled:
-        """Adds measurements of the linked model to the header."""
+        """A copy whose header states measurements of the linked model."""
         return self._measured(replace(self.project.options, built=built))
 
     def _measured(self, options: ProjectOptions) -> Compiled:
-        """The model with another header."""
-        made = self.project
-        text = header.text(self.plan, options, made.constants, made.function_tables)
-        return replace(self, project=replace(made, options=options, files={**made.files, f"{self.name}.h": text}))
+        """A copy with the header that other options give."""
+        project = self.project
+        text = header.text(self.plan, options, project.constants, project.function_tables)
+        files = {**project.files, f"{self.name}.h": text}
+        return replace(self, project=replace(project, options=options, files=files))
 
     @property
     def package(self) -> Package:
-        """The description of its C library for packagers."""
+        """The description of the model's C library for packagers."""
         return model_package(self.project, self.settings.target)
 
     def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:

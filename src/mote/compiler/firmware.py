@@ -1,4 +1,4 @@
-"""The C of a model with what a program around it needs, and the linked program."""
+"""A model's C with the glue to the measuring harness, and the linked program."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from mote.hardware.toolchain import Compiler, Mode
 from mote.hardware.toolchain.devices import SimulatedDevice, Simulation
 
 MOST_TRACED = 64 << 20
-"""Bytes of the tensors of one inference, where the model does not say: loops run as often as their data say."""
+"""Assumed limit of the traced bytes of an inference, for models that do not state one, as loops depend on data."""
 MOST_PARTS = 1 << 20
-"""Stops in one inference, where the model does not say."""
+"""Assumed limit of calls of the trace hook in an inference, for models that do not state one."""
 
 
 @dataclass(frozen=True)
 class ModelExtent:
-    """Counts and bytes of what a model gives and shows. A board that states something else does not run it."""
+    """Sizes of a model's outputs and traces. A board that reports other ones runs another model."""
 
     outputs: tuple[int, ...] | None = None
     """Bytes of each output."""
     steps: int | None = None
-    """Steps that traces distinguish."""
+    """Number of steps that traces distinguish."""
     traced_bytes: int = MOST_TRACED
-    """Bytes of the tensors of all steps together, at most."""
+    """Maximum bytes of all tensors that an inference traces."""
     traced_parts: int = MOST_PARTS
-    """Calls of the hook between steps in one inference, at most."""
+    """Maximum calls of the trace hook in an inference."""
 
 
 @dataclass(frozen=True)
 class Firmware:
-    """The C of a model, and its glue to the harness."""
+    """A model's C, and its glue to the measuring harness."""
 
     files: Mapping[str, str]
     sources: Sequence[str]
@@ -55,23 +55,23 @@ class Firmware:
     flags: Callable[[Mode], Sequence[str]] = lambda mode: ()
     """Additional compiler flags by mode."""
     not_run: Sequence[str] = ()
-    """The layers for which there is nothing here that runs them."""
+    """Layers that cannot be executed here: only a reference in Python computes them."""
     secret: str = field(default="", repr=False)
-    """C with a key, which no cache keeps."""
+    """C with an encryption key; it is never cached."""
     stateful: bool = True
-    """Whether an inference depends on those before it."""
+    """Whether an inference depends on earlier ones."""
     simulation: Simulation = field(default_factory=Simulation, repr=False)
-    """The accelerators that are simulated where Mote itself runs the model."""
+    """Accelerators that Mote simulates when it runs the model itself."""
     learning: Sequence[str] = ()
-    """The functions of models that learn a sample."""
+    """C functions that learn a sample."""
     image: bytes | None = field(default=None, repr=False)
-    """The image, where it is one: agents with a runtime load it."""
+    """The model as an image, for agents with a runtime; None if the model is compiled."""
     extent: ModelExtent = field(default_factory=ModelExtent)
-    """The counts and bytes that a board that runs it states."""
+    """The sizes that a board with this firmware must report."""
 
 
 def firmware(compiled: Compiled) -> Firmware:
-    """The firmware of a compiled model."""
+    """The firmware of a compiled model, to run it in the measuring harness."""
     project, settings = compiled.project, compiled.settings
     return Firmware(
         project.files,
@@ -91,8 +91,8 @@ def firmware(compiled: Compiled) -> Firmware:
 
 
 def extent_of(plan: Plan) -> ModelExtent:
-    """The extent of a compiled model: steps show all that they compute, at most a row at a time, and a ring buffer
-    whole."""
+    """The extent of a compiled model: each step traces the rows that it computes, at most one row per call, and ring
+    buffers as a whole."""
     graph = plan.graph
     shown, parts = 0, 0
     for op, steps in plan.works:
@@ -104,7 +104,7 @@ def extent_of(plan: Plan) -> ModelExtent:
 
 
 def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware:
-    """The firmware of several models, to be built and not run: in one project, or a project for each."""
+    """The firmware of several models, only to be built: of one project, or of a project for each model."""
     settings = models[0].settings
     external = dict.fromkeys(path for project in projects for path in project.external)
     includes = dict.fromkeys(path for project in projects for path in project.includes)
@@ -123,23 +123,24 @@ def several_firmware(models: Sequence[Compiled], *projects: Project) -> Firmware
 
 
 def stack_of(elf: Path, learning: Sequence[str]) -> int:
-    """The most bytes of stack that a model takes: in a run, without the harness, and in the functions that learn a
-    sample, which have frames of their own around one."""
+    """Worst-case bytes of stack of a model: in an inference, without the harness, and in the functions that learn a
+    sample, which run an inference in a frame of their own."""
     worst = toolchain.worst_stack(elf, "harness_run")
     return max(worst.size - worst.chain[0].size, *(toolchain.worst_stack(elf, name).size for name in learning), 0)
 
 
 def not_run(plan: Plan) -> list[str]:
-    """The layers that an external generator computes where only its own reference says what."""
+    """Names of the layers of external generators that cannot be executed here, as only the generator's reference in
+    Python computes them."""
     kernels = {plan.number(step): step.kernel for step in plan.steps}
     return [n for n, k in kernels.items() if isinstance(k, Offloaded) and k.artifact.judgement is Judgement.REFERENCE]
 
 
-def simulation(made: Sequence[tuple[Plan, Project]]) -> Simulation:
-    """The simulated accelerators of plans, with their drivers in the projects."""
+def simulation(models: Sequence[tuple[Plan, Project]]) -> Simulation:
+    """The simulated accelerators of models, with the drivers of their projects."""
     layers: dict[str, dict[str, list[bytes]]] = {}
     devices: dict[str, SimulatedDevice] = {}
-    for plan, _ in made:
+    for plan, _ in models:
         for step in plan.steps:
             if isinstance(step.kernel, Offloaded) and step.kernel.artifact.simulated:
                 blobs = [blob.data.tobytes() for blob in step.kernel.artifact.blobs]
@@ -149,8 +150,8 @@ def simulation(made: Sequence[tuple[Plan, Project]]) -> Simulation:
         known = {**(shared.layers if shared else {}), **layers[g.name]}
         devices[g.device or g.name] = SimulatedDevice(partial(_simulated, g), known)
     return Simulation(
-        {file: text for _, project in made for file, text in project.simulated.items()},
-        frozenset(path for _, project in made for path in project.replaced),
+        {file: text for _, project in models for file, text in project.simulated.items()},
+        frozenset(path for _, project in models for path in project.replaced),
         devices,
     )
 
@@ -162,7 +163,7 @@ def _simulated(generator: Generator, memory: Sequence[bytearray]) -> int:
 def linked(
     subject: Firmware, compiler: Compiler, folder: Path, mode: Mode = Mode.MEASURE, *, sanitize: bool = False
 ) -> Path:
-    """The linked file of the harness with a model, built in `folder`."""
+    """The linked ELF file of the harness with a model, built in `folder`."""
     project = folder / "project"
     fill(project, subject.files)
     drivers, simulated = folder / "drivers", subject.simulation

@@ -66,7 +66,7 @@ class CommonOptions(ReadKeywords, total=False):
 
 
 class PackOptions(CommonOptions, total=False):
-    """Keywords of `mote.pack` beside its own."""
+    """Keywords of `mote.pack` in addition to those in its signature."""
 
     kernels: Mapping[str, str] | Sequence[str]
 

@@ -81,11 +81,11 @@ def compile(
     say: Say = silent,
     **options: Unpack[CompileOptions],
 ) -> Compiled:
-    """Compile a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
+    """Compiles a model: a file, its bytes, or an object (`mote.frontends.source_of`). Options are the fields of
     Settings, and may be written as for the command: `target` as a name or a file, `ram="24K"` or `"min"`, `flash="1M"`,
-    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. Example inputs
-    of a module of PyTorch may stand in the place of settings. `say` is a callback for the progress of the search for a
-    plan. A flash budget includes the code, which is built for that."""
+    `point="ram-9000"`, `kernels=["3=conv2d"]`, `shapes=["input=1,3,96,96"]`, `constants={"sr": 16000}`. For a PyTorch
+    module, the second positional argument may be example inputs instead of settings. `say`: a callback for the progress
+    of the planner. With a flash budget the code is built, to count it."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     return compile_within(model, chosen_settings(settings, options), (), example_inputs, say)
 
@@ -93,7 +93,7 @@ def compile(
 def compile_within(
     model: Any, settings: Settings, gauges: Sequence[Gauge[Compiled]], example_inputs: Any = None, say: Say = silent
 ) -> Compiled:
-    """Compiles a model within further budgets that depend on what was built."""
+    """Compiles a model within additional budgets, which `gauges` check on the built model."""
     with reading(given_model(model, settings, example_inputs)) as subject:
         return _compile(subject, settings, gauges, say)
 
@@ -113,7 +113,8 @@ def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compil
 
 
 def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> Source:
-    """The source of a model argument, with the settings for reading it. One that is no file is called by its name."""
+    """The source of a `model` argument: a file, bytes or an object, with the settings that say how to read it. A model
+    that is not a file gets the name in the settings."""
     source = frontends.source_of(
         model,
         shapes=settings.shapes,
@@ -138,20 +139,20 @@ def given_model(model: Any, settings: Settings, example_inputs: Any = None) -> S
 
 @dataclass(frozen=True)
 class CompilerInput:
-    """The subject of a compilation: a graph, and the file that it was read from."""
+    """The input of a compilation: a graph, and the file that it was read from."""
 
     graph: Graph
     where: str
     source: Source | None = None
     warnings: tuple[str, ...] = ()
     version: str = ""
-    """The model's version, as the file says."""
+    """The model's version in the metadata of the file."""
     preprocess: str = ""
-    """The steps that make its input, as the file says."""
+    """The preprocessing steps in the metadata of the file."""
 
 
 def subject_of(source: Source) -> CompilerInput:
-    """The subject that a source holds. Equal sources are read once, for all targets and settings."""
+    """The compilation input of a source. Equal sources are read once, for all targets and settings."""
     return replace(session().result(READ, source), source=source)
 
 
@@ -165,13 +166,13 @@ READ = CompilerStage("read", _read)
 
 @contextmanager
 def reading(source: Source) -> Iterator[CompilerInput]:
-    """The subject that a source holds; errors inside of the block name the source."""
+    """The compilation input of a source; errors inside of the block name the source."""
     with naming(source.where), explaining():
         yield subject_of(source)
 
 
 def _compile(subject: CompilerInput, settings: Settings, gauges: Sequence[Gauge[Compiled]], say: Say) -> Compiled:
-    """Emits, and builds the code where a budget includes it."""
+    """Compiles within all budgets; if a budget includes code, the code is built and measured."""
     settings = replace(settings, preprocess=_steps(subject, settings))
     by_settings = partial(_planned, subject.graph, subject.where, say)
     settings = settled(subject.graph, settings, by_settings, say)
@@ -182,7 +183,7 @@ def _compile(subject: CompilerInput, settings: Settings, gauges: Sequence[Gauge[
 
 
 def emitted(subject: CompilerInput, settings: Settings, say: Say = silent, reserve: Reserve = FIRST) -> Compiled:
-    """Optimizes, plans and emits C, which is not built: its code is not counted."""
+    """Optimizes, plans and emits C, which is not built, so that code size is not counted."""
     settings = replace(settings, preprocess=_steps(subject, settings))
     return _fitted(subject, settings, [PlacedConstants()], reserve, say)
 
@@ -190,7 +191,7 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent, reser
 def _fitted(
     subject: CompilerInput, settings: Settings, gauges: Sequence[Gauge[Compiled]], reserve: Reserve, say: Say
 ) -> Compiled:
-    """The C of a model for which gauges find enough reserved."""
+    """Plans and emits C, with more memory reserved each time, until all gauges accept the result."""
     reasons: list[str] = []
 
     def tell(why: str) -> None:
@@ -202,7 +203,7 @@ def _fitted(
 
 
 def _emitted(subject: CompilerInput, settings: Settings, say: Say, reserve: Reserve) -> Compiled:
-    """C for a model, before budgets are checked."""
+    """Plans and emits C once, with a given reserve, without checking budgets."""
     graph, where, source = subject.graph, subject.where, subject.source
     settings = with_recomputed(settings, reserve.recomputed)
     ready = prepared(graph, settings)
@@ -249,7 +250,7 @@ def _emitted(subject: CompilerInput, settings: Settings, say: Say, reserve: Rese
 
 
 def _constant_memories(plan: Plan, settings: Settings, reserve: Reserve) -> tuple[Memory, ...]:
-    """The memories among which constants are divided, where they are not left to the linker."""
+    """The memories for constants, fastest first; empty if the linker decides."""
     flashes = settings.target.choice("flash")
     if settings.place_constants == "flash":
         return flashes
@@ -257,14 +258,14 @@ def _constant_memories(plan: Plan, settings: Settings, reserve: Reserve) -> tupl
 
 
 def _estimate(plan: Plan, costs: Costs) -> str:
-    """The estimate of an inference, and of one that learns."""
+    """The estimated cost of an inference, and of one with a training step, as text."""
     cost, step = estimate(costs, plan), training_cost(costs, plan)
     alone = f"{_rounded(cost - step)} {costs.unit} an inference"
     return f"{alone}, {_rounded(cost)} with a step of training" if step else alone
 
 
 def _rounded(cost: float) -> str:
-    """A cost with three digits: all that it is worth, and equal with any version of Python."""
+    """A cost as text, rounded to three significant digits, which is its accuracy; equal with any version of Python."""
     return f"{float(f'{cost:.3g}'):.0f}"
 
 
@@ -277,7 +278,8 @@ def planned(
     reserve: Reserve = FIRST,
     fixed: Fixed | None = None,
 ) -> Plan:
-    """Plans a graph: its costs on a target, without C or a file. `fixed`: with the kernels of a runtime only."""
+    """Plans a graph without emitting C, to know what it costs on a target. `fixed`: only use the kernels of a
+    runtime."""
     attempt = partial(_planned, graph, where or graph.name, say, fixed=fixed)
     settings = settled(graph, settings, attempt, say)
     gauge = RecomputedActivations[Plan](graph, settings)
@@ -303,7 +305,7 @@ def _steps(subject: CompilerInput, settings: Settings) -> str:
 
 
 def offload_of(graph: Graph, settings: PlanOptions, reserve: Reserve = FIRST) -> Offload:
-    """The generators that are asked for a graph by settings."""
+    """The external generators that may compute regions of a graph, by settings."""
     backends = (*settings.backend, *stream_backends(graph, settings.target))
     return offload(backends, settings.target, reserve.ram_limit(settings))
 
@@ -318,7 +320,7 @@ def plan_for(
     *,
     tried: bool = False,
 ) -> Plan:
-    """Plans an optimized graph by settings. `tried`: one plan of many, which is not worth the disk."""
+    """Plans an optimized graph by settings. `tried`: it is one plan of a search, and not written to the disk cache."""
     goal = Goal(
         ram=reserve.ram_limit(settings),
         spend=settings.ram is not None,
@@ -367,8 +369,7 @@ def _plan(graph: Graph, how: Lowering, goal: Goal, memories: Sequence[Memory], o
 
 
 def _plan_key(graph: Graph, how: Lowering, goal: Goal, memories: tuple[Memory, ...], offload: Offload) -> str | None:
-    """A digest of all that the planner is given. External generators have no contents that could be told, nor have
-    operators of users."""
+    """A digest of the planner's inputs; None for external generators and operators of users, which have no digest."""
     if offload.generators:
         return None
     with suppress(TypeError):
@@ -376,15 +377,15 @@ def _plan_key(graph: Graph, how: Lowering, goal: Goal, memories: tuple[Memory, .
     return None
 
 
-def _plan_text(made: Plan) -> str | None:
-    """A plan for the disk; None where it has more than data in it."""
+def _plan_text(result: Plan) -> str | None:
+    """A plan as text for the disk cache; None if it holds more than data."""
     with suppress(TypeError):
-        return made.to_json()
+        return result.to_json()
     return None
 
 
 def _plan_from(text: str) -> Plan:
-    """A plan from the disk, which is checked as one of the planner is."""
+    """A plan from the disk cache, verified like a new one."""
     try:
         read = Plan.from_json(text)
         check(read)
@@ -395,7 +396,7 @@ def _plan_from(text: str) -> Plan:
 
 PLAN = CompilerStage("plan", _plan, key=_plan_key, writes=_plan_text, reads=_plan_from)
 TRIED = replace(PLAN, writes=None)
-"""The stage of plans for searches."""
+"""The planning stage of searches, whose plans are not written to the disk cache."""
 
 
 def lowering(settings: PlanOptions, fixed: Fixed | None = None) -> Lowering:
@@ -422,7 +423,7 @@ def _check_pushable(graph: Graph, where: str) -> None:
 
 
 def golden(graph: Graph) -> tuple[GoldenRun, ...]:
-    """Reference results for the self-test, once for all plans of a graph."""
+    """Reference results for the self-test, computed once for all plans of a graph."""
     return session().result(GOLDEN, graph)
 
 
@@ -431,6 +432,6 @@ GOLDEN = CompilerStage("self-test", runs)
 
 def c_name(settings: EmitOptions, graph: Graph) -> tuple[str, str]:
     """The prefix of C symbols and files, and the reason if it differs from the model's name."""
-    given = settings.name or graph.name
-    usable, why = c_prefix(given, settings.instances)
-    return usable, f"'{printable(given)}' {why}" if why else ""
+    name = settings.name or graph.name
+    usable, why = c_prefix(name, settings.instances)
+    return usable, f"'{printable(name)}' {why}" if why else ""

@@ -42,8 +42,8 @@ from mote.ir.graph import Graph
 from mote.ir.graph.tolerance import computes_floats
 from mote.ir.ops.features.scores import Decision
 
-UNTOLD = {"backend", "preprocess", "barrier", "pins"}
-"""Options that the steps of an image show."""
+UNRECORDED = {"backend", "preprocess", "barrier", "pins"}
+"""Options that an image does not record, as its instructions show their effect."""
 MOST_VERSION = (1 << 32) - 1
 
 
@@ -56,11 +56,11 @@ class Image:
     plan: Plan
     """The plan: kernels, order and memory."""
     program: Program
-    """The instructions of the image."""
+    """The plan lowered to the program of instructions in the image."""
     settings: Settings
     """The settings that the model was planned with."""
     path: str
-    """The model's file, or what its object is called."""
+    """The model's file, or a name for a model that is an object."""
     model: Source
     """The model that was packed, for its format's own runtime."""
     source: Graph
@@ -110,17 +110,17 @@ class Image:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """The fields of its header."""
+        """The fields of the image's header."""
         return format.HEADER.unpack(self.data)
 
     @property
     def record_bytes(self) -> int:
-        """Bytes of a record of what was learned on a device; 0: the model does not learn."""
+        """Bytes of a saved record of the learned weights; 0 if the model does not learn on the device."""
         return read(self.data).record_bytes
 
     @property
     def records(self) -> list[KernelRecord]:
-        """The kernels that it needs."""
+        """The kernels that the image needs."""
         return merged(map(record, self.program.kernels))
 
     @property
@@ -129,7 +129,7 @@ class Image:
         return sum(op.macs(self.plan.graph) for op, _ in self.plan.works)
 
     def write(self, path: str | Path) -> None:
-        """Writes it to a file, atomically; refuses to overwrite a file that is no image."""
+        """Atomically writes the image to a file; refuses to overwrite a file that is not an image."""
         write_file(str(path), self.data, format.BEGINS)
 
     def c_array(self) -> dict[str, str]:
@@ -150,10 +150,10 @@ def pack(
     say: Say = silent,
     **options: Unpack[PackOptions],
 ) -> Image:
-    """Packs a model, given as to `compile`, into an image. Options are those of `compile` except the ones about C.
-    `model_version` never goes down in updates; updates check that `product` is equal; `strip` omits the names of layers
-    and what only tools read; `labels` name the values of the first output; `runtime` is the folder or the manifest of
-    the runtime whose kernels are used instead of the stock one's, or a set of kernels."""
+    """Packs a model into an image for the runtime. The model and options are those of `compile`, except options for
+    generated C. `model_version` must not decrease in updates, and `product` must stay equal; `strip` omits names of
+    layers and data that only tools read; `labels` name the values of the first output; `runtime`: the folder or
+    manifest of a runtime whose kernels to use instead of the stock runtime's, or a set of kernels."""
     settings, example_inputs = settings_and_examples(settings, example_inputs)
     settings = chosen_settings(settings, options)
     fixed, known = _for_images(settings, runtime)
@@ -179,7 +179,7 @@ def pack(
             labelled,
             fused="fma" in settings.target.features and computes_floats(planned.graph),
             aligned=ALIGNED in planned.how.features,
-            about=about(planned, _told(settings, where)),
+            about=about(planned, _recorded(settings, where)),
         )
         image = write(flat, details)
         _check_budgets(image, flat, settings, where)
@@ -190,8 +190,8 @@ def pack(
 
 
 def _for_images(settings: Settings, runtime: str | Path | Manifest | Fixed | None) -> tuple[Fixed, Manifest | None]:
-    """The fixed set of kernels of an image, and their manifest: the stock runtime's, unless another one is named.
-    Refuses settings that are not for images."""
+    """The kernels that an image may use, and their manifest: those of the stock runtime, unless another one is named.
+    Refuses settings that images do not support."""
     check_use(TABLE, settings, RestrictedUse.IMAGE)
     if settings.target.core.flash_apart:
         raise MoteError(
@@ -210,8 +210,8 @@ def _for_images(settings: Settings, runtime: str | Path | Manifest | Fixed | Non
 
 
 def _check_own(plan: Plan, known: Manifest | None, target: Target) -> None:
-    """Refuse what an external generator computes with C of its own: an image holds no code, and a runtime has none of a
-    generator but for what its kernels do."""
+    """Refuses layers that an external generator computes with its own C, as images hold no code, unless the runtime has
+    a kernel for them."""
     for op, steps in plan.works:
         kernel = steps[0].kernel
         if not isinstance(kernel, Offloaded):
@@ -253,19 +253,19 @@ def _checked_labels(graph: Graph, labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def _told(settings: Settings, where: str) -> dict[str, Any]:
-    """The settings to record in an image: those that are not defaults."""
-    told: dict[str, Any] = {"model": Path(where).name, "name": settings.name, "target": settings.target.name}
-    changed = changed_options(settings, {*told, "kernels", *UNTOLD})
+def _recorded(settings: Settings, where: str) -> dict[str, Any]:
+    """The settings that are recorded in an image: model, name, target, and those that are not defaults."""
+    always: dict[str, Any] = {"model": Path(where).name, "name": settings.name, "target": settings.target.name}
+    changed = changed_options(settings, {*always, "kernels", *UNRECORDED})
     if settings.train_data is not None:
         changed["train_data"] = settings.train_data.where
     if settings.train is not None:
         changed["train"] = str(settings.train)
-    return told | changed | ({"kernels": dict(settings.kernels)} if settings.kernels else {})
+    return always | changed | ({"kernels": dict(settings.kernels)} if settings.kernels else {})
 
 
-def _check_budgets(image: bytes, made: Program, settings: Settings, where: str) -> None:
+def _check_budgets(image: bytes, flat: Program, settings: Settings, where: str) -> None:
     """Refuses an image that does not fit, with the numbers."""
-    ram = {"arena": sum(made.arenas), "state": made.state_bytes}
+    ram = {"arena": sum(flat.arenas), "state": flat.state_bytes}
     over_budget("RAM", ram, settings.ram_limit, settings, where)
     over_budget("flash", {"image": len(image)}, settings.flash_limit, settings, where)

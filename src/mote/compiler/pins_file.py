@@ -1,4 +1,5 @@
-"""Files of pins: what tuning has chosen for a model on a target, in TOML, as `mote compile --pins FILE` takes it."""
+"""Pin files: the kernels and settings that tuning chose for a model on a target, in TOML, for `mote compile --pins
+FILE`."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from mote.frontends import Source
 
 FORMAT = 1
 HEAD = b"# Pins of a model"
-"""The beginning of every file, so that no other one is overwritten."""
+"""The first bytes of every pin file, so that no file of another kind is overwritten."""
 SETTINGS = ("optimize", "flags", "place_code", "place_constants", "ram", "backend")
-"""Settings that are tuned, or that the kernels were tuned with."""
+"""Settings that tuning chooses, or that kernels were tuned with."""
 RETUNE = "tune the model again: `mote tune MODEL --target TARGET -o FILE`"
 _KEYS = {"format": int, "model": str, "target": str, "mote": str, "measured": str} | dict.fromkeys(SETTINGS, str)
 _TYPES: dict[str, type] = {**_KEYS, "ram": int, "kernels": dict, "gained": dict}
@@ -27,24 +28,24 @@ _TYPES: dict[str, type] = {**_KEYS, "ram": int, "kernels": dict, "gained": dict}
 
 @dataclass(frozen=True)
 class PinsFile:
-    """The contents of a file of pins."""
+    """The contents of a pin file."""
 
     model: str
     """The SHA-256 of the model's file."""
     target: str
     kernels: Mapping[str, str] = field(default_factory=dict)
-    """Kernels by the numbers of layers."""
+    """The pinned kernels, by the number of their layer."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Values of SETTINGS that differ from their defaults."""
+    """The tuned settings that differ from their defaults."""
     gained: Mapping[str, int] = field(default_factory=dict)
-    """Cycles, RAM and constants before and after."""
+    """Cycles, RAM and constants before and after tuning."""
     measured: str = ""
-    """The tools that measured."""
+    """The tools that measured the candidates."""
     version: str = ""
-    """The version of Mote that tuned."""
+    """The version of Mote that tuned the model."""
 
     def text(self, names: Mapping[str, str]) -> str:
-        """The file; `names`: those of layers by their numbers, as comments."""
+        """The text of the file. `names`: names of layers by number, for comments."""
         lines = [
             f"{HEAD.decode()} for one target, by `mote tune`; `mote compile --target TARGET --pins FILE` takes it.",
             f"format = {FORMAT}",
@@ -68,7 +69,7 @@ class PinsFile:
 
 
 def read_pins(path: str | Path) -> PinsFile:
-    """Reads a file of pins."""
+    """Reads a pin file."""
     where = str(path)
     data = read_toml(path, reason="is no file of pins", remedy=RETUNE)
     for name, value in data.items():
@@ -89,13 +90,13 @@ def read_pins(path: str | Path) -> PinsFile:
     if not all(type(value) is int for value in gained.values()):
         raise MoteError("a number is not an integer", where=f"{where}: [gained]", remedy=RETUNE)
     settings = {name: data[name] for name in SETTINGS if name in data}
-    told = data.get("measured", ""), data.get("mote", "")
-    return PinsFile(data["model"], data["target"], kernels, settings, gained, *told)
+    measured, version = data.get("measured", ""), data.get("mote", "")
+    return PinsFile(data["model"], data["target"], kernels, settings, gained, measured, version)
 
 
 def with_pins(options: Mapping[str, Any], path: str | Path, target: str, usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with those of a file of pins; options that differ from their defaults (`usual`) and from the file are
-    refused, but kernels of single layers win over it."""
+    """Options combined with those of a pin file. Options that differ from both their default (`usual`) and the file are
+    refused; kernels of single layers override those of the file."""
     pins, others = read_pins(path), dict(options)
     if pins.target != target:
         raise MoteError(
@@ -118,12 +119,12 @@ def with_pins(options: Mapping[str, Any], path: str | Path, target: str, usual: 
 
 
 def model_digest(source: Source) -> str:
-    """The SHA-256 of a model's file, by which pins know it."""
+    """The SHA-256 of a model's file, by which a pin file identifies the model."""
     return hashlib.sha256(source.data).hexdigest()
 
 
 def check_model(source: Source, pins: PinsFile | None) -> None:
-    """Refuses a model that pins were not made for."""
+    """Refuses a model other than the one that the pins were tuned for."""
     if pins is not None and pins.model != model_digest(source):
         raise MoteError(
             "the pins are those of another model: its file has changed, or it is another one",

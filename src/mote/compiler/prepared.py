@@ -1,4 +1,4 @@
-"""From a graph as it was read to the graph that is planned: what learns, passes, a stream, pre- and post-processing."""
+"""From the graph as it was read to the graph that is planned: training, passes, streaming, pre- and post-processing."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from mote.ir.graph.io_order import code_axis
 CAUSAL = "another model than the windowed one: what was before the stream takes the place of padding"
 """Warning for a causal stream of a padded model."""
 Labels = tuple[tuple[str, ...], ...]
-"""Names of the classes of each output."""
+"""The class names of each output."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedGraph:
-    """A graph on its way to the planner: the result of every step."""
+    """The stages of a graph between reading and planning."""
 
     source: Graph
     """The graph of the model as it was read."""
     learning: Graph
-    """The graph with what learns on the device; `source` where nothing does."""
+    """The graph with on-device training; `source` if the model does not learn."""
     model: Graph
     """The optimized graph, without preprocessing and post-processing."""
     front: FrontEnd | None
@@ -43,26 +43,26 @@ class PreparedGraph:
     back: BackEnd | None
     """The post-processing that is compiled behind the model."""
     whole: Graph
-    """The graph that is planned."""
+    """The graph that is planned: the model with pre- and post-processing."""
     savings: tuple[Saving, ...]
     """The passes that changed the graph, and what each removed."""
     names: tuple[str, ...] = ()
-    """The class names that options give."""
+    """The class names that the options give; empty: those of the model."""
 
     @cached_property
     def labels(self) -> Labels:
-        """The class names of each output of the C."""
+        """The class names of each output of the generated C."""
         return output_labels(self.learning, self.names)[: len(self.whole.outputs)]
 
 
 def unchanged(graph: Graph) -> PreparedGraph:
-    """A graph that is planned as it is."""
+    """A graph that is planned without passes or processing."""
     return PreparedGraph(graph, graph, graph, None, None, graph, ())
 
 
 def prepared(graph: Graph, options: PassOptions, fixed: Fixed | None = None) -> PreparedGraph:
-    """The graph for the planner, by the options of passes; `fixed`: for the kernels of a runtime. Equal options give
-    the same result, so that targets and plans of a model share its packed weights."""
+    """Prepares a graph for the planner, by the options of passes. `fixed`: only for kernels of a runtime. Equal inputs
+    give the same object, so that all targets and plans of a model share packed weights."""
     return session().result(PREPARED, graph, fixed is None, settings=options)
 
 
@@ -136,8 +136,8 @@ def _is_padded(graph: Graph, axis: int, hop: int) -> bool:
 
 
 def output_labels(graph: Graph, given: tuple[str, ...]) -> Labels:
-    """The labels of each output: those of the model, or the given ones for outputs with as many classes. Where no
-    output tells its number of classes, the first one has the given ones."""
+    """The class names of each output: the model's, or the names in `given` for outputs with as many classes. If no
+    output has a known number of classes, the first output gets those in `given`."""
     tensors = [graph.tensors[t] for t in graph.outputs]
     counts = [classes(t) for t in tensors]
     if not given:

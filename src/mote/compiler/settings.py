@@ -48,22 +48,22 @@ IO = ("model", "int8")
 INPUT = ("whole", "rows")
 STEP = ("", "layer", "row")
 BARRIER = 64
-"""Cycles of a barrier between two cores that spin on RAM, about."""
+"""Approximate cycles of a barrier between two cores that spin on RAM."""
 PLACES = ("flash", "ram")
 NO_STEPS = "none"
-"""The option for a model without its preprocessing."""
+"""Value of `preprocess` that disables the preprocessing steps in the model's metadata."""
 CYCLES = "cycles"
-"""The unit of costs in which time limits are checked."""
+"""The unit of costs that latency budgets need."""
 FOR_STREAMS = "is for streams only", "say with --stream along which axis of the input the window slides"
 FAST_ENOUGH: Mapping[str, Why] = {
     f"least_{what.lower()}": (f"the least {what} that is fast enough is taken anyway", f"omit --{what.lower()} min")
     for what in ("RAM", "flash")
 }
-"""Why a time limit excludes the least of a memory at any cost in speed."""
+"""Reasons why a latency budget conflicts with `least_ram` and `least_flash`."""
 
 
 def no_code_ram(target: Target) -> Why:
-    """Why code in RAM is impossible on a target, or gains nothing there."""
+    """Why code in RAM is impossible or gains nothing on a target; empty if it does gain."""
     flash, ram = target.code_reads, target.code_rams[0].reads if target.code_rams else Reads()
     if target.is_host:
         return "the host has no flash", "choose a microcontroller"
@@ -75,7 +75,7 @@ def no_code_ram(target: Target) -> Why:
 
 
 def no_constants_ram(target: Target) -> Why:
-    """Why constants in RAM are impossible on a target, or gain nothing there."""
+    """Why constants in RAM are impossible or gain nothing on a target; empty if they do gain."""
     if target.is_host:
         return "the host has no flash", "choose a microcontroller"
     if target.core.flash_apart:
@@ -128,12 +128,12 @@ class TargetOptions:
         excludes={"backend": "constants of an external generator are not decrypted"},
         image="the runtime reads constants where they lie, in flash that the part itself may encrypt",
         two_cores="constants are decrypted by the core that needs them")  # fmt: skip
-    """Passes split large layers, and the planner keeps RAM for what is decrypted."""
+    """With encryption, passes split large layers, and the planner allocates RAM for decrypted constants."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shorthands:
-    """Options that stand for others: settings have what they mean."""
+    """Options that expand to other options, and are no fields of Settings."""
 
     trust_target: bool = option(False, "target", help=
         "allow the target file any compiler option, even those that execute programs")  # fmt: skip
@@ -148,7 +148,7 @@ class PassOptions(TargetOptions):
     preprocess: str = option("", "preprocessing", "STEPS", help=
         "preprocessing that is compiled before the model, which then takes raw samples of a sensor: audio,mfcc"
         " (docs/improve/features.md)")  # fmt: skip
-    """Empty: the steps in the metadata of the model's file; "none": none."""
+    """Empty: the steps in the metadata of the model's file; "none": no steps."""
     postprocess: str = option("", "preprocessing", "STEPS", help=
         "post-processing that is compiled behind the model, from scores to decisions:"
         ' "moving-average=4,detect(1,0.8)" (docs/improve/post-processing.md)')  # fmt: skip
@@ -169,7 +169,7 @@ class PassOptions(TargetOptions):
     train_data: Dataset | None = option(None, "training on the device", "DATA", file=True, written=SAMPLES, help=
         "samples with labels for --train: for the ranges of int8 gradients, and for what auto chooses",
         needs={"train": ("is for models that learn", "say what learns, too: --train last")})  # fmt: skip
-    """Options may name the file or folder that has them, which is read once: settings hold what was in it."""
+    """The loaded samples; users may name the file or folder that holds them."""
     stream: int | None = option(None, "streaming", "AXIS", help=
         "streaming inference along this axis of the input: each run takes only the new part of the sliding window, the"
         " rest is state",
@@ -183,7 +183,7 @@ class PassOptions(TargetOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions(TargetOptions):
-    """Planner options. `ram` and `flash` are budgets in bytes in addition to the target's memories."""
+    """Options of the planner. `ram` and `flash` are budgets in bytes, in addition to the target's memory sizes."""
 
     optimize: str = option("balanced", "plan", choices=OPTIMIZE, help=
         "speed: fastest kernels, with more RAM and flash; size: least flash; balanced: nearly the fastest, with little"
@@ -208,8 +208,8 @@ class PlanOptions(TargetOptions):
     backend: tuple[str, ...] = option((), "plan", "NAME", written=BACKENDS, empty=((MOTE,),), help=
         "backends that compute parts of the model where that costs less than Mote's own kernels, separated by commas;"
         " repeatable")  # fmt: skip
-    """External generators, which are asked for the regions that they compute. `mote` names Mote's own kernels, which
-    are candidates in any case."""
+    """Names of external generators that may compute regions of the graph. `mote` names Mote's own kernels, which are
+    candidates in any case."""
     aligned: bool = option(False, "plan", help="aligned 32-bit accesses only")
     """For firmware that traps unaligned accesses."""
     input: str = option("whole", "plan", choices=INPUT, help=
@@ -249,7 +249,7 @@ class PlanOptions(TargetOptions):
         two_cores="the cores would look at the zones of each other while these change")  # fmt: skip
     pins: PinsFile | None = option(None, "plan", "FILE", file=True, written=FILE, help=
         "kernels, places and compiler flags that `mote tune` has chosen")  # fmt: skip
-    """The file that `kernels` and what was tuned with them are from, for one model."""
+    """The pin file that `kernels` and other tuned settings come from; it is valid for one model."""
 
     @property
     def external(self) -> tuple[str, ...]:
@@ -258,9 +258,8 @@ class PlanOptions(TargetOptions):
 
     @property
     def built_for(self) -> str:
-        """The policy whose optimization level of the C compiler the code is built with: that of `balanced` for `size`
-        within a time limit, since estimates are those of that level, and -Os takes up to a third more cycles. Or a set
-        of flags."""
+        """The optimization policy or the set of flags that the C compiler is run with. `size` with a latency budget is
+        built as `balanced`: estimates hold for that level, and -Os takes up to a third more cycles."""
         return self.flags or self._policy
 
     @property
@@ -269,7 +268,7 @@ class PlanOptions(TargetOptions):
 
     @property
     def costs(self) -> Costs:
-        """The cost table of kernels on the target, with all constants where options place them."""
+        """The cost table of kernels on the target, with all constants in the memory that the options name."""
         return self.costs_of(in_ram=self.place_constants == "ram")
 
     def costs_of(self, *, in_ram: bool) -> Costs:
@@ -279,20 +278,20 @@ class PlanOptions(TargetOptions):
 
     @property
     def _code_reads(self) -> Reads:
-        """Costs of fetching the code of inner loops."""
+        """Read costs of the memory that inner loops are fetched from."""
         if self.place_code == "flash":
             return self.target.code_reads
         return self.target.code_rams[0].reads if self.target.code_rams else Reads()
 
     @property
     def cycle_limit(self) -> int | None:
-        """The cycle limit of an inference."""
+        """The cycle limit of an inference; None if there is no latency budget."""
         if self.latency is None:
             return self.cycles
         return int(self.latency * (self.target.clock_hz or 0))
 
     def time_line(self, cycles: int) -> str:
-        """A summary of cycles against the requested time limit."""
+        """A line that compares cycles with the latency budget; empty without a budget."""
         limit, clock = self.cycle_limit, self.target.clock_hz
         if limit is None:
             return ""
@@ -306,7 +305,7 @@ class PlanOptions(TargetOptions):
 
     @property
     def ram_limit(self) -> int | None:
-        """The RAM limit for everything that is planned."""
+        """The RAM limit for everything that is planned: the smaller of the budget and the target's RAM."""
         return _least(self.ram, self.target.ram)
 
     @property
@@ -374,12 +373,12 @@ class Settings(ReadOptions, PassOptions, EmitOptions):
 
 
 TABLE = rows(ReadOptions, EmitOptions, PlanOptions, PassOptions, TargetOptions, Shorthands)
-"""The table of options: every option that users have, by its name in Python."""
+"""The table of options: the row of every option that users have, by its name in Python."""
 
 
 def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Parses options to fields of Settings: each as its row says, RAM and flash may be "min", and `point` names a plan
-    as `mote explore` does."""
+    """Parses options as users write them to fields of Settings: each by its row; RAM and flash may be "min", and
+    `point` is the name of a plan of `mote explore`."""
     values = dict(options)
     point = values.pop("point", None)
     if point is not None and (values.get("ram") is not None or values.get("least_ram")):
@@ -399,7 +398,7 @@ def parsed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed_options(settings: Settings, but: Collection[str] = ()) -> dict[str, Any]:
-    """The options that settings state, but some, by their names in Python."""
+    """The options that differ from their defaults, by their names in Python, without those in `but`."""
     values = {name: getattr(settings, name) for name in TABLE if hasattr(settings, name) and name not in but}
     return {name: value for name, value in values.items() if value != TABLE[name].default}
 
@@ -414,8 +413,8 @@ def check_names(options: Iterable[str]) -> None:
 
 
 def make_settings(target: str | Path | Target = "host", *, trust_target: bool = False, **options: Any) -> Settings:
-    """Makes Settings from options as users write them (`options.parsed`), and from the file of pins that `pins` names.
-    `trust_target`: the target's file may use any compiler flag, even those that run programs."""
+    """Makes Settings from options as users write them, and from the pin file that `pins` names. `trust_target`: the
+    target's file may use any compiler flag, even those that run programs."""
     check_names(options)
     named = TARGET.parse("target", target)
     chosen = named if isinstance(named, Target) else targets.load(str(named), trusted=trust_target)
@@ -446,7 +445,7 @@ def chosen_settings(settings: Settings | None, options: Mapping[str, Any]) -> Se
 
 
 def settings_and_examples(second: Any, example_inputs: Any) -> tuple[Any, Any]:
-    """Tells apart the second argument: settings, or example inputs of a PyTorch module."""
+    """Resolves the second positional argument of API functions: settings, or example inputs of a PyTorch module."""
     if second is None or isinstance(second, Settings | str):
         return second, example_inputs
     if example_inputs is not None:

@@ -1,4 +1,5 @@
-"""Several models in one project: apart, in one arena in which they take turns, or all on each input."""
+"""Several models in one project: with separate arenas, with one arena that they use in turns, or all run on each
+input."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from mote.ir.graph import Tensor
 from mote.ir.graph.io_order import model_shape
 
 FOLDER = "mote_models"
-"""The name of the library and of its C file; no model can have it."""
+"""Name of the library of several models and of its C file; no model can have it."""
 
 
 class Running(StrEnum):
@@ -40,7 +41,7 @@ class Running(StrEnum):
     TURNS = "turns"
     """Never at the same time: one arena for all."""
     TOGETHER = "together"
-    """All on each input, one after another: one arena, one input, one schedule."""
+    """All on each input, one after another: one arena, one input, one call for all."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class CompiledModels:
     settings: Settings
     """The settings of all models."""
     running: Running
-    """When the models run, and so which memory they share."""
+    """When the models run, which decides what memory they share."""
 
     def __repr__(self) -> str:
         names = ", ".join(m.name for m in self.models)
@@ -85,7 +86,7 @@ class CompiledModels:
 
     @property
     def static(self) -> int:
-        """Bytes of counters and states, which each model has for itself."""
+        """Bytes of counters and persistent state, which models never share."""
         return sum(m.plan.static for m in self.models)
 
     @property
@@ -105,12 +106,12 @@ class CompiledModels:
 
     @property
     def path(self) -> str:
-        """The files of all models."""
+        """The paths of all models, with commas between."""
         return ", ".join(m.path for m in self.models)
 
     @property
     def package(self) -> Package:
-        """The description of its C library for packagers."""
+        """The description of the common C library for packagers."""
         return model_package(self.project, self.settings.target)
 
     def write(self, output: str | Path, package: Sequence[str] = (), *, force: bool = False) -> list[str]:
@@ -126,7 +127,7 @@ def compile_several(
     **options: Unpack[CompileOptions],
 ) -> CompiledModels:
     """Compiles models into one project, in which they share kernels. Options as for `compile`; `running` says when the
-    models run (`Running`), and so which memory they share."""
+    models run (`Running`), which decides what memory they share."""
     settings = chosen_settings(settings, options)
     if running not in tuple(Running):
         raise MoteError(f"'{running}' is not one of {', '.join(Running)}", where="option running")
@@ -170,8 +171,8 @@ def compile_several(
 
 
 def _compiled(models: Sequence[Any], settings: Settings, running: Running) -> list[Compiled]:
-    """The models one by one. Of a RAM budget each spends what the models before it leave, and what those after it, and
-    everything outside of a shared arena, need at least."""
+    """Compiles the models one by one. Within a RAM budget, each model may use what earlier ones leave, minus the least
+    that later ones and memory outside of a shared arena need."""
     if settings.ram is None or len(models) == 1:
         return [_emitted(model, settings) for model in models]
     least = [_emitted(model, replace(settings, ram=None, least_ram=True)) for model in models]
@@ -192,7 +193,7 @@ def _emitted(model: Any, settings: Settings) -> Compiled:
 
 
 def _edges(models: Sequence[Compiled]) -> int:
-    """Bytes of one input and all outputs outside of the arena."""
+    """Bytes of the common input and of all outputs, which are outside of the arena."""
     return frame_bytes(models[0].plan) + sum(result_bytes(m.plan) for m in models)
 
 
@@ -205,18 +206,18 @@ def compile_shared(
 
 @dataclass(frozen=True)
 class JointCode:
-    """Code sizes of several models."""
+    """Code sizes of several models, in separate firmware and in one."""
 
     alone: tuple[CodeSize, ...]
-    """Of each in a firmware without the others."""
+    """Code size of each model in a firmware of its own."""
     together: CodeSize
-    """Of the project."""
+    """Code size of the project of all models, which share kernels."""
     apart: CodeSize
-    """Of all in one firmware, each compiled for itself, with its own copy of the kernels."""
+    """Code size of one firmware with all models, if each is compiled separately with its own copy of the kernels."""
 
 
 def check_several_code(several: CompiledModels) -> JointCode:
-    """Code sizes of the models, of which that of the project is checked against the flash with the constants."""
+    """Measures the code sizes of the models, and refuses a project whose code and constants exceed the flash."""
     models = several.models
     together = several_code_size(models, several.project)
     check_several(several, together.nbytes, together.what)
@@ -225,7 +226,7 @@ def check_several_code(several: CompiledModels) -> JointCode:
 
 
 def check_several(several: CompiledModels, code: int, what: str = "code") -> None:
-    """Refuses models that do not fit together, with the numbers; `what` is the label of the code."""
+    """Refuses models that together exceed a budget or memory, with the numbers; `what`: label of the code in errors."""
     s, project = several.settings, several.project
     arena = "arenas" if several.running == Running.APART else "shared arena"
     check_flashes(project, s, code, several.path)
@@ -240,7 +241,7 @@ def check_several(several: CompiledModels, code: int, what: str = "code") -> Non
 
 
 def _check_inputs(compiled: Sequence[Compiled]) -> None:
-    """Refuses models that cannot have the same input."""
+    """Refuses models whose inputs differ in shape, type or quantization, so that they cannot share one."""
     first = compiled[0]
     for c in compiled:
         if c.plan.pushed:
@@ -261,7 +262,7 @@ def _check_inputs(compiled: Sequence[Compiled]) -> None:
 
 
 def _same_values(a: Tensor, b: Tensor) -> bool:
-    """Whether the same bytes are the same values in both."""
+    """Whether equal bytes in two tensors mean equal values."""
     scales = a.quant.same_as(b.quant) if a.quant is not None else b.quant is None
     return a.shape == b.shape and a.dtype == b.dtype and (scales or a.dtype.real) and model_shape(a) == model_shape(b)
 

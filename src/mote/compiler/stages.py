@@ -1,4 +1,4 @@
-"""Stages of a compilation, and sessions that keep their results by the contents of all that these depend on."""
+"""Compilation stages, and sessions that cache their results, keyed by the contents of all inputs."""
 
 from __future__ import annotations
 
@@ -24,43 +24,45 @@ from mote.ir.ops.control.custom import DEFINITIONS
 from mote.version import __version__
 
 KEPT = 4
-"""Results of a stage that a session keeps in memory."""
+"""Results per stage that a session keeps in memory."""
 SOURCES = (".py", ".toml", ".json", ".h")
-"""Files of Mote on which results depend."""
-Made = TypeVar("Made")
+"""Suffixes of Mote's own files that cached results depend on."""
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class CompilerStage(Generic[Made]):
-    """A step of a compilation: a function of inputs, and of the options that it names, which are all that it gets."""
+class CompilerStage(Generic[Result]):
+    """A stage of the compilation: a function of its inputs and of the options that it names, which are all that it
+    gets."""
 
     name: str
-    function: Callable[..., Made]
+    function: Callable[..., Result]
     options: tuple[str, ...] = ()
-    """Names of the options that it reads: keywords of the function."""
+    """Names of the options that the function takes as keywords."""
     files: tuple[str, ...] = ()
-    """Those that name files, whose contents count."""
+    """Names of options whose values are file names: the contents of the file are part of the cache key."""
     key: Callable[..., str | None] | None = None
-    """A digest of inputs; None where their contents cannot be told, so that the result is not kept."""
-    writes: Callable[[Made], str | None] | None = None
-    """The text of a result, for the disk; None where it has none."""
-    reads: Callable[[str], Made] | None = None
-    """The result from its text; a SerialError where it is none."""
+    """Computes a digest of the inputs; None if they have none, so that the result is not cached."""
+    writes: Callable[[Result], str | None] | None = None
+    """Serializes a result for the disk cache; None if it cannot be serialized."""
+    reads: Callable[[str], Result] | None = None
+    """Deserializes a result; raises SerialError for text that is none."""
 
 
 @dataclass
 class CompilerSession:
-    """Results of stages: those of each that were used last, and on disk those that can be written."""
+    """A cache of stage results: the last ones of each stage in memory, and those that can be serialized on disk."""
 
     disk: bool = False
-    """Whether results are kept in the cache folder, unless `MOTE_CACHE` says off."""
+    """Whether results are cached on disk too, unless `MOTE_CACHE=off`."""
     _known: dict[str, OrderedDict[Hashable, Any]] = field(default_factory=dict, repr=False)
     _lock: Any = field(default_factory=Lock, repr=False)
 
-    def result(self, stage: CompilerStage[Made], *inputs: Any, settings: Any = None, **aside: Any) -> Made:
-        """The result of a stage for inputs and settings. `aside`: keywords that do not change it, such as callbacks."""
+    def result(self, stage: CompilerStage[Result], *inputs: Any, settings: Any = None, **aside: Any) -> Result:
+        """The result of a stage, computed or cached. `aside`: keywords that do not change the result, such as
+        callbacks."""
         options = {name: getattr(settings, name) for name in stage.options}
-        own = {name: _file(value) if name in stage.files else contents(value) for name, value in options.items()}
+        own = {name: _file_digest(value) if name in stage.files else contents(value) for name, value in options.items()}
         digest = None if stage.key is None else stage.key(*inputs)
         if stage.key is not None and digest is None:
             return stage.function(*inputs, **options, **aside)
@@ -69,7 +71,7 @@ class CompilerSession:
             known = self._known.setdefault(stage.name, OrderedDict())
             if key in known:
                 known.move_to_end(key)
-                result: Made = known[key]
+                result: Result = known[key]
                 return result
         made = self._kept(stage, digest, lambda: stage.function(*inputs, **options, **aside))
         with self._lock:
@@ -78,9 +80,9 @@ class CompilerSession:
                 known.popitem(last=False)
         return made
 
-    def _kept(self, stage: CompilerStage[Made], digest: str | None, make: Callable[[], Made]) -> Made:
-        """The result that is on disk, or else one that is made and kept there. What depends on files of kernels that
-        users have brought is not: their Python code has no digest."""
+    def _kept(self, stage: CompilerStage[Result], digest: str | None, make: Callable[[], Result]) -> Result:
+        """The result from the disk cache, or computed by `make` and cached on disk. Nothing is cached if users have
+        registered kernel files, as their Python code has no digest."""
         off = not self.disk or is_off() or bool(added_texts())
         if off or digest is None or stage.writes is None or stage.reads is None:
             return make()
@@ -95,7 +97,7 @@ class CompilerSession:
 
 
 def contents(value: Any) -> Hashable:
-    """The contents of a value, as a key. Graphs are known by themselves: they do not change."""
+    """A hashable key for the contents of a value. Graphs are immutable, and are compared by identity."""
     if isinstance(value, Dataset):
         return value.digest()
     if isinstance(value, Mapping):
@@ -106,19 +108,19 @@ def contents(value: Any) -> Hashable:
     return own
 
 
-def _file(path: str) -> str:
-    """A digest of what is in a file; empty where none is named."""
+def _file_digest(path: str) -> str:
+    """The SHA-256 of a file's contents; empty for an empty path."""
     return sha256(read_file(path)).hexdigest() if path else ""
 
 
 def registered() -> Hashable:
-    """All operators, preprocessing steps and kernels that there are."""
+    """All registered operators, preprocessing steps and kernels, as part of cache keys."""
     return tuple(DEFINITIONS.items()), tuple(STEPS.items()), tuple(KERNELS), added_texts()
 
 
 @cache
 def version() -> str:
-    """The version of Mote, with the sizes and times of its own files: results of other sources are not taken."""
+    """The version of Mote with sizes and times of its own files, so that results of other sources are not reused."""
     stamps = sorted(_stamps(Path(__file__).parents[1]))
     return f"{__version__} {sha256(repr(stamps).encode()).hexdigest()}"
 
@@ -138,13 +140,13 @@ _sessions = [CompilerSession(disk=True)]
 
 
 def session() -> CompilerSession:
-    """The session of compilations that begin now."""
+    """The session that new compilations use."""
     return _sessions[-1]
 
 
 @contextmanager
 def using(one: CompilerSession) -> Iterator[CompilerSession]:
-    """Compilations in the block keep their results in this session, and know no others."""
+    """Makes compilations in the block use a session other than the default one."""
     _sessions.append(one)
     try:
         yield one

@@ -16,7 +16,7 @@ from mote.base.errors import MoteError
 from mote.bench.evaluation.evaluator import evaluate
 from mote.bench.evaluation.learning.learned import DIVERGED, SORTED, numbered_as
 from mote.bench.evaluation.learning.program import NumpyRun
-from mote.compiler.passes.training.labelled import loss_of, told
+from mote.compiler.passes.training.labelled import label_values, loss_of
 from mote.compiler.passes.training.spec import parsed
 from mote.compiler.training.with_training import with_training
 from mote.frontends.data.dataset_type import Dataset
@@ -64,7 +64,7 @@ def losses(train: str, data: tuple[Array, Array], orders: list[Array]) -> list[f
     loss, states, made = loss_of(graph), dict[int, Array](), list[float]()
     assert loss is not None
     for i in np.concatenate(orders):
-        right = told(graph, np.array([data[1][i]], np.int32))
+        right = label_values(graph, np.array([data[1][i]], np.int32))
         values = graph.evaluate({graph.inputs[0]: data[0][i][None], **states, **right})
         states = graph.carried(values)
         made.append(float(states[loss.before][0]))

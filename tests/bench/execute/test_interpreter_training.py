@@ -16,7 +16,7 @@ from mote.compiler.emit.image.kernels import ANY
 from mote.compiler.packer import pack
 from mote.compiler.passes.training.backward import Loss, training_graph
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
-from mote.compiler.passes.training.labelled import told
+from mote.compiler.passes.training.labelled import label_values
 from mote.compiler.passes.training.optimizers import Sgd
 from mote.compiler.settings import make_settings
 from mote.ir.graph import Graph
@@ -51,7 +51,7 @@ def test_digits_learn_what_the_reference_does(options: dict[str, Any]) -> None:
     interpreter.training.begin(0.05)
     states: dict[int, Array] = {}
     for label, (image, got) in enumerate(zip(SAMPLES, learned(interpreter, SAMPLES), strict=True)):
-        right = told(graph, np.array([label], np.int32))
+        right = label_values(graph, np.array([label], np.int32))
         known = graph.evaluate({**states, graph.inputs[0]: image, **right})
         states = graph.carried(known)
         np.testing.assert_array_equal(got, known[graph.outputs[0]].reshape(got.shape))
@@ -154,7 +154,7 @@ def test_targets_are_as_the_first_output() -> None:
     for values, right in zip(given.inputs, given.labels, strict=True):
         interpreter.set_tensor(x["index"], values[model.inputs[0]])
         interpreter.training.learn(right.reshape(shape))
-        known = graph.evaluate({**states, **values, **told(graph, right)})
+        known = graph.evaluate({**states, **values, **label_values(graph, right)})
         states = graph.carried(known)
         np.testing.assert_array_equal(interpreter.get_tensor(1), known[graph.outputs[0]])
     assert (interpreter.get_tensor(1) != graph.evaluate(values)[graph.outputs[0]]).any()

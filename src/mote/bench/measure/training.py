@@ -11,7 +11,7 @@ from mote.bench.measure.runner import bench
 from mote.compiler.compiled import Compiled
 from mote.compiler.emit.c.programs.golden import FULL
 from mote.compiler.line import compile_graph
-from mote.compiler.passes.training.labelled import labelled, told
+from mote.compiler.passes.training.labelled import label_values, labelled
 from mote.compiler.passes.training.spec import Learner
 from mote.deploy.boards.boards_file import BoardEntry
 from mote.hardware.toolchain import Mode
@@ -31,7 +31,7 @@ def training_step(
         return None
     graph = compiled.prepared.learning
     right = next(s for role in (StateRole.TARGET, StateRole.LABEL) for s in graph.states if s.role is role)
-    given = told(graph, np.zeros_like(right.initial))
+    given = label_values(graph, np.zeros_like(right.initial))
     room = None if settings.ram is None else settings.ram + sum(x.nbytes for x in given.values()) + ROOM
     chosen = replace(settings, train=None, train_data=None, postprocess="", ram=room, flash=None)
     program = compile_graph(labelled(graph), chosen)

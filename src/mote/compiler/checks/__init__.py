@@ -1,1 +1,1 @@
-"""Checks of a compiled model: budgets, which are errors, and advice about what is legal."""
+"""Checks of a compiled model: budgets, whose violations are errors, and advice, which is warnings."""

@@ -11,7 +11,7 @@ from mote.compiler.plan.selection.reasons import refusals
 from mote.hardware.targets import Target
 
 INTEGER = {"CONV_2D": "conv2d", "DEPTHWISE_CONV_2D": "depthwise", "FULLY_CONNECTED": "fully_connected"}
-"""By operator, the family of int8 kernels in the cost tables."""
+"""By kind of operator: the family of its int8 kernels in the cost tables."""
 
 
 def advice(plan: Plan, target: Target) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def advice(plan: Plan, target: Target) -> tuple[str, ...]:
 
 
 def _unmeasured(plan: Plan, target: Target) -> list[str]:
-    """A warning of kernels that were not considered, because their costs are not in the table of the core."""
+    """Warnings about kernels that were not considered because the core's cost table lacks them."""
     if plan.how.priced is None:
         return []
     refused = [each for step in plan.steps for each in refusals(plan, step)]

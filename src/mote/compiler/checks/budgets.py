@@ -9,11 +9,12 @@ from mote.compiler.settings import PlanOptions
 from mote.ir.graph import Graph
 
 NEAR_FLASH = 0xFF00
-"""Bytes of program memory behind the vectors that `lpm` reaches."""
+"""Bytes of AVR program memory after the interrupt vectors that 16-bit addresses (`lpm`) reach."""
 
 
 def check_apart(graph: Graph, settings: PlanOptions, where: str) -> None:
-    """Refuses what needs constants that are loaded as data, on cores whose loads do not reach program memory."""
+    """Refuses encryption and control flow on cores whose loads do not reach program memory (AVR): both read constants
+    as data."""
     core = settings.target.core
     if not core.flash_apart:
         return
@@ -33,8 +34,8 @@ def check_apart(graph: Graph, settings: PlanOptions, where: str) -> None:
 
 
 def check_budgets(compiled: Compiled, code: int, stack: int = 0, what: str = "code") -> None:
-    """Refuse a model that does not fit, with the numbers. `code` and `stack` are 0 while unknown; `what` is the label
-    of the code. The part's RAM must hold the stack as well; a budget covers planned memory only."""
+    """Refuses a model that does not fit, with the numbers. `code` and `stack` are 0 while unknown; `what`: label of the
+    code in errors. The RAM of the part must hold the stack as well; a RAM budget covers planned memory only."""
     s, planned = compiled.settings, {"arena": compiled.plan.arena, "counters": compiled.plan.static}
     planned |= {"code in RAM": compiled.ram_beside, "constants in RAM": compiled.ram_constants}
     if compiled.ram_code and not compiled.ram_beside:
@@ -66,7 +67,7 @@ def over_budget(what: str, parts: dict[str, int], limit: int | None, settings: P
 
 
 def check_flashes(project: Project, settings: PlanOptions, code: int, path: str) -> None:
-    """Refuses constants that do not fit the flash memories assigned to them; code is in the fastest one."""
+    """Refuses constants that exceed the flash memories assigned to them; code is counted in the fastest one."""
     for i, memory in enumerate(settings.target.choice("flash")):
         need = project.flash[memory.name] + (0 if i else code)
         over = need - memory.size

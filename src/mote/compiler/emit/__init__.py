@@ -1,1 +1,1 @@
-"""Back ends: C projects and images."""
+"""Back ends: generated C projects, and images for the runtime."""

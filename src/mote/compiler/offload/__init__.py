@@ -1,1 +1,1 @@
-"""External generators: what computes regions of a graph with C, or on an accelerator, that is not Mote's own."""
+"""External generators: back ends that compute regions of a graph with their own C code or on an accelerator."""

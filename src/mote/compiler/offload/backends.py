@@ -1,7 +1,7 @@
 """Backends by name: generators that come with Mote, those of installed packages, and those that a program registers.
 
-A package announces generators with entry points of the group `mote.generators`, each naming a class or a function that
-gives a `Generator`. Neither these nor Mote's own are imported before somebody asks for them by name.
+A package announces generators by entry points of the group `mote.generators`, each naming a class or function that
+returns a `Generator`. No generator is imported before its name is requested.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 MOTE = "mote"
-"""The name of Mote's own kernels among backends."""
+"""Name of Mote's own kernels among backends."""
 GROUP = "mote.generators"
-"""The group of entry points by which packages announce generators."""
+"""Entry point group by which packages announce generators."""
 BUILT_IN: dict[str, str] = {
     "cmsis-nn": "mote.compiler.offload.cmsis_nn:CmsisNN",
     "esp-nn": "mote.compiler.offload.esp_nn:EspNN",
     "ethos-u": "mote.compiler.offload.ethos_u:EthosU",
     "ethos-u-stream": "mote.compiler.offload.ethos_u.streams:EthosUStreams",
 }
-"""Generators of this package: the module and the class of each, by name."""
+"""By name: module and class of the generators that come with Mote."""
 GENERATORS: dict[str, Generator] = {}
-"""Registered generators, and those that were loaded, by name."""
+"""By name: generators that were registered or already loaded."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def register(generator: Generator) -> None:
-    """Make a generator known; a second one of the same name takes the place of the first."""
+    """Registers a generator; it replaces one of the same name."""
     if problem := _name_problem(generator.name):
         raise MoteError(problem, remedy="use letters, digits, - and _, beginning with a letter")
     GENERATORS[generator.name] = generator
@@ -49,13 +49,13 @@ def external(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def named(names: Sequence[str]) -> tuple[Generator, ...]:
-    """The generators that have these names; Mote's own kernels are none."""
+    """The generators with these names, without Mote's own kernels."""
     return tuple(map(_loaded, external(names)))
 
 
 def offload(names: Sequence[str], target: Target, ram: int | None = None) -> Offload:
-    """The generators that have these names, for a target and a budget; one that cannot be used or does not serve it is
-    refused."""
+    """The generators with these names, for a target and a RAM budget; an error if one cannot be used here or does not
+    support the target."""
     generators = named(names)
     for generator in generators:
         if missing := generator.missing():
@@ -74,7 +74,7 @@ def offload(names: Sequence[str], target: Target, ram: int | None = None) -> Off
 
 
 def announced() -> dict[str, list[EntryPoint]]:
-    """The entry points of installed packages by name; one that several packages give is refused when it is loaded."""
+    """The entry points of installed packages by name. If several packages announce one name, loading it is an error."""
     from importlib.metadata import entry_points  # takes 40 ms to import
 
     points: dict[str, list[EntryPoint]] = {}
@@ -85,7 +85,7 @@ def announced() -> dict[str, list[EntryPoint]]:
 
 
 def known() -> list[str]:
-    """The names of all backends but Mote's own: built in, announced by packages, and registered."""
+    """The names of all backends except Mote's own kernels: built in, announced by packages, or registered."""
     return list(dict.fromkeys((*BUILT_IN, *announced(), *GENERATORS)))
 
 
@@ -120,7 +120,7 @@ def _imported(name: str) -> Generator:
 
 
 def _from_package(point: EntryPoint) -> Generator:
-    """The generator of an entry point. Whatever goes wrong in a package is that package's fault, and says so."""
+    """Loads the generator of an entry point; any failure is reported as an error of its package."""
     try:
         target = point.load()
         made = target() if callable(target) else target

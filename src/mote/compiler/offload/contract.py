@@ -1,8 +1,8 @@
-"""The contract of an external generator: which regions of a graph it computes, and what it makes for each of them.
+"""The contract of external generators: which regions of a graph they compute, and what they generate for each.
 
-A `Generator` claims regions of a graph and builds an `Artifact` for each: blobs that lie in flash, C calls, the files
-and include paths that these need, what it asks of the memory of tensors, what it costs, and how it is judged. The
-planner offers that beside the kernels of the core and takes what costs less; the artifact is then part of the plan.
+A `Generator` claims regions of a graph and builds an `Artifact` for each: constants in flash, C calls, the files and
+include paths that these need, requirements on memory, the cost, and how it is verified. The planner compares artifacts
+with the kernels of the core and chooses what costs less; the artifact is then part of the plan.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from mote.ir.graph.tensor import Array
 from mote.ir.ops.common import learned
 
 SCRATCH = "scratch"
-"""The name of the working memory among what a `Pointer` may point to."""
+"""Target of a `Pointer`: the working memory."""
 ROW = "row"
-"""The name of the row there that a call takes, where an artifact keeps `sums`."""
+"""Target of a `Pointer`: the input row of a call, for an artifact with `sums`."""
 TAP = "tap"
-"""An argument of such a call: the number of the row."""
+"""Argument of a call: the number of the input row, for an artifact with `sums`."""
 STATE = "state"
-"""The name of `Artifact.state` there."""
+"""Target of a `Pointer`: the memory of `Artifact.state`."""
 WAIT = "wait"
-"""An argument of a call that returns a status: not 0 where it may wait for the accelerator, 0 in `step`."""
+"""Argument of a call that returns a status: not 0 if it may wait for the accelerator, 0 in `step`."""
 VARIANT = "variant"
-"""The knob by which a pin names one of the alternatives of a region."""
+"""Name of the knob by which a pin selects one of several artifacts of a region."""
 LEARNS = Refusal("its weights or biases learn")
 MOST_ALIGNMENT = 4096
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -47,14 +47,15 @@ _VARIANT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 class Judgement(StrEnum):
-    """How `mote verify` judges what an artifact computes."""
+    """How `mote verify` checks the results of an artifact."""
 
     EXACT = "exact"
-    """It runs where the model runs, and every value equals the reference."""
+    """The artifact is executed with the model, and every value must equal the reference."""
     TOLERANCE = "tolerance"
-    """It runs where the model runs, and no value is further from the reference than `Artifact.tolerance`."""
+    """The artifact is executed with the model, and no value may differ from the reference by more than
+    `Artifact.tolerance`."""
     REFERENCE = "reference"
-    """It is not run here: `Generator.reference` says what it computes, and that is compared."""
+    """The artifact cannot be executed here: `Generator.reference` computes its values, and these are compared."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,13 @@ class Pointer:
 
 @dataclass(frozen=True)
 class Invocation:
-    """A call of a C function; arguments are addresses, whole numbers, or C expressions."""
+    """A call of a C function; arguments are addresses, integers, or C expressions."""
 
     function: str
     arguments: tuple[Pointer | int | str, ...] = ()
     returns_status: bool = False
-    """It returns an `int`: 0 when it is done, 1 while the accelerator works, then `step` comes back to it; a negative
-    number where it failed, and so the model has: MOTE_FAILED. It is the only call of its artifact."""
+    """Whether the function returns an `int`: 0 when it is done, 1 while the accelerator works (`step` then calls it
+    again), negative if it failed, and the model returns MOTE_FAILED. It must be the only call of its artifact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,129 +87,133 @@ class Blob:
 
 @dataclass(frozen=True, eq=False)
 class ImageCall:
-    """A kernel of the runtime that does in an image what an artifact's calls do in C."""
+    """The kernel of the runtime that replaces an artifact's C calls in an image."""
 
     kernel: Packed
     inputs: tuple[int, ...]
-    """The tensors, by id, that are its operands."""
+    """The ids of the tensors that are the kernel's operands."""
 
 
 @dataclass(frozen=True, eq=False)
 class Artifact:
-    """What a generator makes for a region."""
+    """What a generator builds for a region: C calls, constants, requirements and costs."""
 
     calls: tuple[Invocation, ...]
-    """What computes the region, one call after another. Tensors are whole and contiguous (NHWC)."""
+    """The C calls that compute the region, in order. Tensors are complete and contiguous (NHWC)."""
     cost: float
-    """About what that takes, in the unit of the target's table of costs: cycles of the core."""
+    """Approximate cost in the unit of the target's cost table: cycles of the core."""
     header: str
-    """What declares the functions: the generated C includes it."""
+    """The header that declares the functions; the generated C includes it."""
     blobs: tuple[Blob, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
-    """Files that become part of the project, by name; those that end in .c are compiled."""
+    """Files that are added to the project, by name; .c files are compiled."""
     sources: tuple[str, ...] = ()
-    """C files outside of the project, by path, that are compiled with it: a driver, say."""
+    """Paths of C files outside of the project that are compiled with it, such as a driver."""
     includes: tuple[str, ...] = ()
-    """Folders outside of the project, by path, whose headers they include."""
+    """Paths of include folders outside of the project."""
     library: ForeignLibrary | None = None
-    """The library that `sources` and `includes` are of: a package depends on it by its names, without their paths."""
+    """The library that `sources` and `includes` belong to: packages refer to it by its names, not by these paths."""
     prefix: str = ""
-    """How the names of functions begin that `files` define, and of these files. In the project of the model NAME they
-    begin with `NAME_` and that, so that a firmware may have two models."""
+    """Prefix of the functions that `files` define, and of these files' names. In the project of model NAME the prefix
+    is preceded by `NAME_`, so that a firmware can have two models."""
     simulated: Mapping[str, str] = field(default_factory=dict)
-    """C files and headers by name, that take the place of `sources` wherever Mote itself runs the model: a driver that
-    has `Generator.simulate` compute what the accelerator would, by `mote_device_call`. No project has them."""
+    """C files and headers, by name, that replace `sources` if Mote itself runs the model: a driver that calls
+    `mote_device_call`, so that `Generator.simulate` does the accelerator's work. They are not written to projects."""
     init: str = ""
-    """A function `int init(void)` that the model's init calls, once for all artifacts that name it; 0: it is ready."""
+    """Name of a function `int init(void)` that the model's init calls, once for all artifacts with this name; it
+    returns 0 if it succeeds."""
     scratch: int = 0
     """Bytes of working memory while the calls run."""
     sums: int = 0
-    """Not 0: the calls are made once for each row of the only input, from the top, with ROW and TAP, and the last ones
-    have written the output, of one row. These are the bytes of SCRATCH, which is kept from one call to the next."""
+    """If not 0, the calls run once per row of the only input, from the top, with ROW and TAP, and after the last row
+    have written the only output row. The value is the bytes of SCRATCH, which is preserved between these calls."""
     state: int = 0
-    """Bytes outside of the arena, a multiple of 8, for a call that returns a status: from its begin to its end."""
+    """Bytes of memory outside of the arena, a multiple of 8, for a call that returns a status; valid from its begin to
+    its end."""
     cancel: str = ""
-    """A function `void cancel(void *state)` that the model's init calls where such a call has begun and not ended."""
+    """Name of a function `void cancel(void *state)` that the model's init calls if such a call has begun and not
+    ended."""
     alignment: int = ALIGNMENT
-    """What the addresses of the tensors that it reads and writes, and of its working memory, are multiples of."""
+    """Alignment in bytes of the tensors that the artifact reads and writes, and of its working memory."""
     in_place: bool = False
-    """Whether its only output may lie where its first input does, if they have the same size: the calls have read that
-    when they begin to write the output, and whatever working memory lies there."""
+    """Whether the artifact's only output may overlap its first input, if they have the same size: the calls have read
+    the input before they write the output, and the same holds for working memory at that address."""
     memories: tuple[str, ...] = ()
-    """The only memories of the target, by name, that these may lie in; none named: any."""
+    """Names of the target's memories that the artifact's tensors may be in; empty: any."""
     variant: str = ""
-    """Its name among the alternatives of a region: `--kernel LAYER=NAME[variant=small]` pins it."""
+    """Name of the artifact if a region has several: `--kernel LAYER=NAME[variant=small]` pins it."""
     judgement: Judgement = Judgement.EXACT
     tolerance: float = 0.0
-    """Of TOLERANCE: how far a stored value may be from the reference (1: one int8 code)."""
+    """For TOLERANCE: maximum difference of a stored value from the reference (1: one int8 code)."""
     code: int = 0
-    """Bytes of flash that the code of its own takes, about: its calls."""
+    """Approximate bytes of flash of the artifact's own code: its calls."""
     linked: Mapping[str, int] = field(default_factory=dict)
-    """The functions that it calls, and those that they call, by name, with the bytes of flash that each takes, about:
-    where several artifacts have one it is counted once."""
+    """By name: approximate bytes of flash of the functions that it calls directly or indirectly; functions that several
+    artifacts share are counted once."""
     image: ImageCall | None = None
-    """What stands in its place in an image; None: it is for C only."""
+    """The kernel that replaces the artifact in an image; None: it works in C only."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A package, a path or a tool that a generator cannot do without, and how to provide it."""
+    """A package, path or tool that a generator requires and that is missing, and how to provide it."""
 
     what: str
     remedy: str
 
 
 class Generator(ABC):
-    """An external generator. Its name is what `--backend` takes, and what `mote plan` shows as the kernel."""
+    """An external generator. `--backend` takes its name, and `mote plan` shows the name as the kernel."""
 
     name: str
     about: str = ""
-    """What it is, in a few words, for a list of backends."""
+    """A short description for a list of backends."""
     device: str = ""
-    """The name that its simulated drivers pass to `mote_device_call`, where generators share one; empty: its own."""
+    """The name that the generator's simulated drivers pass to `mote_device_call`, if several generators share one;
+    empty: its own name."""
 
     def missing(self) -> Missing | None:
-        """Whatever it needs and does not find on this machine; None where it can be used."""
+        """What the generator requires and does not find on this machine; None if it can be used."""
         return None
 
     def serves(self, target: Target) -> bool:
-        """Whether it generates code for a target."""
+        """Whether it supports a target."""
         return True
 
     def contents(self, target: Target) -> str:
-        """What its artifacts depend on beside a graph and a target, as a key by which they are kept: of files of the
-        user's, what is in them. Empty where there is nothing."""
+        """A cache key for what artifacts depend on besides graph and target, such as the contents of the user's files;
+        empty if nothing."""
         return ""
 
     @abstractmethod
     def claims(self, graph: Graph, target: Target) -> Iterable[Op]:
-        """The regions that it can compute, or single operators (`mote.ir.graph.region.joined` makes them). They may
-        overlap: the planner takes those that save most."""
+        """The regions or single operators that it can compute (`mote.ir.graph.region.joined` creates regions). They may
+        overlap: the planner chooses those that save most."""
 
     @abstractmethod
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal | Sequence[Artifact]:
-        """What computes a region that it has claimed, or why it does not after all. Several artifacts are alternatives,
-        say a fast one and one with less working memory, of which the planner takes what suits its goal."""
+        """The artifact for a region that it has claimed, or the reason why it refuses after all. Several artifacts are
+        alternatives, such as a fast one and one with less working memory, among which the planner chooses."""
 
     def split(self, region: Op, graph: Graph, target: Target) -> Iterable[Op]:
-        """Smaller regions in place of one that it refuses to build, or whose artifacts do not fit the memories or the
-        budget; they are built, and split again if need be. Usually two, cut in the middle at a narrow tensor; none:
-        the region is given up."""
+        """Smaller regions that replace one that it refuses to build, or whose artifacts exceed memories or budget; they
+        are built, and split again if necessary. Usually two halves, cut at a narrow tensor; none: the region is given
+        up."""
         return halves(graph, region)
 
     def reference(self, region: Op, graph: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """What an artifact that is judged by REFERENCE computes: the outputs of the region from its inputs."""
+        """The reference of artifacts that are judged by REFERENCE: computes the outputs of a region from its inputs."""
         raise NotImplementedError(f"the generator '{self.name}' has no reference")
 
     def simulate(self, memory: Sequence[NDArray[np.uint8]]) -> int:
-        """What the accelerator does with areas of memory, in place: a simulated driver has passed them to
-        `mote_device_call`, with this generator's name. Returns 0, or an error code for the driver."""
+        """Simulates the accelerator on areas of memory, in place: a simulated driver has passed them to
+        `mote_device_call` with this generator's name. Returns 0, or an error code for the driver."""
         raise NotImplementedError(f"the generator '{self.name}' does not simulate its accelerator")
 
 
 @dataclass(frozen=True, eq=False)
 class Offloaded(Packed):
-    """An artifact as what computes a region: its calls, in place of a kernel of the library."""
+    """An artifact as a kernel: its calls replace a kernel of the library."""
 
     artifact: Artifact = field(default_factory=lambda: Artifact((), 0.0, ""))
 
@@ -219,7 +224,7 @@ class Offloaded(Packed):
 
 @dataclass(frozen=True)
 class Declined:
-    """A region that a generator has claimed, or a part of one, that has no artifact that fits."""
+    """A region, or part of one, that a generator has claimed but for which no artifact fits."""
 
     generator: str
     ops: Numbers
@@ -228,7 +233,7 @@ class Declined:
 
 @dataclass(frozen=True)
 class OffloadOffer:
-    """The artifacts of generators for the regions of a graph, and what they have declined."""
+    """The artifacts of generators for the regions of a graph, and the regions that they declined."""
 
     kernels: Mapping[Numbers, Sequence[Offloaded]]
     declined: Sequence[Declined]
@@ -236,25 +241,25 @@ class OffloadOffer:
 
 @dataclass(frozen=True)
 class Offload:
-    """The generators that are asked for a graph, the target that they generate for, and its budget."""
+    """The generators for a graph, with their target and RAM budget."""
 
     generators: tuple[Generator, ...]
     target: Target
     ram: int | None = None
-    """Bytes of RAM that a plan may take: regions that take more are split."""
+    """RAM limit of a plan in bytes: regions that exceed it are split."""
     contents: tuple[str, ...] = ()
-    """What artifacts depend on beside (`Generator.contents`), of each generator."""
+    """Cache key of each generator (`Generator.contents`)."""
 
     def built(self, graph: Graph) -> OffloadOffer:
-        """What they make of a graph, each region built once."""
+        """The artifacts of all generators for a graph; each region is built once."""
         return _built(graph, self)
 
     def kernels(self, graph: Graph) -> Mapping[Numbers, Sequence[Offloaded]]:
-        """What they offer for the operators of a graph."""
+        """The artifacts that are offered, by the numbers of the operators that they compute."""
         return self.built(graph).kernels
 
     def too_large(self, region: Op, graph: Graph, artifact: Artifact) -> str:
-        """Why an artifact cannot lie in the memories that it reaches, or in the budget; empty where it can."""
+        """Why an artifact exceeds the memories that it may use, or the budget; empty if it does not."""
         nbytes = ram_of(artifact, region, graph)
         rams = [m for m in self.target.memories if m.kind == "ram"]
         reached = sum(m.size for m in rams if not artifact.memories or m.name in artifact.memories)
@@ -265,8 +270,8 @@ class Offload:
 
 
 def ram_of(artifact: Artifact, region: Op, graph: Graph) -> int:
-    """The bytes of the tensor arena that a region takes at least while an artifact computes it: its inputs and outputs
-    as a whole, and working memory."""
+    """The minimum bytes of the tensor arena while an artifact computes a region: all its inputs and outputs, and
+    working memory."""
     states = {t for state in graph.states for t in (state.before, state.after)}
     inputs = list(dict.fromkeys(t for _, t in region.computed(graph)))
     size = {t: 0 if t in states else aligned(graph.tensors[t].nbytes) for t in (*inputs, *region.outputs)}
@@ -307,7 +312,8 @@ def _built(graph: Graph, offload: Offload) -> OffloadOffer:
 
 
 def _checked(graph: Graph, region: Op, within: int, where: str) -> Numbers:
-    """The numbers of the operators of a region that is claimed; or of a part of one with `within` operators."""
+    """The numbers of a region's operators; an error if the region is invalid, or, as part of a region with `within`
+    operators, not smaller."""
     ops = region.ops if isinstance(region, Region) else (region,)
     if problem := region_problem(graph, ops):
         raise MoteError(f"the region that it claims {problem}", where=where, remedy="correct the generator")
@@ -317,12 +323,12 @@ def _checked(graph: Graph, region: Op, within: int, where: str) -> Numbers:
 
 
 def forget() -> None:
-    """Ask generators anew: one has taken the place of another."""
+    """Clears the cache of artifacts, as a generator was replaced."""
     _built.cache_clear()
 
 
 def _alternatives(built: Artifact | Refusal | Sequence[Artifact], where: str) -> list[Artifact]:
-    """The artifacts that a generator has built of a region, each with a name of its own where there are several."""
+    """The artifacts that a generator has built for a region; an error if several have the same name."""
     if isinstance(built, Refusal):
         return []
     artifacts = [built] if isinstance(built, Artifact) else list(built)
@@ -366,7 +372,7 @@ def _kernel(generator: Generator, region: Op, graph: Graph, artifact: Artifact) 
 
 
 def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: str) -> None:
-    """Refuse an artifact that no C can be made of."""
+    """Refuses an invalid artifact, for which no C can be generated."""
     blobs = [blob.name for blob in artifact.blobs]
     kept = artifact.scratch or artifact.sums
     rooms = [name for name, size in ((SCRATCH, kept), (STATE, artifact.state), (ROW, artifact.sums)) if size]
@@ -416,7 +422,8 @@ def _check(artifact: Artifact, region: Op, graph: Graph, target: Target, where: 
 
 
 def _written(region: Op) -> list[int]:
-    """The tensors whose addresses calls must have: a state is written where it was before."""
+    """The tensors whose addresses must be passed to calls: outputs, but for a state the tensor before the inference, as
+    it is updated in place."""
     return [region.inputs[region.updates[p]] if p in region.updates else t for p, t in enumerate(region.outputs)]
 
 
@@ -436,7 +443,7 @@ def _files_problems(artifact: Artifact) -> list[str]:
 
 
 def _library_problems(artifact: Artifact) -> list[str]:
-    """The sources of a library are in its folder, and the functions that files define have a prefix of their own."""
+    """Problems with a library: sources outside of its folder, or functions in `files` without a valid prefix."""
     problems = []
     if artifact.prefix and not re.fullmatch(r"(?!mote_)[A-Za-z]\w*_", artifact.prefix):
         problems.append(f"has the prefix '{artifact.prefix}', which is no name in C that ends in an underscore")
@@ -449,7 +456,7 @@ def _library_problems(artifact: Artifact) -> list[str]:
 
 
 def _status_problems(artifact: Artifact) -> list[str]:
-    """A call that returns a status may be repeated, and so nothing may stand beside it."""
+    """Problems with a call that returns a status: it may be repeated, and so must be the only call."""
     polled = [call for call in artifact.calls if call.returns_status]
     if not polled:
         alone = artifact.state or artifact.cancel or any(WAIT in call.arguments for call in artifact.calls)
@@ -472,7 +479,7 @@ def _sums_problems(artifact: Artifact, region: Op, graph: Graph) -> list[str]:
 
 
 def _state_problems(artifact: Artifact, region: Op, graph: Graph) -> list[str]:
-    """States lie outside of the arena, where no more than the usual alignment is planned."""
+    """Problems with states: they are outside of the arena, without special alignment or choice of memory."""
     special = artifact.alignment > ALIGNMENT or bool(artifact.memories)
     states = {s.before for s in graph.states} & set(region.inputs)
     return ["asks for an alignment or a memory of a state, which has neither"] if special and states else []

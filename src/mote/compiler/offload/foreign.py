@@ -1,6 +1,8 @@
-"""Libraries of C that are neither Mote's nor the user's project: how a build finds them, and their names in ecosystems.
+"""C libraries that belong neither to Mote nor to the user's project: how builds find them, and their names in
+ecosystems.
 
-A package depends on such a library by its name. It has no copy of it, and no path of the machine that it was made on.
+A package refers to such a library by its name, and contains neither a copy of it nor a path of the machine where it was
+generated.
 """
 
 from __future__ import annotations
@@ -16,50 +18,51 @@ class PackComponent:
     vendor: str
     pack: str
     version: str
-    """The oldest that will do."""
+    """The oldest version that is supported."""
     cclass: str
     cgroup: str
 
 
 @dataclass(frozen=True)
 class ForeignLibrary:
-    """A library whose sources lie in a folder of the user's."""
+    """A library whose sources are in a folder of the user's."""
 
     name: str
     url: str
     variable: str
-    """The variable that names its folder: of make, of CMake, and of the environment."""
+    """Name of the variable with its folder, in make, in CMake, and in the environment."""
     folder: str
-    """Where it lies on this machine."""
+    """The folder of the library on this machine."""
     header: str
-    """A header in that folder by which it is recognized."""
+    """Path, in the library's folder, of a header by which the library is recognized."""
     includes: tuple[str, ...]
-    """Folders of its headers in that folder."""
+    """Include folders, relative to the library's folder."""
     version: str = ""
-    """The only one that will do; empty: any."""
+    """The only supported version of the library; empty: any."""
     version_file: str = ""
-    """A file in its folder that states it, in a line that begins with `version:`."""
+    """Path, in the library's folder, of a file that states the version in a line that begins with `version:`."""
     cmake_target: str = ""
-    """The target that its own CMakeLists.txt defines, if it does."""
+    """The target that the library's own CMakeLists.txt defines, if any."""
     zephyr: tuple[tuple[str, str], ...] = ()
-    """Options of Zephyr's Kconfig that compile its sources, each behind the folder of these; the whole library's comes
-    first, behind an empty name."""
+    """Pairs of source folder and the Zephyr Kconfig option that compiles it; the first pair, with an empty folder, is
+    for the whole library."""
     pack: PackComponent | None = None
     component: str = ""
-    """Its name in the registry of ESP-IDF's components."""
+    """Name of the library in the registry of ESP-IDF components."""
 
 
 @dataclass(frozen=True)
 class Dependency:
-    """A library that a project calls functions of."""
+    """A library whose functions a project calls."""
 
     library: ForeignLibrary
     sources: tuple[str, ...]
-    """The C files with these functions and all that they call, by their paths in the library's folder."""
+    """The C files of the called functions and all their callees, as paths in the library's folder."""
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of Zephyr's Kconfig that compile these files; none where Zephyr does not have the library."""
+        """Zephyr's Kconfig options that compile the library's files that the project needs; none if Zephyr does not
+        have the library."""
         return tuple(
             option
             for folder, option in self.library.zephyr
@@ -68,7 +71,7 @@ class Dependency:
 
 
 def inside(library: ForeignLibrary, path: str) -> str | None:
-    """A path in the folder of a library, None for another one."""
+    """A path relative to the folder of a library; None if it is outside."""
     if not Path(path).is_relative_to(library.folder):
         return None
     return Path(path).relative_to(library.folder).as_posix()

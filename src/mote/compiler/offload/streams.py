@@ -1,4 +1,4 @@
-"""Command streams that come with a model: the backend that they need, and the targets that have their accelerator."""
+"""Command streams that come with a model: the backend that they need, and the check of the target's accelerator."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ BACKEND = "ethos-u-stream"
 
 
 def stream_backends(graph: Graph, target: Target) -> tuple[str, ...]:
-    """The backend of a graph's command streams, none where it has none; refuses streams for another accelerator than
-    the target's."""
+    """The backend for a graph's command streams; none if it has no streams. An error if a stream is for another
+    accelerator than the target's."""
     streams = [op for op in graph.ops if isinstance(op, NpuStream)]
     for op in streams:
         core = op.stream.config.name

@@ -1,1 +1,1 @@
-"""Options of a compilation: what a row of their table says, and how their values are written."""
+"""Parsing of option values, and records that group the keywords of functions."""

@@ -1,4 +1,4 @@
-"""How values of options are written: sizes, times, names and samples, and errors for what cannot be read."""
+"""Parsers of option values as users write them: sizes, times, names and samples, with errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ MINIMUM = "min"
 """`ram="min"`, `flash="min"`: the least RAM or flash, at any cost in speed."""
 DEFAULT, LEAST, FASTEST = "default", "least", "fastest"
 SMALL, SMALLEST = "small", "smallest"
-"""Names of the plans with little flash, and with the least."""
+"""Names of the plans with little flash, and with the least flash."""
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 """Seconds per unit of time."""
 UNLIMITED = 1 << 30
-"""A budget without effect. It differs from no budget for row-wise inputs, where none means the least RAM."""
+"""A RAM budget larger than any plan. Unlike no budget, it does not ask for the least RAM when the input comes row by
+row."""
 
 
 def point_settings(name: str) -> dict[str, Any]:
-    """The settings of a point's name: `default`, `least`, `fastest`, `small`, `smallest`, or the plan within a budget,
-    which is called `ram-BYTES` where it takes just that and `within-BYTES` where it takes less."""
+    """The settings for the name of a plan, as `mote explore` prints it: `default`, `least`, `fastest`, `small`,
+    `smallest`, or a RAM budget, called `ram-BYTES` if the plan takes exactly that and `within-BYTES` if it takes
+    less."""
     budget = re.fullmatch(r"(?:ram|within)-([0-9]{1,12})", name, re.ASCII) if isinstance(name, str) else None
     if budget:
         return {"ram": int(budget[1])}
@@ -55,7 +57,7 @@ def point_settings(name: str) -> dict[str, Any]:
 
 
 def ram_by_memory(ram: Any) -> dict[str, int]:
-    """The sizes in "sram=200K,psram=2M", by the names of memories; none where the RAM is one number."""
+    """The size of each memory in a RAM budget such as "sram=200K,psram=2M"; empty if the budget is a single number."""
     if isinstance(ram, Mapping):
         return {str(name): _size("ram", size) for name, size in ram.items()}
     if not isinstance(ram, str) or "=" not in ram:
@@ -97,7 +99,7 @@ def seconds(option: str, value: Any) -> float:
 
 
 def _kernels(option: str, kernels: Any) -> dict[str, str]:
-    """Layers and their kernels, from a mapping or strings."""
+    """Parses pinned kernels: a mapping of layers to kernels, or strings LAYER=KERNEL."""
     if isinstance(kernels, Mapping):
         return {str(layer): str(Pin.parse(str(kernel))) for layer, kernel in kernels.items()}
     if isinstance(kernels, str) or not isinstance(kernels, Iterable):
@@ -106,7 +108,7 @@ def _kernels(option: str, kernels: Any) -> dict[str, str]:
 
 
 def _pin(text: Any) -> tuple[str, str]:
-    """A layer and its kernel; a layer's name may contain an equals sign, a kernel has some only in brackets."""
+    """Parses LAYER=KERNEL. A layer's name may contain an equals sign, a kernel's only in brackets."""
     match = re.fullmatch(r"(.+)=([^=\[\]]+(?:\[[^\[\]]*\])?(?:/[^=\[\]]*)?)", str(text))
     if match is None:
         raise MoteError(
@@ -118,7 +120,7 @@ def _pin(text: Any) -> tuple[str, str]:
 
 
 def _backends(option: str, given: Any) -> tuple[str, ...]:
-    """Backends, from a list of names or from text with commas between them."""
+    """Parses backends: a list of names, or text with commas between them."""
     texts = [part.strip() for text in names(option, given) for part in text.split(",")]
     if not all(texts):
         raise MoteError("a name is empty", where=f"option {option}", remedy="write it like mote,cmsis-nn")
@@ -126,7 +128,7 @@ def _backends(option: str, given: Any) -> tuple[str, ...]:
 
 
 def _labels(option: str, labels: Any) -> tuple[str, ...]:
-    """Labels, or those in a file."""
+    """Parses class names: a sequence, or the file that holds them."""
     return read_labels(str(labels)) if isinstance(labels, str | Path) else names(option, labels or ())
 
 
@@ -143,7 +145,7 @@ def _file(option: str, path: Any) -> str | Path | None:
 
 
 def _training(option: str, items: Any) -> Spec | None:
-    """The training that one text or several state; None where they are empty."""
+    """Parses what learns on the device, from one text or several; None if they are empty."""
     if items is None or isinstance(items, Spec):
         return items
     text = ",".join(names(option, items))
@@ -151,8 +153,8 @@ def _training(option: str, items: Any) -> Spec | None:
 
 
 def _samples(option: str, data: Any) -> Dataset | None:
-    """Samples with labels: what `mote.dataset` makes of a file, a folder or an object. They are read here, so that a
-    file that is written anew is other settings."""
+    """Loads samples with labels by `mote.dataset` from a file, a folder or an object. Settings hold the data, so that a
+    changed file means changed settings."""
     if data is None or (isinstance(data, str) and not data):
         return None
     try:
@@ -173,11 +175,11 @@ def check_types(settings: Any) -> None:
 
 def check_at_least(option: str, value: Any, least: int) -> None:
     """Refuses values that are not integers of at least `least`."""
-    if not _whole(value) or value < least:
+    if not _is_integer(value) or value < least:
         raise wrong_value(option, value, f"an integer of at least {least}")
 
 
-def _whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -187,8 +189,8 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda v: isinstance(v, str), "a string"),
     "Spec | None": (lambda v: v is None or isinstance(v, Spec), "a training"),
     "Dataset | None": (lambda v: v is None or isinstance(v, Dataset), "samples"),
-    "int": (_whole, "an integer"),
-    "int | None": (lambda v: v is None or _whole(v), "an integer"),
+    "int": (_is_integer, "an integer"),
+    "int | None": (lambda v: v is None or _is_integer(v), "an integer"),
     "float | None": (lambda v: v is None or (isinstance(v, Real) and not isinstance(v, bool)), "a number"),
     "float": (lambda v: isinstance(v, Real) and not isinstance(v, bool), "a number"),
     "PinsFile | None": (lambda v: v is None or isinstance(v, PinsFile), "a file of pins"),
@@ -197,11 +199,11 @@ _TYPES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     "Mapping[str, Any]": (lambda v: isinstance(v, Mapping), "a mapping {input: value}"),
     "Mapping[str, str]": (lambda v: isinstance(v, Mapping), "a mapping {layer: kernel}"),
 }
-"""By annotation of a field: a type check, and the type's name."""
+"""By annotation of a settings field: a check of the value's type, and the type's name in errors."""
 
 SIZE = Notation("int | str | None", _size_or_none)
 MEMORY = Notation("int | str | Mapping[str, int | str] | None", _size_or_none)
-"""Sizes of the memories of a part are limits of the target (`ram_by_memory`)."""
+"""A RAM budget in bytes. Sizes per memory become limits of the target instead (`ram_by_memory`)."""
 TIME = Notation("float | str | None", _seconds_or_none)
 BACKENDS = Notation("str | Sequence[str]", _backends)
 TRAINING = Notation("str | Sequence[str] | None", _training)

@@ -1,4 +1,4 @@
-"""Records of options: what functions with many keywords hand on instead of all of these."""
+"""Groups the keywords of a function into a dataclass, so that functions pass one record on instead of many keywords."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ R = TypeVar("R")
 
 
 def recorded(record: type[R], keywords: Mapping[str, Any], known: Collection[str]) -> tuple[R, dict[str, Any]]:
-    """A record (a dataclass) of the keywords that it has fields for, and the other keywords, which are `known`."""
+    """Splits keywords into the dataclass `record`, made of those that it has fields for, and the rest. Keywords that
+    are not in `known` are refused."""
     own = {f.name for f in fields(record)}  # type: ignore[arg-type]
     for name in keywords:
         if name not in known:

@@ -1,1 +1,1 @@
-"""Packagers: the files that make generated C a project of a build system or an ecosystem, one module for each."""
+"""Packagers: the files that turn generated C into a project of a build system or ecosystem, one module for each."""

@@ -1,4 +1,4 @@
-"""CMake: a static library that a firmware adds as a subdirectory."""
+"""CMake: a static library that firmware adds as a subdirectory."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ def _cmake(package: Package) -> str:
 
 
 def listed(sources: Iterable[str], outside: Iterable[str] = ()) -> str:
-    """The C files of a target in CMake, with paths outside of the package."""
+    """The C files of a CMake target, one per line, including paths outside of the package."""
     return "\n  ".join((*sources, *map(quoted, outside)))
 
 
 def for_gcc(package: Package) -> list[str]:
-    """The flags for gcc alone, in CMake."""
+    """The flags for gcc only, as generator expressions of CMake."""
     return [f"$<$<C_COMPILER_ID:GNU>:{flag}>" for flag in package.only_gcc]
 
 
 def quoted(path: str) -> str:
-    """A path as CMake takes it."""
+    """A path as a quoted string of CMake."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$") + '"'

@@ -16,7 +16,7 @@ from mote.compiler.package.templates import filled
 from mote.hardware.targets import Target
 
 SCHEMA = "1.7.36"
-"""Version of the schema of package descriptions that is followed."""
+"""Version of the PDSC schema that is used."""
 CORES = {
     "cortex-m0": ("Cortex-M0", "ARMCM0"),
     "cortex-m0plus": ("Cortex-M0+", "ARMCM0P"),
@@ -28,9 +28,9 @@ CORES = {
     "cortex-m55": ("Cortex-M55", "ARMCM55"),
     "cortex-m85": ("Cortex-M85", "ARMCM85"),
 }
-"""Cores by their names in conditions, and the generic devices of the pack ARM::Cortex_DFP that have them."""
+"""By core: its name in PDSC conditions, and a generic device of the pack ARM::Cortex_DFP with it."""
 PORTABLE = "cortex-m3"
-"""The core of the example where the C is for any core."""
+"""The core of the example if the C is portable."""
 OPTIONAL_DSP = ("cortex-m33",)
 """Cores that may lack DSP instructions."""
 FPU = """\
@@ -51,7 +51,7 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def files(package: Package) -> Files:
-    """The pack as a folder: the description, the library in `src`, and an example."""
+    """The pack as a folder: the description (PDSC), the library in `src`, and an example."""
     check_core(package.target)
     self_contained(package, "cmsis-pack", lambda library: library.pack)
     example = EXAMPLE.format(name=package.name)
@@ -69,7 +69,7 @@ def files(package: Package) -> Files:
 
 
 def check_core(target: Target) -> None:
-    """Refuses a target with a core that no device of a CMSIS pack has."""
+    """Refuses a target whose core is not in CMSIS packs, unless the C is portable."""
     if target.cpu not in CORES and not target.is_host:
         raise MoteError(
             f"a CMSIS pack is for Arm's Cortex-M cores, and {target.name} has none",
@@ -79,19 +79,19 @@ def check_core(target: Target) -> None:
 
 
 def vendor(package: Package) -> str:
-    """The vendor of the pack: the author, as far as file names can have it."""
+    """The vendor of the pack: the author, with characters replaced that file names cannot have."""
     about = package.metadata
     given = "" if about.author == type(about).author else about.author
     return _UNNAMEABLE.sub("_", given).strip("_") or VENDOR
 
 
 def pack_name(package: Package) -> str:
-    """The file name that tools want a pack to have."""
+    """The file name of the pack that CMSIS tools require."""
     return f"{vendor(package)}.{package.name}.{package.metadata.version}.pack"
 
 
 def description(package: Package, example: str = "Prints classes over semihosting") -> str:
-    """The package description (PDSC); `example` is one line on its example."""
+    """The package description (PDSC); `example`: a line of text about the example."""
     about, name = package.metadata, package.name
     conditions = _conditions(package)
     condition = ' condition="core"' if conditions else ""
@@ -124,7 +124,7 @@ def description(package: Package, example: str = "Prints classes over semihostin
 
 
 def _requirements(package: Package) -> str:
-    """The packs that it depends on, in the package description."""
+    """The required packs, in the package description (PDSC)."""
     packs = "".join(
         f'      <package vendor="{c.vendor}" name="{c.pack}" version="{c.version}"/>\n'
         for c in required_components(package)
@@ -133,12 +133,13 @@ def _requirements(package: Package) -> str:
 
 
 def required_components(package: Package) -> list[PackComponent]:
-    """The components of other packs that the library calls functions of."""
+    """The components of other packs whose functions the library calls."""
     return [d.library.pack for d in package.dependencies if d.library.pack is not None]
 
 
 def _conditions(package: Package) -> str:
-    """The condition `core` and what it needs; nothing where any core will do, and no other component is needed."""
+    """The PDSC condition `core` with the core, features and components that the library requires; empty if it requires
+    none."""
     target = package.target
     others = "".join(
         f'\n      <require Cclass="{c.cclass}" Cgroup="{c.cgroup}"/>' for c in required_components(package)
@@ -179,12 +180,12 @@ solution:
 
 
 def _packs(package: Package) -> str:
-    """The packs that it depends on, in a csolution file."""
+    """The required packs, in a csolution file."""
     return "".join(f"    - pack: {c.vendor}::{c.pack}@>={c.version}\n" for c in required_components(package))
 
 
 def components(package: Package) -> str:
-    """The components of an example: the core's, those of libraries, and the library itself."""
+    """The components of an example project: those of the core, of required libraries, and the library itself."""
     names = [
         "ARM::CMSIS:CORE",
         "Device:Startup&C Startup",

@@ -1,5 +1,5 @@
-"""Libraries that a package depends on, in the words of builds: the name that an ecosystem has for one, or a variable
-with its folder."""
+"""Libraries that a package depends on, as build systems refer to them: by the ecosystem's name for the library, or by a
+variable with its folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mote.compiler.package.description import Package
 
 
 def missing(package: Package, library: ForeignLibrary) -> str:
-    """What a build says that does not find a library."""
+    """The error message of a build that does not find a library."""
     version = f" {library.version}" if library.version else ""
     return (
         f"{package.name} calls functions of {library.name}{version} ({library.url}): set {library.variable} to its"
@@ -19,7 +19,7 @@ def missing(package: Package, library: ForeignLibrary) -> str:
 
 
 def in_make(dependencies: Iterable[Dependency], package: Package) -> str:
-    """Variables with the libraries' files, and an error where there is no library."""
+    """Makefile variables with the source files of libraries, and an error if a library is missing."""
     return "".join(_variables_of_make(dependency, package) for dependency in dependencies)
 
 
@@ -42,18 +42,18 @@ endif
 
 
 def make_variable(library: ForeignLibrary) -> str:
-    """The variable of a Makefile with the files of a library."""
+    """The Makefile variable with the source files of a library."""
     return f"{library.variable.removesuffix('_PATH')}_SOURCES"
 
 
 def folders(dependency: Dependency, variable: str) -> list[str]:
-    """The folders of a library's headers; `variable` is how a build refers to one."""
+    """The include folders of a library. `variable`: how the build system refers to a variable, with {} for its name."""
     return [variable.format(dependency.library.variable) + f"/{folder}" for folder in dependency.library.includes]
 
 
 def in_cmake(package: Package, target: str, *, foreign_targets: bool = True, scope: str = "PRIVATE") -> str:
-    """The libraries in CMake: their own targets, where the project above has those, else the files that the package
-    needs, as a part of its `target`."""
+    """CMake code that links libraries to `target`: their own CMake targets, if the project defines these, else the
+    source files that the package needs."""
     return "".join(
         _target_of_cmake(d, package, target, scope)
         if foreign_targets and d.library.cmake_target
@@ -72,11 +72,11 @@ def _files_of_cmake(dependency: Dependency, package: Package, target: str, scope
     files = "\n  ".join(f'"${{{dependency.library.variable}}}/{source}"' for source in dependency.sources)
     include = " ".join(f'"{folder}"' for folder in folders(dependency, "${{{}}}"))
     sources = f"target_sources({target} PRIVATE\n  {files})\n" if files else ""
-    return f"{_found_by_cmake(dependency, package)}{sources}target_include_directories({target} {scope} {include})\n"
+    return f"{_folder_in_cmake(dependency, package)}{sources}target_include_directories({target} {scope} {include})\n"
 
 
-def _found_by_cmake(dependency: Dependency, package: Package) -> str:
-    """The variable of a library's folder, or an error."""
+def _folder_in_cmake(dependency: Dependency, package: Package) -> str:
+    """CMake code that sets the variable with a library's folder, or fails."""
     library, error = dependency.library, f'  message(FATAL_ERROR "{missing(package, dependency.library)}")\nendif()\n'
     stated = f"^version:.*{library.version.replace('.', '[.]')}"
     another = f"""\

@@ -1,4 +1,4 @@
-"""The description of a C library that every packager reads: a compiled model, several of them, or the runtime."""
+"""The description of a C library for packagers: a compiled model, several of them, or the runtime."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ _FORMS = {
     "email": (r"[^\s@]+@[^\s@.]+(\.[^\s@.]+)+", "an address", "email=name@example.org"),
     "url": (r"https?://[^\s/]+\.[^\s/]+(/\S*)?", "an address of the web", "url=https://example.org/model"),
 }
-"""The form that registries want of a value, in words, and an example."""
+"""By key of metadata: the required form as a regular expression and in words, and an example."""
 
 BUILD_FILES = ("Makefile", "CMakeLists.txt")
-"""The build files of a folder of C."""
+"""The build files of a project of plain C."""
 Files = dict[str, str | bytes]
-"""The files of a package, by path."""
+"""The contents of a package's files, by path."""
 
 
 @cache
 def licence() -> str:
-    """The licence of generated code."""
+    """The text of the licence of generated code."""
     return (Path(__file__).parent / "LICENSE.txt").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """What the registry of an ecosystem wants to know of a package, beside its code."""
+    """Metadata of a package for the registry of an ecosystem."""
 
     version: str = "1.0.0"
     author: str = "unknown"
     email: str = ""
     url: str = ""
     license: str = "Apache-2.0"
-    """SPDX identifier."""
+    """SPDX identifier of the licence."""
     summary: str = ""
 
 
@@ -57,55 +57,55 @@ class Package:
     name: str
     """The name of the library; a C identifier."""
     summary: str
-    """One line on it."""
+    """A line of text about the library."""
     target: Target
     files: Mapping[str, str]
-    """Sources, headers and data of the library, by name; all in one folder."""
+    """Sources, headers and data of the library by name, all in one folder."""
     sources: tuple[str, ...]
-    """The files that are compiled."""
+    """The C files that are compiled."""
     headers: tuple[str, ...]
     """The headers that users include."""
     example: Example
     example_files: Mapping[str, str]
-    """Headers beside the example's program."""
+    """Headers in the folder of the example program."""
     example_sources: tuple[str, ...] = field(default=(), kw_only=True)
-    """C files of the package that the example is compiled with, and the library is not."""
+    """C files of the package that are compiled with the example but not with the library."""
     selftest: str
-    """The program that compares the model with the reference; empty where there is none."""
+    """The text of the self-test program; empty if there is none."""
     optimization: Optimization
     measured: str
-    """A sentence on the flags of measured builds."""
+    """A sentence about the compiler flags of measurements."""
     only_gcc: tuple[str, ...] = ()
-    """Flags for gcc alone."""
+    """Compiler flags that only gcc has."""
     needed: tuple[str, ...] = ()
-    """Flags without which the code is wrong."""
+    """Compiler flags that the code requires to be correct."""
     math: bool = False
-    """Whether it needs C's math library."""
+    """Whether the library needs the math library of C."""
     external: tuple[str, ...] = ()
-    """C files outside of the package that are compiled with it, by path, but those of `dependencies`."""
+    """Paths of C files outside of the package that are compiled with it, except those of `dependencies`."""
     includes: tuple[str, ...] = ()
-    """Folders of headers outside of the package, but those of `dependencies`."""
+    """Include folders outside of the package, except those of `dependencies`."""
     dependencies: tuple[Dependency, ...] = ()
-    """The libraries that it calls functions of."""
+    """The libraries whose functions it calls."""
     metadata: Metadata = field(default_factory=Metadata)
     interfaces: tuple[Interface, ...] = ()
-    """The functions of each compiled model; none for the runtime."""
+    """The API of each compiled model; none for the runtime."""
     constants: int = 0
     """Bytes of constants of compiled models."""
     image: bytes = b""
-    """The image that the example of the runtime runs."""
+    """The image that the example of the runtime runs; empty for compiled models."""
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The compiler flags of the library for gcc, without the core's."""
+        """The compiler flags of the library for gcc, without those that select the core."""
         return (self.optimization.level, *self.only_gcc, *self.needed)
 
     def with_files(self, files: Mapping[str, str]) -> Package:
-        """Adds files that are not compiled with the library: adapters."""
+        """Adds files, such as adapters, that are not compiled with the library."""
         return replace(self, files={**self.files, **files})
 
     def with_example(self, example: Example, sources: Sequence[str]) -> Package:
-        """The package with another example, which is compiled with some of its files."""
+        """The package with another example; `sources`: files of the package that are compiled with the example."""
         return replace(self, example=example, example_sources=tuple(sources))
 
     def described(self, metadata: Metadata) -> Package:
@@ -145,13 +145,13 @@ def model_package(project: Project, target: Target) -> Package:
 
 
 def _of_no_library(project: Project, paths: Iterable[str]) -> tuple[str, ...]:
-    """The paths that are in the folder of no library that the project depends on."""
+    """The paths that belong to none of the libraries that the project depends on."""
     libraries = [dependency.library for dependency in project.dependencies]
     return tuple(path for path in paths if all(inside(library, path) is None for library in libraries))
 
 
 def metadata(given: Iterable[str]) -> Metadata:
-    """Metadata from KEY=VALUE texts."""
+    """Parses metadata from KEY=VALUE texts."""
     keys = sorted(field.name for field in fields(Metadata))
     values = {}
     for text in given:

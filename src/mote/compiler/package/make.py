@@ -1,4 +1,4 @@
-"""`make`: a library for the core that flags choose, and the example and the self-test for the host."""
+"""`make`: a Makefile for the library, whose core is chosen by flags, and for example and self-test on the host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mote.compiler.package.templates import filled
 from mote.hardware.targets.flags import NATIVE, STANDARD, UNFUSED
 
 KNOWS = "$(shell $(CC) $(f) -E -xc /dev/null >/dev/null 2>&1 && echo $(f))"
-"""An option `f`, where the compiler knows it."""
+"""Makefile expression: compiler option `f` if the compiler supports it."""
 NATIVELY = f"""\
 # Every instruction of this computer that its compiler knows, as Mote measures: NATIVE= leaves them out.
 ifeq ($(origin NATIVE), undefined)
@@ -26,7 +26,7 @@ def files(package: Package) -> Files:
 
 
 def in_one_folder(package: Package) -> Files:
-    """The library, and the example and the self-test in folders of their own."""
+    """The files of the library, with the example and the self-test in folders of their own."""
     folder = EXAMPLE.rpartition("/")[0]
     beside = {f"{folder}/{file}": text for file, text in package.example_files.items()}
     selftest = {SELFTEST: package.selftest} if package.selftest else {}
@@ -93,8 +93,8 @@ test: selftest/selftest
 
 
 def _cross_tools(package: Package) -> tuple[str, str, str]:
-    """The compiler and the archiver for the package's core, and Mote's own flags without the optimization; for this
-    computer, those of an example."""
+    """The cross compiler and archiver for the package's core, and the compiler flags without optimization; placeholders
+    if the package is for the host."""
     target = package.target
     if target.is_host:
         return "arm-none-eabi-gcc", "arm-none-eabi-ar", "-mcpu=cortex-m4"
@@ -103,7 +103,7 @@ def _cross_tools(package: Package) -> tuple[str, str, str]:
 
 
 def _objects(sources: str) -> str:
-    """The objects of all files, in this folder: those of others may not be written to."""
+    """Makefile rules that put all object files into this folder, as other folders may be read-only."""
     return f"""\
 OBJECTS = $(notdir $(patsubst %.c,%.o,{sources}))
 vpath %.c $(sort $(dir {sources}))
@@ -112,5 +112,5 @@ vpath %.c $(sort $(dir {sources}))
 
 
 def _escaped(path: str) -> str:
-    """A path as make and its shell take it."""
+    """A path escaped for make and its shell."""
     return path.replace("$", "$$").replace(" ", "\\ ")

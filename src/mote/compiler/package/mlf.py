@@ -1,4 +1,4 @@
-"""Model Library Format: the layout of a compiled model that microTVM defined, version 7."""
+"""Model Library Format (version 7): microTVM's layout of a compiled model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from mote.hardware.targets.flags import NATIVE, STANDARD, UNFUSED
 VERSION = 7
 CODE = "codegen/host"
 CPU = 1
-"""The number of a CPU among the devices of DLPack."""
+"""Number of the device type CPU in DLPack."""
 EXPORTED = "1970-01-01 00:00:00Z"
-"""The time of every export: equal models give equal archives."""
+"""Export time in every archive: constant, so that equal models give equal archives."""
 KEYS = {"arm": "arm_cpu,cpu", "riscv": "riscv_cpu,cpu"}
 
 
@@ -46,7 +46,7 @@ def files(package: Package) -> Files:
 
 
 def metadata(package: Package) -> dict[str, object]:
-    """`metadata.json`: sizes of the model's memory, its inputs and outputs, and the core that it is for."""
+    """The contents of `metadata.json`: memory sizes of the model, its inputs and outputs, and its target."""
     module = {
         "model_name": package.name,
         "export_datetime": EXPORTED,
@@ -63,7 +63,7 @@ def metadata(package: Package) -> dict[str, object]:
 
 
 def _dependency(library: ForeignLibrary) -> dict[str, object]:
-    """A library that the model calls functions of."""
+    """An entry for a library whose functions the model calls."""
     return {
         "short_name": library.name,
         "url": library.url,
@@ -92,12 +92,12 @@ def _ports(ports: Iterable[CPort]) -> dict[str, object]:
 
 
 def _target(target: Target) -> str:
-    """The core in the words of TVM's targets."""
+    """The target as a TVM target string."""
     return "c" if target.is_host else f"c -keys={KEYS.get(target.arch, 'cpu')} -mcpu={target.cpu}"
 
 
 def _placed(path: str) -> str:
-    """The path of a file of the library: sources and headers are apart."""
+    """The path of a library file in the archive: sources and headers are in different folders."""
     folder = {".c": "src", ".h": "include", ".hpp": "include"}.get(f".{path.rpartition('.')[2]}")
     return f"{CODE}/{folder}/{path}" if folder else f"runtime/{path}"
 

@@ -1,4 +1,4 @@
-"""The packagers by name: one module for each ecosystem, over one description of the library."""
+"""The packagers by name: one module per ecosystem, all based on one description of the library."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from mote.compiler.package.libraries import arduino, esp_idf, platformio
 from mote.hardware.targets import Target
 
 DEFAULT = ("make", "cmake")
-"""The packagers of a folder of C."""
+"""The packagers of a project of plain C."""
 
 
 @dataclass(frozen=True)
 class Packager:
-    """How an ecosystem wants a library."""
+    """A packager: how an ecosystem packages a library."""
 
     files: Callable[[Package], Files]
-    """All files of the package but the licence."""
+    """Gives all files of the package except the licence."""
     edited: tuple[str, ...] = (EXAMPLE,)
-    """Files for users to edit, with `{name}` for that of the library: written once, then kept if they were edited."""
+    """Files for users to edit, which are kept once edited; `{name}` is the library's name."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of the compilation that the ecosystem needs."""
+    """Settings of the compilation that the ecosystem requires."""
     archive_name: Callable[[Package], str] | None = None
-    """The file name that the ecosystem wants a .pack to have."""
+    """Gives the file name that the ecosystem requires for a .pack."""
 
 
 PACKAGERS: Mapping[str, Packager] = {
@@ -57,7 +57,7 @@ PACKAGERS: Mapping[str, Packager] = {
 
 
 def chosen_packagers(names: Sequence[str]) -> dict[str, Packager]:
-    """The packagers of the option `package`."""
+    """The packagers that the option `package` names."""
     for name in names:
         if name not in PACKAGERS:
             remedy = f"{did_you_mean(name, PACKAGERS)}use some of: {', '.join(PACKAGERS)}"
@@ -66,7 +66,7 @@ def chosen_packagers(names: Sequence[str]) -> dict[str, Packager]:
 
 
 def check_binaries(packages: Sequence[str], binaries: Sequence[str]) -> None:
-    """Refuses binaries beside packages."""
+    """Refuses binaries in addition to packages, which their ecosystems build."""
     if packages and binaries:
         raise MoteError(
             f"a package for {', '.join(packages)} is built by its ecosystem",
@@ -95,26 +95,26 @@ def package_files(
     *,
     binaries: Mapping[str, str | bytes] | None = None,
 ) -> tuple[Files, frozenset[str]]:
-    """The files of a library for ecosystems, by name of the packager, and which of them are for users to edit: each
-    package in a folder of its own where there are several; a folder of C of the library `alone` where there is none,
-    with `binaries` of it."""
+    """The files of a library for ecosystems, and those of them that users may edit. `packages`: by name of the
+    packager, each in a folder of its own if there are several. Without packages: a project of plain C of the library
+    `alone`, with `binaries`."""
     chosen_packagers(list(packages))
     check_binaries(list(packages), list(binaries or ()))
     for name, package in packages.items():
         _check_archive_name(output, PACKAGERS[name], package)
-    made = _made(packages)
+    files_of = _files_of_each(packages)
     edited = {name: {path.format(name=p.name) for path in PACKAGERS[name].edited} for name, p in packages.items()}
     if not packages:
         return {**default_files(alone), **(binaries or {})}, frozenset({EXAMPLE})
     if len(packages) == 1:
-        ((name, files),) = made.items()
+        ((name, files),) = files_of.items()
         return files, frozenset(edited[name])
-    every = {f"{name}/{path}": text for name, texts in made.items() for path, text in texts.items()}
+    every = {f"{name}/{path}": text for name, texts in files_of.items() for path, text in texts.items()}
     return every, frozenset(f"{name}/{path}" for name, paths in edited.items() for path in paths)
 
 
-def _made(packages: Mapping[str, Package]) -> dict[str, Files]:
-    """The files of each package. Where some are refused, so are all; the error says which of them would do."""
+def _files_of_each(packages: Mapping[str, Package]) -> dict[str, Files]:
+    """The files of each package. If any packager refuses, so does this; the error names the packagers that accept."""
     made: dict[str, Files] = {}
     refused: dict[str, MoteError] = {}
     for name, package in packages.items():
@@ -128,7 +128,7 @@ def _made(packages: Mapping[str, Package]) -> dict[str, Files]:
 
 
 def _refusal(refused: Mapping[str, MoteError], fitting: Sequence[str]) -> MoteError:
-    """The error for some packages, of which only some fit; its own for one alone."""
+    """The combined error of packagers that refuse; unchanged if there is only one package."""
     if len(refused) == 1 and not fitting:
         return next(iter(refused.values()))
     remedies = [f"use {','.join(fitting)} alone"] if fitting else []
@@ -138,7 +138,7 @@ def _refusal(refused: Mapping[str, MoteError], fitting: Sequence[str]) -> MoteEr
 
 
 def write_files(output: str, files: Files, once: Set[str], *, force: bool = False) -> list[str]:
-    """Writes files to a folder or an archive; those in `once` are kept where they were edited."""
+    """Writes files to a folder or an archive; files in `once` are kept if they were edited."""
     if is_archive(output):
         write_archive(output, files)
         return []
@@ -146,7 +146,7 @@ def write_files(output: str, files: Files, once: Set[str], *, force: bool = Fals
 
 
 def _check_archive_name(output: str, packager: Packager, package: Package) -> None:
-    """Refuses a pack whose file name is not the one that tools install."""
+    """Refuses a .pack whose file name CMSIS tools would not install."""
     if packager.archive_name is None or not output.endswith(".pack"):
         return
     wanted = packager.archive_name(package)
@@ -159,7 +159,7 @@ def _check_archive_name(output: str, packager: Packager, package: Package) -> No
 
 
 def default_files(package: Package) -> dict[str, str]:
-    """A folder of C with the build files of the default packagers."""
+    """The files of a project of plain C, with the build files of the default packagers."""
     texts = (item for name in DEFAULT for item in PACKAGERS[name].files(package).items())
     return {path: text for path, text in texts if isinstance(text, str)}
 

@@ -1,4 +1,4 @@
-"""README.md of a package: what the library is, how its ecosystem uses it, and what the example prints."""
+"""README.md of a package: what the library is, how to use it in its ecosystem, and what the example prints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mote.compiler.package.description import LICENCE_FILE, Package
 
 
 def readme(package: Package, use: str) -> str:
-    """The page of a package; `use` is Markdown on how the ecosystem builds the library and the example."""
+    """The text of a package's README; `use`: Markdown on how to build the library and the example."""
     about = package.metadata
     headers = " and ".join(f"`{header}`" for header in package.headers)
     author = "" if about.author == type(about).author else f" by {about.author}"

@@ -1,4 +1,4 @@
-"""The package of a runtime: its C files, and an example that runs an image."""
+"""The package of the runtime: its C files, and an example that runs an image."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def runtime_package(
     example_files: Mapping[str, str],
     image: bytes,
 ) -> Package:
-    """The package of a runtime's C files."""
+    """The package of a runtime with the C files `files`."""
     native = (NATIVE[0], UNFUSED) if target.is_native else ()
     flags = " ".join([*target.core_flags, how.level, *how.gcc, WRAPPING, *native])
     return Package(
@@ -56,8 +56,8 @@ def runtime_package(
 def image_example(
     image: bytes, name: str, plan: Plan, golden: Sequence[GoldenRun], alignment: int = format.ALIGNMENT
 ) -> tuple[Example, dict[str, str]]:
-    """The example that runs an image, and the files beside it: the image as an array, and inputs. `alignment`: of the
-    image and of arenas."""
+    """The example that runs an image, and its additional files: the image as an array, and inputs. `alignment`: of the
+    image and the arenas, in bytes."""
     options = ProjectOptions(name, source=f"{name}.mote", target="Mote's runtime")
     given = samples(plan, golden)
     arrays = c_array(image, name, alignment)
@@ -69,7 +69,7 @@ def image_example(
 
 
 def _calls(image: bytes, name: str, plan: Plan, options: ProjectOptions, alignment: int) -> Calls:
-    """The calls of an interpreter, in static memory."""
+    """How a program calls the runtime's interpreter, in static memory."""
     sizes = format.HEADER.unpack(image)["arena"]
     prefix = f"{name.upper()}_IMAGE"
     arenas = {k: f"{prefix}_ARENA{f'_{k}' if k else ''}_BYTES" for k, size in enumerate(sizes) if size}

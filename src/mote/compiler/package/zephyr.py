@@ -1,4 +1,4 @@
-"""Zephyr: a module with an option of Kconfig for the library, and a sample that prints the classes."""
+"""Zephyr: a module with a Kconfig option for the library, and a sample that prints the classes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ BOARDS = {
     "rv32imc": ("qemu_riscv32",),
     "native": ("mps2/an385", "qemu_riscv32"),
 }
-"""Boards of Zephyr that QEMU emulates, by core."""
+"""By core: boards of Zephyr that QEMU emulates."""
 ARCHITECTURES = {"arm": "arm", "riscv": "riscv", "xtensa": "xtensa"}
-"""Zephyr's names of architectures; portable C is for all of them."""
+"""Zephyr's names of architectures."""
 CURRENT = "${ZEPHYR_CURRENT_LIBRARY}"
-"""The library that a module's CMakeLists.txt describes."""
+"""CMake variable with the library that a module's CMakeLists.txt defines."""
 STACK = 4096
-"""Bytes of the sample's stack."""
+"""Bytes of the main thread's stack in the sample, and default for a service's thread."""
 
 SERVICE_FILE, PSA_FILE = "mote_service.c", "mote_verify_psa.c"
-"""C files of adapters that have options of their own."""
+"""C files of adapters that have Kconfig options of their own."""
 SERVICE = """
 config MOTE_SERVICE
 \tbool "A thread that serves a model"
@@ -81,7 +81,7 @@ SOURCE_OPTIONS = {
     "mote_zephyr_sensor.c": "SENSOR",
     "mote_zephyr_video.c": "VIDEO",
 }
-"""The symbols of Zephyr's drivers without which an adapter to them is not compiled."""
+"""By adapter file: the Kconfig symbol of the Zephyr driver that it needs to be compiled."""
 PSA_CMAKE = """
   if(CONFIG_MOTE_VERIFY_PSA)
     zephyr_library_sources({files})
@@ -106,12 +106,12 @@ def files(package: Package) -> Files:
 
 
 def _library(package: Package) -> str:
-    """The name of the module and its library, apart from those of other modules."""
+    """The name of the module and its library, distinct from those of other modules."""
     return package.name if package.name == RUNTIME else f"mote_{package.name}"
 
 
 def option(package: Package) -> str:
-    """The symbol of Kconfig that builds the library."""
+    """The Kconfig symbol that enables the library."""
     return RUNTIME.upper() if package.name == RUNTIME else f"MOTE_MODEL_{package.name.upper()}"
 
 
@@ -157,7 +157,7 @@ endif # {symbol}
 
 
 def _service_stack(package: Package) -> int:
-    """Bytes of the stack of a service's thread: those of a compiled model, where they were measured."""
+    """Bytes of stack of a service's thread: measured for a compiled model, or a default."""
     stated = re.search(r"#define MOTE_SERVICE_STACK_BYTES (\d+)", package.files.get("mote_serviced.h", ""))
     return int(stated[1]) if stated else STACK
 
@@ -200,13 +200,13 @@ endif()
 
 
 def libraries_outside_zephyr(package: Package, target: str) -> str:
-    """The libraries that Zephyr does not have: their files become part of a target."""
+    """CMake code that adds the sources of libraries that Zephyr does not have to a target."""
     others = tuple(dependency for dependency in package.dependencies if not dependency.options)
     return in_cmake(replace(package, dependencies=others), target, foreign_targets=False)
 
 
 def _placed(path: str) -> str:
-    """A C file of the library, as CMake finds it."""
+    """The path of a library's C file in CMake."""
     return f"${{SOURCES}}/{path}"
 
 
@@ -255,12 +255,12 @@ tests:
 
 
 def _yaml(text: str) -> str:
-    """A string of YAML."""
+    """A YAML string in single quotes."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _pattern(line: str) -> str:
-    """A regular expression for a line."""
+    """A regular expression that matches exactly this line."""
     return re.sub(r"[\\^$.|?*+()\[\]{}]", r"\\\g<0>", line)
 
 

@@ -1,4 +1,4 @@
-"""Passes: small functions Graph -> Graph, listed here in the order in which they run."""
+"""Graph passes: small functions from a graph to a graph."""
 
 from mote.compiler.passes.pipeline import Saving, optimize
 

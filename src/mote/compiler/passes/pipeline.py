@@ -1,4 +1,4 @@
-"""The pipeline: one list of passes with what each is for. The graph is verified after every pass."""
+"""The pass pipeline: one list of passes with the stages that each is for. The graph is verified after every pass."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from mote.ir.graph import Graph
 
 
 class Stage(Flag):
-    """Where a pass applies."""
+    """The compilations that a pass is applied in."""
 
     TFLM = auto()
     """Models that are compiled with the numerics of TFLite Micro."""
@@ -52,9 +52,10 @@ class Stage(Flag):
     COMPILE = auto()
     """All models that are compiled or packed."""
     OWN_CODE = auto()
-    """Models whose kernels may be code made for them, which a firmware that loads images does not have."""
+    """Models whose kernels may be code generated for them, as opposed to images, which run on the fixed kernels of a
+    firmware."""
     SHRINK = auto()
-    """Models of which is removed what cannot change a result."""
+    """Models that are shrunk: what cannot change a result is removed."""
     HALF = auto()
     """Models whose float32 layers are computed in half precision."""
     QUANTIZE = auto()
@@ -64,11 +65,11 @@ class Stage(Flag):
 
 @dataclass(frozen=True)
 class Pass:
-    """A step of the pipeline."""
+    """A pass of the pipeline."""
 
     name: str
     run: Callable[[Graph], Graph | tuple[Graph, str]]
-    """The graph after the pass, with a line on what the pass did where that is more than the layers it removed."""
+    """The pass: gives the new graph, with a line of text if it does more than remove layers."""
     stages: Stage = Stage.COMPILE
     caveat: str = ""
     """How outputs may differ from those of the model file; empty for exact passes."""
@@ -81,16 +82,16 @@ class Pass:
 
 @dataclass(frozen=True)
 class Saving:
-    """The effect of one pass: the number of operators that it removed, and a line for a person to read."""
+    """The effect of one pass: the number of operators that it removed, and a line of text."""
 
     name: str
     """The name of the pass."""
     removed: int
-    """Operators that it removed."""
+    """Number of operators that it removed."""
     detail: str
-    """Empty where the pass changed nothing that is worth a line."""
+    """A line of text about the effect; empty if the pass changed nothing worth mentioning."""
     caveat: str = ""
-    """How outputs may differ from those of the model file; empty where they do not."""
+    """How outputs may differ from those of the model file; empty if they do not."""
 
     @property
     def exact(self) -> bool:
@@ -132,8 +133,8 @@ PASSES: tuple[Pass, ...] = (
 def optimize(
     graph: Graph, *, io: str = "model", numerics: str = "litert", shrinking: bool = False, own_code: bool = True
 ) -> tuple[Graph, list[Saving]]:
-    """Run the passes for a model that is compiled; say what each removed. `own_code`: kernels may be code that is made
-    for this model."""
+    """Runs the passes for a model that is compiled; returns what each changed. `own_code`: kernels may be code
+    generated for this model."""
     asked = {
         Stage.TFLM: numerics == "tflm",
         Stage.HALF: numerics == "half",
@@ -145,7 +146,7 @@ def optimize(
 
 
 def apply(graph: Graph, stages: Stage) -> tuple[Graph, list[Saving]]:
-    """Run the passes of some stages in the order of the list."""
+    """Runs the passes of some stages, in the order of the list."""
     savings = []
     for step in PASSES:
         if step.stages & stages:
@@ -155,7 +156,7 @@ def apply(graph: Graph, stages: Stage) -> tuple[Graph, list[Saving]]:
 
 
 def _removed(before: Graph, after: Graph) -> str:
-    """The layers of the file that `before` has and `after` has no more, by kind."""
+    """The kinds and numbers of layers of the model file that `before` has and `after` has not, as text."""
     kept, flow = {op.index for op in after.ops}, {op.index for op in after.ops if op.bodies}
     kinds = [op.kind for op in before.ops if op.index not in (flow if op.bodies else kept)]
     counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}

@@ -1,4 +1,4 @@
-"""Redirect consumers: replace one tensor by another everywhere it is read."""
+"""Replaces one tensor by another wherever it is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from mote.ir.graph import Graph
 
 
 def redirect(graph: Graph, replaced: Mapping[int, int]) -> Graph:
-    """The graph with every read of a key of `replaced` made a read of its value (followed to the end)."""
+    """The graph in which operators read `replaced[t]` instead of each tensor `t` in `replaced`, followed
+    transitively."""
 
     def final(t: int) -> int:
         while t in replaced:

@@ -1,1 +1,1 @@
-"""Models that learn on the device: the graph of training, and what of it fits within budgets."""
+"""On-device training: the training graph, and the choice of what learns within budgets."""

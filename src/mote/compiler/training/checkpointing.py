@@ -1,5 +1,5 @@
-"""Training within a budget of RAM: where that does not hold all activations that gradients read, the fewest of them
-that it takes are computed again (gradient checkpointing)."""
+"""Gradient checkpointing: if the RAM does not hold all activations that gradients read, as few as possible are
+recomputed in the backward pass."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from mote.compiler.training.with_training import with_training
 from mote.ir.graph import Graph
 
 BY_HAND = ", or --train ...:recompute=N, which computes N activations again instead of keeping them"
-"""The remedy for a step of training that RAM does not hold, where no number of activations was tried."""
-Made = TypeVar("Made")
+"""Remedy for a training step that exceeds the RAM, if no recomputed activations were tried."""
+Result = TypeVar("Result")
 
 
-class RecomputedActivations(Gauge[Made]):
-    """The activations of a model that learns, where RAM does not hold all of them: the fewest are computed again, from
-    the first number on that can save what is missing, as a plan saves no more than their bytes. A number of them that
-    is stated is not changed."""
+class RecomputedActivations(Gauge[Result]):
+    """Recomputes as few activations as needed for a training step to fit the RAM, starting with the first number whose
+    bytes cover what is missing. A number that the user states is not changed."""
 
     def __init__(self, graph: Graph, settings: Settings) -> None:
         spec = chosen_layers(settings.train)
@@ -33,7 +32,7 @@ class RecomputedActivations(Gauge[Made]):
         self.spec = None if spec is None or spec.recompute is not None else spec
         self.errors: list[RamError] = []
 
-    def refused(self, error: BudgetError, reserve: Reserve) -> Made | Again | None:
+    def refused(self, error: BudgetError, reserve: Reserve) -> Result | Again | None:
         if self.spec is None or not isinstance(error, RamError):
             return None
         self.errors.append(error)
@@ -49,14 +48,14 @@ class RecomputedActivations(Gauge[Made]):
 
     @cached_property
     def _sizes(self) -> list[int]:
-        """Bytes of each activation that can be computed again."""
+        """Bytes of each activation that can be recomputed."""
         assert self.spec is not None
         learning = with_training(self.graph, self.spec, self.settings.train_data)
         return [t.nbytes for t in recomputable(learning)]
 
 
 def with_recomputed(settings: Settings, count: int) -> Settings:
-    """The settings by which so many activations are computed again; none: as they are."""
+    """The settings with `count` recomputed activations; unchanged if it is 0 or the user states a number."""
     spec = chosen_layers(settings.train)
     if spec is None or spec.recompute is not None or not count:
         return settings
@@ -64,5 +63,5 @@ def with_recomputed(settings: Settings, count: int) -> Settings:
 
 
 def chosen_layers(spec: Spec | None) -> ChosenLayers | None:
-    """The training of layers by gradients, if it is that."""
+    """The specification of training by gradients; None if the model learns otherwise or not at all."""
     return spec if isinstance(spec, ChosenLayers) else None

@@ -1,13 +1,14 @@
-"""Sparse updates: the weights and biases that learn within budgets of RAM, flash and cycles, `--train auto:RAM=64K`.
+"""Sparse updates: chooses the weights and biases that learn within budgets of RAM, flash and cycles, as for `--train
+auto:RAM=64K`.
 
-Gradients cost RAM and cycles back to the first layer that learns, whatever it is that learns there, and biases hardly
-more than that. So the biases of as many of the last layers learn as budgets allow, and with them the weights of these
-layers, whole or some output channels, that add most to the gain on training data for each byte that they take: as many
-as add to it, and as the plans allow. The same with half as many layers leaves more to weights, and is taken where it
-gains clearly more.
+Gradients cost RAM and cycles back to the first layer that learns, whatever learns there, and biases cost hardly more
+than that. So the biases of as many of the last layers learn as budgets allow. Then weights of these layers are added,
+all of a layer or some output channels, those first that add most to the gain on training data per byte, as long as they
+add to it and plans fit. The same with half as many layers leaves more memory to weights, and is chosen if it gains
+clearly more.
 
-Plans within a tight budget of RAM can be slow. Where cycles have no budget, it is that of three inferences: about what
-an inference and the gradients of all its activations and weights take.
+Plans within a tight RAM budget can be slow. Without a cycle budget, the limit is three inferences: about the cost of an
+inference and of the gradients of all its activations and weights.
 """
 
 from __future__ import annotations
@@ -33,32 +34,32 @@ from mote.ir.ops.common import BIAS, WEIGHTS
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 SHARES = (8, 4, 2)
-"""Channels that may learn by themselves are an eighth, a quarter or a half of a layer's."""
+"""Fractions of a layer's channels that may learn without the others: an eighth, a quarter, a half."""
 BIAS_ITEM = "[bias]"
 LEAST_CHANNELS = 16
-"""The fewest channels of a layer that is divided."""
+"""Fewest channels of a layer of which only some may learn."""
 MOST_TRIES = 8
-"""The limits of bytes that are tried to find how many weights fit beside the first of layers."""
+"""Maximum number of byte limits tried to find how many weights fit in addition to the biases."""
 CLEAR = 1.1
-"""How many times the gain is another one that is more than the noise of a few hundred samples."""
+"""Factor by which a gain must exceed another to be more than the noise of a few hundred samples."""
 SLOWEST = 3.0
-"""How many inferences a step with its inference may take where no budget of cycles is given."""
+"""Default cycle budget of a training step and its inference, in inferences."""
 Planned = Callable[[Settings], Plan]
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateToLearn:
-    """A bias, weights, or some channels of them: what `--train` calls it, its gradients and what it takes."""
+    """A bias, all weights of a layer, or some of their channels, which could learn; with gradients and memory."""
 
     layer: int
     what: str
-    """`[bias]`, `[weights]` or the channels `[first:end]`."""
+    """The part of the layer that would learn: `[bias]`, `[weights]` or channels `[first:end]`."""
     products: Products
-    """Dot products of its gradients for any two samples."""
+    """Dot products of its gradients for every pair of samples."""
     state: int
-    """Bytes of its state."""
+    """Bytes of the state that learns."""
     read: int = 0
-    """Bytes of the activations that a step of it reads."""
+    """Bytes of the activations that its gradient reads."""
 
     @property
     def is_bias(self) -> bool:
@@ -66,7 +67,8 @@ class CandidateToLearn:
 
 
 def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silent) -> Settings:
-    """The settings with what budgets choose in the place of the budgets; other settings as they are."""
+    """The settings with automatic training (`auto`) replaced by the best choice within its budgets; others
+    unchanged."""
     spec = settings.train
     if not isinstance(spec, Auto):
         return settings
@@ -89,32 +91,32 @@ def settled(graph: Graph, settings: Settings, planned: Planned, say: Say = silen
 
 @dataclass(frozen=True)
 class TriedUpdate:
-    """Something that could learn, by its plan."""
+    """Settings with a set of weights and biases that learn, and how their plan fits."""
 
     settings: Settings
     fits: bool
-    """Whether all budgets are kept."""
+    """Whether the plan is within all budgets."""
     lacking: int = 0
-    """Bytes of RAM or flash that it takes above the budgets, if these are known."""
+    """Bytes of RAM or flash above the budgets, if known."""
 
 
 @dataclass(frozen=True)
 class SparseUpdateSearch:
-    """The search for what learns."""
+    """Search for the weights and biases that learn within budgets."""
 
     settings: Settings
     spec: Auto
     ram: int
-    """The RAM of an inference that learns nothing."""
+    """RAM of the model without training."""
     cycles: float
-    """The most that a step may take."""
+    """Maximum cycles of a training step and its inference."""
     planned: Planned
     say: Say
     known: dict[ChosenLayers, TriedUpdate] = field(default_factory=dict)
-    """The updates that were tried, by what learns."""
+    """Cache of the planned sets of weights and biases."""
 
     def best(self, candidates: Sequence[CandidateToLearn]) -> Settings | None:
-        """The settings of the best that learns; None where nothing can."""
+        """The settings in which the best set of weights and biases learns; None if no set fits."""
         layers = sorted({c.layer for c in candidates}, reverse=True)
         deepest = _most(len(layers), lambda count: self._tried(_first(candidates, layers[:count])).fits)
         if not deepest:
@@ -128,8 +130,8 @@ class SparseUpdateSearch:
     def _with_weights(
         self, candidates: Sequence[CandidateToLearn], layers: Collection[int]
     ) -> Sequence[CandidateToLearn]:
-        """The first of layers, and as many of their weights as can learn with them. What a plan lacks says how many
-        bytes fewer the next one should have to hold."""
+        """The biases of layers, with as many of their weights as fit. The bytes that a plan lacks reduce the limit of
+        the next one."""
         best = first = _first(candidates, layers)
         weights = _in_order([c for c in candidates if c.layer in layers and not c.is_bias], first)
         low, high = float(_held(first)), float(_held([*first, *weights]))
@@ -167,7 +169,7 @@ class SparseUpdateSearch:
 
 
 def _most(count: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to `count` that fits, where all smaller ones do, too; 0 always does."""
+    """The largest number up to `count` for which `fits` is true, by bisection; 0 always fits."""
     low, high, tried = 0, count, count
     while low < high:
         if fits(tried):
@@ -179,17 +181,17 @@ def _most(count: int, fits: Callable[[int], bool]) -> int:
 
 
 def _gain(candidates: Iterable[CandidateToLearn]) -> float:
-    """The gain of all of them together."""
+    """The gain if all candidates learn together."""
     return gain(sum((c.products for c in _largest(candidates)), np.zeros(())))
 
 
 def _held(candidates: Iterable[CandidateToLearn]) -> int:
-    """Bytes that a step has to hold at its begin: the states of what learns, and the activations that it reads."""
+    """Bytes live at the start of a training step: states that learn, and the activations that their gradients read."""
     return sum(c.state + c.read for c in _largest(candidates))
 
 
 def _first(candidates: Iterable[CandidateToLearn], layers: Collection[int]) -> list[CandidateToLearn]:
-    """The biases of layers; of a layer without one the fewest of its weights."""
+    """The bias of each layer; for a layer without one, its smallest candidate of weights."""
     first: dict[int, CandidateToLearn] = {}
     for c in sorted(candidates, key=lambda c: (not c.is_bias, c.state)):
         if c.layer in layers:
@@ -198,7 +200,8 @@ def _first(candidates: Iterable[CandidateToLearn], layers: Collection[int]) -> l
 
 
 def _in_order(weights: Sequence[CandidateToLearn], first: Sequence[CandidateToLearn]) -> Sequence[CandidateToLearn]:
-    """Weights that add to what all before them gain, the one first that adds most for each byte that it takes."""
+    """Weights in greedy order: each adds the largest gain per byte to those before; weights without gain are
+    omitted."""
     chosen: list[CandidateToLearn] = []
     while True:
         held, gained = _held([*first, *chosen]), _gain([*first, *chosen])
@@ -215,7 +218,7 @@ def _in_order(weights: Sequence[CandidateToLearn], first: Sequence[CandidateToLe
 def _affordable(
     weights: Iterable[CandidateToLearn], first: Sequence[CandidateToLearn], ram: float, flash: int | None
 ) -> list[CandidateToLearn]:
-    """Weights in their order, without those that RAM or flash cannot hold beside all before them."""
+    """Weights in their order, without those that exceed RAM or flash together with all before them."""
     chosen: list[CandidateToLearn] = []
     for candidate in weights:
         before, after = (_largest([*first, *chosen, *more]) for more in ((), (candidate,)))
@@ -225,7 +228,7 @@ def _affordable(
 
 
 def _largest(candidates: Iterable[CandidateToLearn]) -> Collection[CandidateToLearn]:
-    """The candidates without those that larger ones of the same layer have in them."""
+    """The candidates without those that larger candidates of the same layer contain."""
     largest: dict[tuple[int, bool], CandidateToLearn] = {}
     for c in candidates:
         key = c.layer, c.is_bias
@@ -234,7 +237,8 @@ def _largest(candidates: Iterable[CandidateToLearn]) -> Collection[CandidateToLe
 
 
 def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
-    """The settings with the RAM of an inference and the budget above it, for the fastest plan within."""
+    """The settings with a RAM limit of an inference plus the training budget, so that the fastest plan within it is
+    chosen."""
     if spec.ram is None or settings.least_ram:
         return settings
     limit = alone.ram + spec.ram
@@ -242,7 +246,7 @@ def _limited(settings: Settings, spec: Auto, alone: Plan) -> Settings:
 
 
 def _train(candidates: Iterable[CandidateToLearn], spec: Auto) -> ChosenLayers:
-    """The weights and biases that learn."""
+    """The specification of training in which `candidates` learn."""
     return spec.chosen([f"{c.layer}{c.what}" for c in sorted(_largest(candidates), key=lambda c: (c.layer, c.is_bias))])
 
 
@@ -271,8 +275,8 @@ def _learns(graph: Graph, constant: int) -> bool:
 
 
 def _weights(graph: Graph, op: Op, layer: int, own: SampleGradients) -> Iterator[CandidateToLearn]:
-    """All of a layer's weights, or those of the channels that gain most side by side; each larger part has the smaller
-    ones in it."""
+    """The candidates of a layer: all its weights, and contiguous channels that gain most, each larger part containing
+    the smaller ones."""
     channels, nbytes, read = own.channels, op.input(graph, WEIGHTS).nbytes, op.input(graph).nbytes
     yield CandidateToLearn(layer, "[weights]", own.products(), nbytes, read)
     if isinstance(op, DepthwiseConv2D) or channels < LEAST_CHANNELS:

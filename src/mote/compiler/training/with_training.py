@@ -1,4 +1,4 @@
-"""A model as a device learns with it: from the options of a compilation to the graph that passes optimize."""
+"""Adds on-device training to the graph of a model, by the options of a compilation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mote.ir.ops.elementwise.quantize import quantized
 
 
 def with_training(graph: Graph, spec: Spec, data: Dataset | None) -> Graph:
-    """The model with what it learns, measured on samples where there are some."""
+    """The graph with on-device training; ranges are measured on samples, if there are any."""
     return session().result(LEARNING, graph, spec, data)
 
 
@@ -37,7 +37,7 @@ LEARNING = CompilerStage("learning", _with_training)
 
 
 def samples(graph: Graph, spec: Spec, data: Dataset) -> Samples:
-    """Samples as a model takes them, each with its class, or with the values that its first output should have."""
+    """Samples as the model takes them, each with its class, or with target values of the first output."""
     assert data.labels is not None
     classes = isinstance(spec, Learner) or (spec.loss or default_loss(graph)) == Loss.SOFTMAX_CROSS_ENTROPY
     return Samples(data.cases(graph), _classes(data, data.labels) if classes else _targets(graph, data, data.labels))
@@ -55,7 +55,7 @@ def _classes(data: Dataset, labels: Array) -> list[Array]:
 
 
 def _targets(graph: Graph, data: Dataset, labels: Array) -> list[Array]:
-    """Values of the first output as the code has them, quantized where that is int8."""
+    """Target values of the first output in the layout of the generated code, quantized if it is int8."""
     output, before = graph.tensors[graph.outputs[0]], quantized_output(graph)
     if labels.size != len(labels) * output.size:
         remedy = "give as many for each sample, or loss=softmax_cross_entropy for classes"

@@ -12,7 +12,7 @@ import pytest
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile, compile_graph
 from mote.compiler.passes.training.integer_losses import quantized_output
-from mote.compiler.passes.training.labelled import loss_of, told
+from mote.compiler.passes.training.labelled import label_values, loss_of
 from mote.compiler.passes.training.spec import parsed
 from mote.compiler.settings import make_settings
 from mote.compiler.training.with_training import with_training
@@ -74,7 +74,7 @@ def curve(graph: Graph, inputs: Array, right: Sequence[Array], rate: float | Non
     losses = []
     for x, wanted in zip(inputs, right, strict=True):
         given = {graph.inputs[0]: x.reshape(graph.tensors[graph.inputs[0]].shape)}
-        states = graph.carried(graph.evaluate({**given, **states, **told(graph, wanted)}))
+        states = graph.carried(graph.evaluate({**given, **states, **label_values(graph, wanted)}))
         losses.append(float(states[loss.before][0]))
     return losses
 
@@ -204,7 +204,9 @@ def test_targets_of_int8_models_are_quantized(tmp_path: Path) -> None:
     made = [[float(x) for x in line.split()] for line in done.stdout.splitlines()]
     training, wanted, states = with_training(graph, parsed(train), None), [], dict[int, Array]()
     for x, target in zip(given, quantized(right, quantized_output(graph)), strict=True):
-        values = training.evaluate({graph.inputs[0]: x.reshape(1, 5), **states, **told(training, target.reshape(1, 3))})
+        values = training.evaluate(
+            {graph.inputs[0]: x.reshape(1, 5), **states, **label_values(training, target.reshape(1, 3))}
+        )
         states = training.carried(values)
         wanted.append(values[graph.outputs[0]].reshape(-1))
     np.testing.assert_allclose(made, wanted, rtol=1e-5)

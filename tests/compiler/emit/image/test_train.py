@@ -25,7 +25,7 @@ from mote.compiler.lower.program import Form
 from mote.compiler.packer import pack
 from mote.compiler.passes.training.backward import Loss, training_graph
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
-from mote.compiler.passes.training.labelled import told
+from mote.compiler.passes.training.labelled import label_values
 from mote.compiler.passes.training.optimizers import Adam, Sgd
 from mote.compiler.settings import make_settings
 from mote.deploy.runtime import runtime
@@ -72,7 +72,9 @@ def learns(trainer: Trainer, samples: Sequence[tuple[dict[int, Array], Array]]) 
             assert trainer.call("train_target", raw, ctypes.c_size_t(len(raw))) == OK
         else:
             assert trainer.call("set_labels", *labels(*right.tolist())) == OK and trainer.call("invoke") == OK
-        for got, wanted in zip(trainer.outputs(), trainer.evaluated({**x, **told(trainer.graph, right)}), strict=True):
+        for got, wanted in zip(
+            trainer.outputs(), trainer.evaluated({**x, **label_values(trainer.graph, right)}), strict=True
+        ):
             agree(got, wanted)
     for state, place, got in trainer.kept():
         agree(got, trainer.states[state.before])
@@ -139,7 +141,7 @@ def test_quantized_models_learn(train: str) -> None:
         right = np.array([number % 4], np.int32)
         assert trainer.call("train", 11) == trainer.call("train", -1) == BAD_STATE
         assert trainer.call("train", int(right[0])) == OK
-        for got, wanted in zip(trainer.outputs(), trainer.evaluated({**x, **told(graph, right)}), strict=True):
+        for got, wanted in zip(trainer.outputs(), trainer.evaluated({**x, **label_values(graph, right)}), strict=True):
             agree(got, wanted)
     for state, place, got in trainer.kept():
         agree(got, trainer.states[state.before])
@@ -156,7 +158,7 @@ def test_rows_are_learned_as_they_come() -> None:
         x = rng.integers(-128, 128, graph.tensors[graph.inputs[0]].shape).astype(np.int8)
         assert trainer.call("set_labels", *labels(number)) == OK
         assert trainer.call("push", x.tobytes(), ctypes.c_size_t(8)) == OK
-        wanted = trainer.evaluated({graph.inputs[0]: x, **told(graph, np.array([number], np.int32))})
+        wanted = trainer.evaluated({graph.inputs[0]: x, **label_values(graph, np.array([number], np.int32))})
         np.testing.assert_array_equal(trainer.outputs()[0], wanted[0])
     assert trainer.call("train", 3) == WAITING, "there are no rows"
     for state, _, got in trainer.kept():
@@ -263,7 +265,7 @@ def test_a_core_learns_and_saves(tmp_path: Path) -> None:
     raw = [[x.tobytes() for x in case.values()] for case in given]
     printed = bench(device, tmp_path).execute(Mode.MEASURE, raw).outputs
     for number, (case, got) in enumerate(zip(given, printed, strict=True)):
-        known = graph.evaluate({**states, **case, **told(graph, np.array([number % 10], np.int32))})
+        known = graph.evaluate({**states, **case, **label_values(graph, np.array([number % 10], np.int32))})
         kept = graph.carried(known)
         states = {s.before: kept[s.before] for s in graph.states if s.role is StateRole.LEARNED}
         assert got[0] == known[graph.outputs[0]].tobytes(), number

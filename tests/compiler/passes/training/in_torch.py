@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mote.compiler.passes.training.backward import Loss
-from mote.compiler.passes.training.labelled import loss_of, told
+from mote.compiler.passes.training.labelled import label_values, loss_of
 from mote.compiler.passes.training.tape import Tape
 from mote.ir.graph import Graph
 from mote.ir.graph.graph import ABSENT
@@ -160,7 +160,7 @@ def steps_of(
     loss = loss_of(graph)
     assert loss is not None
     for inputs, right in cases:
-        values = graph.evaluate({**inputs, **states, **told(graph, right)})
+        values = graph.evaluate({**inputs, **states, **label_values(graph, right)})
         states = graph.carried(values)
         losses.append(float(states[loss.before][0]))
     return losses, states

@@ -14,7 +14,7 @@ from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.gradient_ranges import in_floats
 from mote.compiler.passes.training.integer_backward import IntegerBackward, IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.integer_losses import integer_loss
-from mote.compiler.passes.training.labelled import told
+from mote.compiler.passes.training.labelled import label_values
 from mote.compiler.passes.training.samples import Samples
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.graph import ABSENT
@@ -75,8 +75,8 @@ class JudgedStep:
 
     def judged(self, inputs: Mapping[int, Array], label: Array) -> dict[str, Likeness]:
         """The gradients of activations, and the steps of what learns, by the names of tensors."""
-        exact = self.training.evaluate({**inputs, **told(self.training, label)})
-        values = self._values({**exact, **told(self.training, label)})
+        exact = self.training.evaluate({**inputs, **label_values(self.training, label)})
+        values = self._values({**exact, **label_values(self.training, label)})
         reals, size = self._reals(exact, label), self.loss.size(exact, label)
         made = {}
         for tensor, at in self.walk.complete.items():

@@ -11,7 +11,7 @@ from mote.compiler.passes.training import gradient_ranges
 from mote.compiler.passes.training.backward import with_gradients
 from mote.compiler.passes.training.integer_backward import IntegerBackward, IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.integer_losses import integer_loss, quantized_output
-from mote.compiler.passes.training.labelled import told
+from mote.compiler.passes.training.labelled import label_values
 from mote.compiler.passes.training.samples import Samples
 from mote.ir.graph import Graph
 from mote.ir.graph.tensor import Array
@@ -59,6 +59,6 @@ def in_reals(graph: Graph, x: Mapping[int, Array]) -> dict[int, Array]:
 
 def _gradients(training: Graph, known: Mapping[int, Array], right: Array) -> dict[int, Array]:
     """All tensors of a step, from some activations."""
-    given = {s.before: s.initial for s in training.states} | known | told(training, right)
+    given = {s.before: s.initial for s in training.states} | known | label_values(training, right)
     step = step_of(training)
     return step.evaluate({i: given[i] for i in step.inputs})

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from mote.compiler.passes.training.backward import Loss, training_graph
-from mote.compiler.passes.training.labelled import labelled, told
+from mote.compiler.passes.training.labelled import label_values, labelled
 from mote.compiler.passes.training.optimizers import Adam, Optimizer, Sgd
 from mote.ir.graph import Graph
 from mote.ir.graph.graph import ABSENT
@@ -27,7 +27,9 @@ def runs(model: Graph, learned: Sequence[int], loss: Loss, optimizer: Optimizer,
     """So many steps, with one inference among them that has no label: losses and outputs are the reference's."""
     graph = training_graph(model, learned, loss, optimizer)
     program = labelled(graph)
-    given = [{**x, **told(graph, right)} for x, right in cases(model, loss is Loss.SOFTMAX_CROSS_ENTROPY, count)]
+    given = [
+        {**x, **label_values(graph, right)} for x, right in cases(model, loss is Loss.SOFTMAX_CROSS_ENTROPY, count)
+    ]
     label = program.inputs[-1]
     given.insert(2, {**given[0], label: np.full(program.tensors[label].shape, -1, np.int32)})
     wanted, made = streamed(program, given), in_c(program, given, target)

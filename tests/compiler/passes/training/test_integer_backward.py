@@ -16,7 +16,7 @@ from mote.compiler.passes.training.backward import Loss, training_graph
 from mote.compiler.passes.training.gradient_ranges import in_floats
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
 from mote.compiler.passes.training.integer_losses import integer_loss, quantized_output
-from mote.compiler.passes.training.labelled import labelled, told
+from mote.compiler.passes.training.labelled import label_values, labelled
 from mote.compiler.passes.training.optimizers import Sgd
 from mote.compiler.passes.training.samples import Samples
 from mote.compiler.passes.training.sensitivity import reached
@@ -114,7 +114,7 @@ def samples(graph: Graph, count: int, seed: int = 0) -> Samples:
 
 def steps(graph: Graph, given: Samples) -> list[dict[int, Array]]:
     """The inputs of a program that learns them, with one inference among them that has no label."""
-    cases = [{**x, **told(graph, label)} for x, label in zip(given.inputs, given.labels, strict=True)]
+    cases = [{**x, **label_values(graph, label)} for x, label in zip(given.inputs, given.labels, strict=True)]
     label = next(s.before for s in graph.states if s.role is StateRole.LABEL)
     return [*cases[:2], {**cases[0], label: np.full(1, -1, np.int32)}, *cases[2:]]
 
@@ -189,7 +189,7 @@ def test_it_learns() -> None:
     graph = network()
     training = integer_training_graph(graph, constants(graph), CLASSIFIER.loss, SGD, samples(graph, CLASSES))
     given = steps(training, samples(graph, 60))
-    label = next(iter(told(training, np.zeros(1, np.int32))))
+    label = next(iter(label_values(training, np.zeros(1, np.int32))))
     scores = [values[0].reshape(-1) for values in streamed(labelled(training), given)]
     right = [int(s.argmax()) == int(case[label][0]) for s, case in zip(scores, given, strict=True)]
     assert sum(right[-CLASSES:]) >= CLASSES - 1 > sum(right[:CLASSES])
@@ -208,8 +208,8 @@ def test_errors_fall_as_in_float32(first: int, rate: float, own: Mapping[str, An
     right = [dequantized(target, loss.tensor) for target in few.labels]
     integers = integer_training_graph(graph, learned, loss.kind, IntegerSgd(rate, **own), few)
     reals = training_graph(in_floats(graph, loss), learned, loss.kind, Sgd(learning_rate=rate, **own))
-    codes = [{**x, **told(integers, target)} for x, target in zip(few.inputs, few.labels, strict=True)]
-    exact = [{**in_reals(graph, x), **told(reals, target)} for x, target in zip(few.inputs, right, strict=True)]
+    codes = [{**x, **label_values(integers, target)} for x, target in zip(few.inputs, few.labels, strict=True)]
+    exact = [{**in_reals(graph, x), **label_values(reals, target)} for x, target in zip(few.inputs, right, strict=True)]
     made = [dequantized(values[0], loss.tensor) for values in streamed(labelled(integers), codes * epochs)]
     wanted = [values[0] for values in streamed(labelled(reals), exact * epochs)]
     curve, other = (np.square(np.stack(x) - right * epochs).reshape(epochs, -1).mean(axis=1) for x in (made, wanted))

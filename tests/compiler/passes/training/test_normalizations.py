@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from mote.compiler.passes.training.choice import chosen
-from mote.compiler.passes.training.labelled import told
+from mote.compiler.passes.training.labelled import label_values
 from mote.compiler.passes.training.spec import ChosenLayers, parsed
 from mote.compiler.passes.training.trained import by_gradients
 from mote.ir.graph import Graph
@@ -62,7 +62,7 @@ def test_c_learns_as_the_reference(kind: type[Standardize]) -> None:
     assert isinstance(spec, ChosenLayers)
     training = by_gradients(graph, chosen(graph, spec.items).constants, spec, None)
     program = watched(training)
-    given = [{graph.inputs[0]: random(rng, 1, 4, 8), **told(training, random(rng, 1, 4, 3))} for _ in range(3)]
+    given = [{graph.inputs[0]: random(rng, 1, 4, 8), **label_values(training, random(rng, 1, 4, 3))} for _ in range(3)]
     for wanted, got in zip(streamed(program, given), in_c(program, given), strict=True):
         for x, y in zip(wanted, got, strict=True):
             np.testing.assert_allclose(y, x, rtol=1e-4, atol=1e-5)

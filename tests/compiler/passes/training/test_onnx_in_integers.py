@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 from mote import frontends
 from mote.compiler.passes.training.backward import Loss
 from mote.compiler.passes.training.integer_backward import IntegerSgd, integer_training_graph
-from mote.compiler.passes.training.labelled import labelled, told
+from mote.compiler.passes.training.labelled import label_values, labelled
 from mote.compiler.passes.training.samples import Samples
 from mote.ir.graph import Graph
 from mote.ir.graph.types import Rounding
@@ -90,7 +90,7 @@ def test_it_learns() -> None:
     graph, epochs = model_of(inverted), 20
     given, settings = samples(graph, epochs * CLASSES), IntegerSgd(0.05)
     training = integer_training_graph(graph, constants(graph), Loss.SOFTMAX_CROSS_ENTROPY, settings, given)
-    cases = [{**x, **told(training, right)} for x, right in zip(given.inputs, given.labels, strict=True)]
+    cases = [{**x, **label_values(training, right)} for x, right in zip(given.inputs, given.labels, strict=True)]
     logits = np.stack([values[0].reshape(-1) for values in streamed(labelled(training), cases)]).astype(np.float64)
     likely = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     losses = -np.take_along_axis(likely, np.stack(given.labels), axis=1).reshape(epochs, CLASSES).mean(axis=1)

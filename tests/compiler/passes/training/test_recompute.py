@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 from mote.compiler.passes.training.backward import Loss, training_graph
 from mote.compiler.passes.training.integer_backward import integer_training_graph
-from mote.compiler.passes.training.labelled import labelled, told
+from mote.compiler.passes.training.labelled import label_values, labelled
 from mote.compiler.passes.training.optimizers import Sgd
 from mote.compiler.passes.training.recompute import recomputable, recomputed, step_of
 from mote.frontends import tflite
@@ -58,7 +58,7 @@ def steps(model: Graph) -> list[dict[int, Array]]:
     classes, made = model.tensors[model.outputs[0]].shape[-1], []
     for number in range(STEPS):
         label = rng.integers(0, classes, told_last.shape).astype(np.int32) if number != 2 else told_last
-        made.append({i: _values(model, i, rng) for i in model.inputs} | dict(told(model, label)))
+        made.append({i: _values(model, i, rng) for i in model.inputs} | dict(label_values(model, label)))
     return made
 
 

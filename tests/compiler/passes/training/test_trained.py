@@ -8,7 +8,7 @@ import pytest
 from mote.base.errors import MoteError
 from mote.compiler.passes import optimize
 from mote.compiler.passes.training.backward import Loss
-from mote.compiler.passes.training.labelled import told
+from mote.compiler.passes.training.labelled import label_values
 from mote.compiler.passes.training.samples import Samples
 from mote.compiler.passes.training.spec import parsed
 from mote.compiler.passes.training.trained import default_loss, trained
@@ -59,7 +59,7 @@ def test_models_of_all_types_learn_behind_the_passes(dtype: str, edges: bool, so
     plain, _ = optimize(model, io=io)
     case = some(made, 1).inputs[0]
     np.testing.assert_array_equal(made.evaluate(case)[made.outputs[0]], plain.evaluate(case)[plain.outputs[0]])
-    case = {**case, **told(graph, np.array([1], np.int32))}
+    case = {**case, **label_values(graph, np.array([1], np.int32))}
     states = made.carried(made.evaluate(case))
     changed = [not np.array_equal(states[s.before], s.initial) for s in made.states if s.role is StateRole.LEARNED]
     assert any(changed)

@@ -16,7 +16,7 @@ from mote.bench.evaluation.score import real
 from mote.bench.execute.host_library import SAME_RESULTS, HostModel, as_in_model
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile_graph
-from mote.compiler.passes.training.labelled import labelled, loss_of, told, untold
+from mote.compiler.passes.training.labelled import label_values, labelled, loss_of, no_label_values
 from mote.compiler.passes.training.spec import Spec
 from mote.compiler.settings import Settings
 from mote.compiler.training.with_training import samples
@@ -109,7 +109,7 @@ class TrainingProgram:
     @cached_property
     def idle(self) -> Case:
         """The inputs that say that nothing is to be learned."""
-        return untold(self.graph)
+        return no_label_values(self.graph)
 
     def on_host(self) -> TrainingRun:
         """A run of the generated C."""
@@ -123,7 +123,10 @@ class TrainingProgram:
         """The inferences that learn these samples."""
         given = samples(self.source, self.train, data).labels
         self._check(data, given)
-        return [{**case, **told(self.graph, right)} for case, right in zip(data.cases(self.asked), given, strict=True)]
+        return [
+            {**case, **label_values(self.graph, right)}
+            for case, right in zip(data.cases(self.asked), given, strict=True)
+        ]
 
     def losses(self, outputs: Sequence[Array]) -> Array:
         """The losses of inferences, from all their outputs; empty where what learns has none."""

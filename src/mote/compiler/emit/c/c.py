@@ -1,6 +1,7 @@
 """A small AST of C: expressions and statements are built first, can be searched for variables, and are printed once.
 
-An expression is a number, text, a `Name`, or a `Formula` over other expressions. An expression is a statement too.
+An expression is a number, text, a `Name`, or a `Template` with other expressions in it. Every expression is a statement
+too.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ from dataclasses import dataclass, fields, is_dataclass
 
 INDENT = "    "
 _TORN = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)")
-"""Positions between characters that are special together, even in a comment."""
+"""Positions between two characters that form a comment delimiter or trigraph, special even in a comment."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A variable that `uses` can search for. Other names are text."""
+    """A variable that `uses` can search for. Names that need not be searched for are plain text."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Template:
-    """A template with a {} for each of its parts."""
+    """A format string with a {} for each of its parts."""
 
     form: str
     parts: tuple[Expression, ...]
@@ -31,7 +32,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Compound:
-    """A block behind `head` (an if, a loop, a struct, a signature), and what follows it."""
+    """A block in braces after `head` (an if, a loop, a struct, a signature), followed by `tail`."""
 
     head: Expression
     body: Sequence[Statement]
@@ -49,7 +50,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch; each case ends with a break, without a default."""
+    """A switch statement: each case ends with a break, and the default does nothing."""
 
     value: Expression
     cases: Sequence[Case]
@@ -88,7 +89,7 @@ class Accessor:
 
 @dataclass(frozen=True)
 class Include:
-    """Includes a file of the project or of the kernel library."""
+    """An include of a file of the project or of the kernel library."""
 
     file: str
 

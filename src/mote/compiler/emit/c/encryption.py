@@ -1,9 +1,9 @@
-"""Constants encrypted in flash: AES-CTR with nonces that follow from the data, so that the same model and key give the
-same files, and no part of a key stream is ever used for two different texts.
+"""Constants encrypted in flash: AES-CTR with nonces derived from the data, so that the same model and key give the same
+files, and no part of a key stream is used for two different plaintexts.
 
-The nonce of a text is the beginning of HMAC-SHA256 over the text and its name, with a key that is derived from the AES
-key. Equal nonces mean equal texts, but for one chance in 2^96. Whoever has no key can see whether two builds have equal
-layers, and nothing else of them.
+The nonce is the beginning of an HMAC-SHA256 of the plaintext and its name, with a key derived from the AES key. Equal
+nonces mean equal plaintexts, except with a probability of 2^-96. Without the key one can only see whether two builds
+have equal layers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mote.ir.graph.tensor import Array
 
 KEY_BYTES = (16, 32)
 COUNTER = 16
-"""Bytes of a counter block: a nonce, and the number of the block, from 0 on."""
+"""Bytes of an AES-CTR counter block: a nonce, and the number of the block, from 0 on."""
 NONCE = 12
 NEW_KEY = "`openssl rand -out FILE 32` makes a key"
 _LABEL = b"mote encrypted constants 1"
@@ -30,12 +30,12 @@ _LABEL = b"mote encrypted constants 1"
 
 @dataclass(frozen=True)
 class WeightCipher:
-    """Encrypts constants with a key, which no file and no message of Mote's holds."""
+    """Encrypts constants with a key that no generated file and no message contains."""
 
     key: bytes = field(repr=False)
 
     def encrypt(self, name: str, data: bytes) -> bytes:
-        """A counter block, and the data encrypted from there on."""
+        """The initial counter block, followed by the data encrypted with it."""
         derived = hmac.digest(self.key, _LABEL, "sha256")
         said = b"\0".join([name.encode(), hashlib.sha256(data).digest()])
         counter = hmac.digest(derived, said, "sha256")[:NONCE] + bytes(COUNTER - NONCE)
@@ -49,7 +49,7 @@ class WeightCipher:
 
 
 def read_key(path: str) -> WeightCipher:
-    """The key in a file: 16 or 32 bytes, as they are or as hexadecimal digits."""
+    """Reads a key of 16 or 32 bytes from a file, raw or as hexadecimal digits."""
     data = read_file(path)
     if len(data) not in KEY_BYTES:
         try:
@@ -66,7 +66,7 @@ def read_key(path: str) -> WeightCipher:
 
 
 def plaintext(sealed: Sealed) -> bytes:
-    """Constants as they lie in working memory, little-endian."""
+    """Constants as they are in RAM after decryption, little-endian."""
     text = bytearray(sealed.nbytes)
     for name, value in sealed.arrays.items():
         data = _little_endian(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 LONGEST = 64
-"""Most characters of a prefix: with suffixes it is a valid file name everywhere."""
+"""Maximum characters of a prefix: with suffixes it is a valid file name everywhere."""
 PREFIX = "model_"
 
 _WORDS = {
@@ -39,7 +39,7 @@ _WORDS = {
     ),
 }
 TAKEN = {word: why for why, words in _WORDS.items() for word in words.split()}
-"""Reserved names, and why; case-insensitive, as some file systems are."""
+"""Reserved names in lower case, as some file systems ignore case, and why each is reserved."""
 
 
 _TYPES = (
@@ -49,12 +49,12 @@ _TYPES = (
 )
 _WIDTHS = {f"{u}int{kind}{bits}" for u in ("", "u") for kind in ("", "_least", "_fast") for bits in (8, 16, 32, 64)}
 TYPES = {*_TYPES.split()} | _WIDTHS
-"""Names that are a type of a C library with `_t` behind them."""
+"""Names whose `_t` variant is a type of a C library."""
 
 
 def c_prefix(name: str, typed: bool = False) -> tuple[str, str]:
-    """The prefix for a model's name, and the reason if it differs; empty if it does not. `typed`: there is a type
-    called NAME_t, too."""
+    """The C prefix for a model's name, and the reason if it differs from the name; else empty. `typed`: there will be a
+    type NAME_t as well."""
     usable = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "model"
     why = "" if usable == name else "has other characters than letters, digits and underscores between them"
     taken = TAKEN.get(usable.lower())

@@ -15,24 +15,24 @@ from mote.ir.graph.tensor import Normalization
 from mote.version import __version__
 
 RAMFUNC_SECTION = ".mote_ramfunc"
-"""The linker section of code executed from RAM."""
+"""Linker section of code that is executed from RAM."""
 CONSTANTS = Memory("RAM for constants", "ram", 1 << 40, section=".data.mote_constants")
-"""The place of constants that start-up code copies to RAM, as it does all of .data; budgets limit it."""
+"""Stands for constants that start-up code copies to RAM with .data; budgets limit how many."""
 STEP_INPUTS = 3
-"""Inferences that the longest step is looked for in."""
+"""Number of inferences in which the longest step is measured."""
 STEP_MARGIN = 5
-"""Percent that are stated beside it, since a few kernels take longer for some values."""
+"""Percent added to the longest measured step, since some kernels take longer for some values."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """Measurements of a linked model, and the compiler that it was built by."""
+    """Measurements of a linked model, and the compiler that built it."""
 
     compiler: str
     code: int
     """Bytes of code."""
     stack: int | None = None
-    """The most bytes of stack that a run takes; None where that is unknown."""
+    """Worst-case bytes of stack of a run; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -46,61 +46,62 @@ class ProjectOptions:
     """Notes for users, in the comment at the top of the header."""
     target: str = "host"
     optimize: str = "balanced"
-    """The C compiler's optimization: a key of `mote.hardware.targets.flags.OPTIMIZATION`."""
+    """Optimization policy of the C compiler: a key of `mote.hardware.targets.flags.OPTIMIZATION`."""
     cpu: str = ""
-    """The target's core."""
+    """Name of the target's core."""
     core_flags: tuple[str, ...] = ()
     """gcc flags that select the core."""
     native: bool = False
-    """It is measured with all instructions of this computer."""
+    """Whether measurements use all instructions of this computer."""
     instruction_sets: tuple[str, ...] = SETS
-    """Instruction sets of the core for which the kernel library has files: those of others are not written."""
+    """Instruction sets of the core: kernel files for other ones are not written."""
     fused: bool = False
-    """Float32 products are accumulated with fused multiply-add."""
+    """Whether float32 products are accumulated with fused multiply-add."""
     single_file: bool = False
     caller_arena: bool = False
     instances: bool = False
-    """All variables are members of a struct that the caller makes and every function takes a pointer to."""
+    """Whether all variables are members of a struct that the caller allocates and passes to every function."""
     cpp: bool = False
-    """There is a C++ class, too."""
+    """Whether a C++ class is generated as well."""
     estimate: str = ""
-    """Estimated cost of an inference, with its unit, and of one that learns."""
+    """Estimated cost of an inference, and of one with a training step, as text with the unit."""
     built: Built | None = None
     """Measurements of the linked model."""
     longest_step: int | None = None
-    """Instructions of the longest step that was measured, with STEP_MARGIN: no bound."""
+    """Instructions of the longest measured step plus STEP_MARGIN percent; no upper bound."""
     model: int = 0
-    """CRC-32 of the model file: a state saved by one model is not restored by another."""
+    """CRC-32 of the model file, so that no model restores a state that another one has saved."""
     digest: str = ""
-    """SHA-256 of the model file in hexadecimal; empty where there is no file."""
+    """SHA-256 of the model file in hexadecimal; empty if there is no file."""
     version: str = ""
-    """The model's version, as its file says."""
+    """The model's version in the metadata of its file."""
     labels: tuple[tuple[str, ...], ...] = ()
     """Class names of each output."""
     normalizations: tuple[Normalization, ...] = ()
     """Normalization of each input."""
     check_flash: bool = False
-    """Init verifies constants in flash."""
+    """Whether init checks constants in flash."""
     shared_arena: bool = False
-    """The arena is that of mote_models.c, which other models use as well."""
+    """Whether the arena is the one in mote_models.c that several models share."""
     keep_outputs: bool = False
-    """Outputs are copied out of the arena, where they outlive runs of other models."""
+    """Whether outputs are copied out of the arena, so that runs of other models do not overwrite them."""
     keep_status: bool = False
-    """The status of the last run is kept, too: one call runs several models."""
+    """Whether the status of the last run is stored, as one call runs several models."""
     samples: int = 0
-    """Samples of a sensor that an inference takes, where the caller pushes any number of them; 0: it pushes rows."""
+    """Sensor samples per inference, if the caller may push any number of them at a time; 0: it pushes whole rows."""
     flashes: tuple[Memory, ...] = ()
-    """Memories for constants, fastest first: `CONSTANTS`, or flash; empty where there is no choice."""
+    """Memories for constants, fastest first: `CONSTANTS`, or flash; empty if the linker decides."""
     cipher: WeightCipher | None = None
-    """Encrypts the constants of kernels."""
+    """The cipher that encrypts constants; None: they are not encrypted."""
     flash_apart: bool = False
-    """Loads of data do not reach flash: constants there are marked, and copied or read by other means."""
+    """Whether data loads do not reach flash (AVR): constants there have an attribute, and are copied or read by special
+    instructions."""
     code_in_ram: bool = False
-    """Inner loops are in a section that the start-up code copies to RAM."""
+    """Whether inner loops are in a linker section that start-up code copies to RAM."""
 
     @property
     def flash_mark(self) -> str:
-        """The attribute of constants in flash behind a space, where loads of data do not reach them."""
+        """The attribute of constants in flash with a space before it; empty if data loads reach flash."""
         return " MOTE_FLASH" if self.flash_apart else ""
 
     @property
@@ -110,7 +111,7 @@ class ProjectOptions:
 
     @property
     def only_gcc(self) -> tuple[str, ...]:
-        """gcc-only flags, for any core that the user's flags choose."""
+        """Compiler flags that only gcc has, which do not depend on the core."""
         return only_gcc(self.core_flags, self.optimization)
 
     @property

@@ -1,6 +1,6 @@
-"""Plan -> files: the model's C, the kernels it uses, an example and a self-test.
+"""From a plan to files: the model's C, the kernels that it uses, an example and a self-test.
 
-The text depends on the model and the options only, so the same input gives byte-identical output.
+The text depends on the model and the options only, so that equal inputs give byte-identical files.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from mote.compiler.plan.plan import Plan
 from mote.hardware.targets import Memory
 
 MOST_CODE = 16 << 10
-"""Bytes of the fastest flash reserved for code, if there is another flash for constants: code in the slower one costs
-far more than constants there."""
+"""Bytes of the fastest flash reserved for code if there is another flash for constants: code in slow flash costs far
+more than constants there."""
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 UNUSED = """\
@@ -53,7 +53,7 @@ NO_EXAMPLE = Example((), "", ())
 
 @dataclass(frozen=True)
 class Project:
-    """A generated C project: file name -> text."""
+    """A generated C project: its files by name, and facts about them."""
 
     options: ProjectOptions
     files: dict[str, str]
@@ -62,36 +62,36 @@ class Project:
     sources: tuple[str, ...]
     """C files of the model (without the example and the self-test)."""
     arena: int
-    """Bytes of the arenas that they define."""
+    """Bytes of the arenas that the C files define."""
     flash: dict[str, int]
-    """Bytes of constants in each flash memory, where there are several."""
+    """Bytes of constants in each memory, if the target has several memories for them."""
     tables: int = 0
-    """Bytes of schedule and row tables."""
+    """Bytes of the tables of schedules and row offsets."""
     function_tables: tuple[str, ...] = ()
-    """Constants inside of functions, which no check of flash covers, with their files."""
+    """Constants inside of functions, with their files; `NAME_check` does not cover them."""
     plain: int = 0
     """Bytes of constant arrays that are not encrypted."""
     external: tuple[str, ...] = ()
-    """C files outside of the project that are compiled with it, by path: of external generators."""
+    """Paths of C files outside of the project that are compiled with it, for external generators."""
     includes: tuple[str, ...] = ()
-    """Folders outside of the project with headers of external generators."""
+    """Include folders outside of the project, for external generators."""
     dependencies: tuple[Dependency, ...] = ()
-    """The libraries that some of `external` and `includes` are of."""
+    """The libraries that files in `external` and folders in `includes` belong to."""
     simulated: Mapping[str, str] = field(default_factory=dict)
-    """C files of simulated drivers, which are compiled where Mote itself runs the model, and are not part of it."""
+    """C files of simulated accelerator drivers, compiled only if Mote itself runs the model."""
     replaced: frozenset[str] = frozenset()
-    """Files of `external` in whose place simulated drivers are compiled: the real drivers."""
+    """Files of `external` that the simulated drivers replace: the real drivers."""
     example: Example = NO_EXAMPLE
-    """The program `example/main.c`, for any ecosystem."""
+    """The example program, which can be printed for any ecosystem."""
     interfaces: tuple[Interface, ...] = ()
-    """The functions of each model, for wrappers in other languages."""
+    """The API of each model, for wrappers in other languages."""
 
     def __repr__(self) -> str:
         return f"<Project {self.options.name!r}: {', '.join(self.files)}>"
 
     @cached_property
     def math(self) -> bool:
-        """Whether a user's kernel needs C's math library; Mote's kernels do not."""
+        """Whether a user's kernel needs the math library of C; Mote's kernels do not."""
         return any("#include <math.h>" in text for text in self.files.values())
 
     @property
@@ -102,7 +102,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Job:
-    """A model to emit. `golden`: the inferences of its self-test, if any."""
+    """A model to emit as C. `golden`: the inferences of its self-test, if any."""
 
     plan: Plan
     options: ProjectOptions
@@ -110,7 +110,7 @@ class Job:
 
     @cached_property
     def program(self) -> Program:
-        """The plan as instructions."""
+        """The plan lowered to a program of instructions."""
         return program(self.plan)
 
 
@@ -131,8 +131,8 @@ def generate(job: Job) -> Project:
 
 
 def generate_several(jobs: Sequence[Job], folder: ProjectOptions) -> Project:
-    """The C project of several models, with the options `folder`: one file of C, in which they share kernels. Where
-    the folder keeps outputs outside of the arena, there are functions that run all models on one input."""
+    """The C project of several models, with the options `folder`: one C file, in which they share kernels. If the
+    folder keeps outputs outside of the arena, functions that run all models on one input are added."""
     parts = _parts(jobs)
     _check_names(parts)
     models = [(j.plan, j.options) for j in jobs]
@@ -151,12 +151,12 @@ def generate_several(jobs: Sequence[Job], folder: ProjectOptions) -> Project:
 
 
 def _examples(jobs: Sequence[Job], files: dict[str, str]) -> Example:
-    """The example of models that run one by one."""
+    """The example of models that run one by one, on inputs of their own."""
     return example.shared_example([(j.plan, j.options) for j in jobs], [_example(j, files) for j in jobs])
 
 
 def _joint_example(jobs: Sequence[Job], folder: ProjectOptions, files: dict[str, str]) -> Example:
-    """The example of models that run on one input: that of the first one's self-test."""
+    """The example of models that run on one input, taken from the self-test of the first model."""
     patterns = [run.pattern for run in jobs[0].golden]
     every = [example.samples(j.plan, along(j.plan.graph, patterns)) for j in jobs]
     given = [runs[: min(map(len, every))] for runs in every]
@@ -165,7 +165,7 @@ def _joint_example(jobs: Sequence[Job], folder: ProjectOptions, files: dict[str,
 
 
 def _example(job: Job, files: dict[str, str]) -> Example:
-    """The example of a model, whose inputs become one of the files."""
+    """The example of a model; the header with its inputs is added to `files`."""
     plan, options = job.plan, job.options
     samples = example.samples(plan, job.golden)
     files[example.inputs_file(options.name)] = example.inputs_text(plan, options, samples)
@@ -173,7 +173,7 @@ def _example(job: Job, files: dict[str, str]) -> Example:
 
 
 def _check_names(parts: Sequence[_Part]) -> None:
-    """Refuses models with a name in common: of a file, also where case does not count, a macro, a function, or anything
+    """Refuses models whose C would have a name in common: of a file (ignoring case), a macro, a function, or anything
     else in the file that they share."""
     owner: dict[str, ProjectOptions] = {}
     for part in parts:
@@ -198,16 +198,16 @@ def _own_arenas(jobs: Iterable[Job]) -> int:
 
 @dataclass(frozen=True)
 class _Part:
-    """A model on its way to C."""
+    """A model that is emitted: its program, constants, and parts of C."""
 
     job: Job
-    made: Program
+    lowered: Program
     constants: ConstantPool
     unit: source.ModelSource
 
     @property
     def kernels(self) -> dict[str, str]:
-        return kernel_texts(self.job.plan, self.made, self.job.options)
+        return kernel_texts(self.job.plan, self.lowered, self.job.options)
 
     @property
     def function_tables(self) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ class _Part:
 
 
 def _parts(jobs: Sequence[Job]) -> list[_Part]:
-    """The models in C, with constants that share the flash."""
+    """The C of the models, with constants assigned to memories."""
     for job in jobs:
         _check_arena(job)
     parts = [_part(job) for job in jobs]
@@ -226,7 +226,7 @@ def _parts(jobs: Sequence[Job]) -> list[_Part]:
 
 
 def constant_bytes(job: Job) -> int:
-    """Bytes of a model's constants and tables in C, without the text."""
+    """Bytes of a model's constants and tables in C, without printing it."""
     return sum(part.constants.nbytes for part in _parts([job]))
 
 
@@ -236,7 +236,7 @@ def _part(job: Job, *, wide: bool = False) -> _Part:
 
 
 def _check_arena(job: Job) -> None:
-    """Refuses one struct where tensors lie in several memories."""
+    """Refuses an instance with its own arenas if the plan uses several memories, as a struct is in one."""
     if job.options.instances and not job.options.caller_arena and len(arenas(job.plan)) > 1:
         names = " and ".join(memory.name for memory in job.plan.memories)
         raise MoteError(
@@ -247,8 +247,8 @@ def _check_arena(job: Job) -> None:
 
 
 def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> None:
-    """Assigns the most frequently read constants per byte to RAM, where some is given, then to the fastest flash; the
-    rest to the last."""
+    """Assigns constants to memories, most reads per byte first: to RAM, if any is reserved, then to the fastest flash;
+    the rest to the last one."""
     if flashes and flashes[0].kind == "ram":
         arrays, flashes = _in_ram(arrays, flashes[0]), flashes[1:]
     for kept in (MOST_CODE, 0) if flashes else ():
@@ -262,7 +262,7 @@ def _allocate(arrays: Sequence[ConstantArray], flashes: Sequence[Memory]) -> Non
 
 
 def _in_ram(arrays: Sequence[ConstantArray], ram: Memory) -> list[ConstantArray]:
-    """Assigns the most frequently read constants per byte to RAM; those that are left have no room there."""
+    """Assigns constants to RAM, most reads per byte first, and returns those that do not fit."""
     left, others = ram.size, []
     for array in sorted(arrays, key=lambda a: -a.heat):
         if aligned(array.nbytes) > left:
@@ -274,7 +274,8 @@ def _in_ram(arrays: Sequence[ConstantArray], ram: Memory) -> list[ConstantArray]
 
 
 def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Definition]) -> dict[str, str]:
-    """The file of C with this body, the models' headers, and kernels and constants, inside of it or beside it."""
+    """All C files with the model's file, whose contents are `body`: headers of the models, kernels and constants,
+    inlined or as files."""
     files = {
         f"{p.unit.name}.h": header.text(p.job.plan, p.job.options, p.constants.nbytes, p.function_tables) for p in parts
     }
@@ -283,7 +284,7 @@ def _sources(parts: Sequence[_Part], options: ProjectOptions, body: Sequence[Def
     if any(p.job.options.cipher for p in parts):
         files[opening.AES] = opening.aes()
     if options.single_file:
-        if any(p.made.learns for p in parts):
+        if any(p.lowered.learns for p in parts):
             files[weights.TYPES] = licensed(library.header(weights.TYPES))
         return files | {f"{options.name}.c": printed(_amalgamated(body, kernels, [p.constants for p in parts]))}
     last = max(i for i, d in enumerate(body) if isinstance(d, Include) and d.file in kernels) + 1
@@ -298,7 +299,7 @@ def _project(
 ) -> Project:
     flashes = parts[0].job.options.flashes
     arrays = [array for p in parts for array in p.constants.arrays]
-    artifacts = [artifact for p in parts for artifact in p.made.artifacts]
+    artifacts = [artifact for p in parts for artifact in p.lowered.artifacts]
     own = _own_files([_named_after(options.name, artifact) for artifact in artifacts], files)
     simulated = [artifact for artifact in artifacts if artifact.simulated]
     return Project(
@@ -322,7 +323,7 @@ def _project(
 
 
 def _named_after(project: str, artifact: Artifact) -> Mapping[str, str]:
-    """The files of an artifact, with the project's name in front of the functions that they define."""
+    """The files of an artifact, with the project's name as a prefix of the functions that they define."""
     if not artifact.prefix:
         return artifact.files
     front = re.compile(rf"\b{artifact.prefix}")
@@ -341,7 +342,7 @@ def _dependencies(artifacts: Iterable[Artifact]) -> tuple[Dependency, ...]:
 
 
 def _own_files(given: Sequence[Mapping[str, str]], project: Mapping[str, str]) -> dict[str, str]:
-    """The files of external generators, none of which may be another file of the project."""
+    """The files of external generators; an error if one has the name of another file of the project."""
     files: dict[str, str] = {}
     for file, text in ((file, text) for texts in given for file, text in texts.items()):
         if file in project or files.setdefault(file, text) != text:
@@ -352,18 +353,18 @@ def _own_files(given: Sequence[Mapping[str, str]], project: Mapping[str, str]) -
     return files
 
 
-def kernel_texts(plan: Plan, made: Program, options: ProjectOptions) -> dict[str, str]:
-    """The kernels' files that a model uses, each after those it includes."""
+def kernel_texts(plan: Plan, lowered: Program, options: ProjectOptions) -> dict[str, str]:
+    """The headers of the kernel library that a model uses, by name, each after those that it includes."""
     hot = closure(("mote_common.h", *ramcode.hot_files(plan))) if options.code_in_ram else ()
     sets = options.instruction_sets
-    texts = {file: library.header_for(file, sets) for file in closure(source.includes(made), sets)}
+    texts = {file: library.header_for(file, sets) for file in closure(source.includes(lowered), sets)}
     return {file: ramcode.in_ram(text) if file in hot else text for file, text in texts.items()}
 
 
 def _amalgamated(
     body: Sequence[Definition], kernels: Mapping[str, str], constants: Sequence[ConstantPool]
 ) -> Iterator[Definition]:
-    """The models' C with all includes inlined, except headers that callers include too."""
+    """The C of the models with all includes inlined, except headers that callers include too."""
     texts = {
         "mote_common.h": [_inlined(kernels, [d.file for d in body if isinstance(d, Include) and d.file in kernels])],
         **{f"{c.prefix}_constants.h": [Text(printed(c.definitions).rstrip("\n"))] for c in constants},
@@ -380,7 +381,7 @@ def _crc(options: ProjectOptions) -> Definition:
 
 
 def _inlined(kernels: Mapping[str, str], files: Iterable[str]) -> Text:
-    """The text of files with that of others in place of their includes, once each."""
+    """The text of files with their includes inlined, each once."""
     left = dict(kernels)
 
     def text(file: str) -> str:

@@ -1,8 +1,8 @@
 """Code executed from RAM: the hottest functions get a linker section of their own.
 
-The kernels' files are those of the library, in which every function is static: the attribute is put into their text, in
-those that take nearly all of the cycles and those that they include, and into the model's own functions, which the C
-compiler may inline kernels into.
+Kernels are static functions in headers of the library. The attribute is inserted into the text of those headers that
+take nearly all cycles and of those that they include, and into the model's own functions, into which the C compiler may
+inline kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.plan import Plan
 
 HOT = 0.95
-"""The least share of the model's cost that is executed from RAM."""
+"""Minimum fraction of the model's cost that is executed from RAM."""
 MACRO = f"""\
 /* Functions that are executed from RAM. The start-up code must copy their section there, as it copies .data; define
  * this before this file is compiled to have them in a section that your linker script has already. */
@@ -33,7 +33,7 @@ _NOINLINE = re.compile(r"^(#define MOTE_(?:NOINLINE|ALWAYS_INLINE) .*\bstatic(?:
 
 
 def hot_files(plan: Plan) -> list[str]:
-    """The kernel files with the highest cost for their size, until they cover nearly all of it."""
+    """The kernel headers with the highest cost, until they cover `HOT` of the model's cost."""
     costs = Counter[tuple[str, ...]]()
     for p in plan.all:
         for _, steps in p.works:
@@ -50,7 +50,7 @@ def hot_files(plan: Plan) -> list[str]:
 
 
 def in_ram(text: str, prefix: str = "(?:mote_|name)") -> str:
-    """The text of a C file with a section attribute on static functions whose names match the prefix."""
+    """The text of a C file, with a section attribute added to static functions whose names match `prefix`."""
     function = re.compile(rf"(\bstatic (?:inline )?)(?=[\w# ]+?[ *]+\b{prefix}[\w#]*\()")
     text = function.sub(r"\1MOTE_RAMFUNC ", text)
     text = _NOINLINE.sub(r"\1 MOTE_RAMFUNC", text)

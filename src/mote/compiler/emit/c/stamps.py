@@ -1,7 +1,8 @@
-"""Stamps of kernels' headers: C that includes a header of another version of Mote, or one for another core, is refused.
+"""Checksums of kernel headers: compiling with a header of another version of Mote, or for another core, is an error.
 
-Projects that lie in one folder overwrite each other's headers. Each header states the CRC-32 of its text, and the
-model's C compares it with that of the header that it was generated with."""
+Projects in the same folder overwrite each other's headers. Each header defines the CRC-32 of its text, and the model's
+C compares it with that of the header it was generated with.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ REFUSAL = "mote_*.h are of another version of Mote or for another core: keep eac
 
 
 def stamped(file: str, text: str) -> str:
-    """The text of a header with its stamp; without an include guard of its name it has none."""
+    """The text of a header with its checksum, which follows the include guard; unchanged without a guard."""
     define = f"#define {_guard(file)}\n"
     return text.replace(define, f"{define}#define {_macro(file)} {_stamp(text)}\n", 1)
 
 
 def check(headers: Mapping[str, str]) -> list[Definition]:
-    """The lines of C that compare the stamps of headers, by file, whose texts are without them."""
+    """The lines of C that compare the checksums of headers. `headers`: texts without checksums, by file."""
     guarded = {file: text for file, text in headers.items() if f"#define {_guard(file)}\n" in text}
     differs = " || \\\n    ".join(f"{_macro(file)} != {_stamp(text)}" for file, text in guarded.items())
     return [

@@ -1,4 +1,4 @@
-"""Python values as C: struct initializers, constant arrays, exact numbers."""
+"""Python values as C: struct initializers, constant arrays, exact literals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mote.ir.graph.types import DType
 
 @dataclass(frozen=True)
 class CType:
-    """An element type in C: its name, and the suffix of its kernels."""
+    """An element type in C: its name, and the suffix of kernels for it."""
 
     name: str
     suffix: str
@@ -49,21 +49,21 @@ ALIGN = Text("""\
 #endif
 """)
 _LEAST = (-(1 << 31), -(1 << 63))
-"""Values without a C literal, as a minus sign before them overflows."""
+"""Integers without a C literal, as the literal after their minus sign would overflow."""
 
 
 _MOST = (1 << 63) - 1
-"""Larger literals need an unsigned suffix."""
+"""The largest integer literal without an unsigned suffix."""
 _BYTES = {
     np.dtype(t): np.arange(256, dtype=np.int64).astype(np.uint8).view(t).astype(str).tolist()
     for t in (np.int8, np.uint8)
 }
-"""Literals of 8-bit integers, by byte."""
+"""C literals of 8-bit integers, by byte value."""
 _INFINITE = {"inf": "MOTE_INFINITY", "-inf": "-MOTE_INFINITY"}
 
 
 def number(x: float | int | np.generic) -> str:
-    """A C literal that reads back as exactly x."""
+    """The C literal of exactly `x`."""
     if isinstance(x, float | np.floating):
         return floats(np.array([x], np.float32))[0]
     value = int(x)
@@ -74,19 +74,19 @@ def number(x: float | int | np.generic) -> str:
 
 @dataclass
 class ConstantArray:
-    """An array in flash."""
+    """A constant array of the model."""
 
     name: str
     value: Array | Structs
     reads: dict[str, int] = field(default_factory=dict)
-    """Estimated bytes that an inference reads, by use."""
+    """Estimated bytes read per inference, by the name of each use."""
     memory: Memory | None = None
-    """The memory section, if it is not left to the linker."""
+    """The memory that it is placed in; None: the linker decides."""
     alignment: int = ALIGNMENT
     sealed: bool = False
-    """It is encrypted."""
+    """Whether the contents are encrypted."""
     mark: str = ""
-    """The attribute of constants in flash, where there is one."""
+    """The attribute of constants in flash; empty if none is needed."""
 
     @property
     def nbytes(self) -> int:
@@ -94,7 +94,7 @@ class ConstantArray:
 
     @property
     def heat(self) -> float:
-        """Average reads of each of its bytes."""
+        """Average reads of each byte per inference."""
         return sum(self.reads.values()) / max(self.nbytes, 1)
 
     @property
@@ -112,12 +112,12 @@ class ConstantPool:
     tables: int = 0
     """Bytes of schedule and row tables."""
     mark: str = ""
-    """The attribute of constants in flash, where there is one, behind a space."""
-    _found: dict[tuple[str, bytes], ConstantArray] = field(default_factory=dict)
+    """The attribute of constants in flash with a space before it; empty if none is needed."""
+    _by_contents: dict[tuple[str, bytes], ConstantArray] = field(default_factory=dict)
 
     @property
     def arrays(self) -> list[ConstantArray]:
-        return list(self._found.values())
+        return list(self._by_contents.values())
 
     @property
     def definitions(self) -> list[Text]:
@@ -129,9 +129,9 @@ class ConstantPool:
         return sum(c.nbytes for c in self.arrays) + self.tables
 
     def array(self, hint: str, value: Array | Structs, reads: int = 0, alignment: int = ALIGNMENT) -> str:
-        """The name of a constant with `value`, defined on first use."""
+        """The name of the constant with this value, which is added at its first use."""
         data = value.rows if isinstance(value, Structs) else value
-        constant = self._found.setdefault(
+        constant = self._by_contents.setdefault(
             (_ctype(value), data.tobytes()), ConstantArray(f"{self.prefix}_{hint}", value, mark=self.mark)
         )
         constant.reads[hint] = reads
@@ -139,20 +139,20 @@ class ConstantPool:
         return constant.name
 
     def sealed(self, hint: str, text: bytes, reads: int = 0) -> str:
-        """The name of an encrypted constant."""
+        """The name of the constant with this ciphertext, which is added at its first use."""
         value = np.frombuffer(text, np.uint8)
         name = self.array(hint, value, reads)
-        self._found[_ctype(value), text].sealed = True
+        self._by_contents[_ctype(value), text].sealed = True
         return name
 
     def name(self, value: Array | Structs) -> str:
-        """The name of an existing constant."""
+        """The name of the constant with this value, which must have been added."""
         data = value.rows if isinstance(value, Structs) else value
-        return self._found[_ctype(value), data.tobytes()].name
+        return self._by_contents[_ctype(value), data.tobytes()].name
 
     def struct(self, hint: str, params: Mapping[str, Value], fields: Sequence[Field], reads: int = 0) -> str:
-        """A struct initializer, one field per line, nested structs on one line: all fields in declaration order, as C++
-        requires."""
+        """The initializer of a kernel's parameter struct: one field per line, nested structs on one line, all fields in
+        declaration order, as C++ requires."""
         given = {path: self._value(f"{hint}_{path.replace('.', '_')}", v, reads) for path, v in named(params)}
         return "\n".join(["{", *(f"    {field}," for field in _initializers(fields, given)), "}"])
 
@@ -161,7 +161,7 @@ class ConstantPool:
 
 
 def _initializers(fields: Sequence[Field], given: Mapping[str, str], depth: int = 0) -> Iterator[str]:
-    """Initializers of a struct's fields at a nesting depth; missing ones are zero."""
+    """The initializers of a struct's fields at a nesting depth; fields without a value are zero."""
     for name, group in groupby(fields, lambda field: field.path.split(".")[depth]):
         inner = list(group)
         if inner[0].path.count(".") > depth:
@@ -171,7 +171,7 @@ def _initializers(fields: Sequence[Field], given: Mapping[str, str], depth: int 
 
 
 def section(memory: Memory | None) -> str:
-    """The attribute that places a definition in a memory."""
+    """The attribute that places a definition in a memory's linker section."""
     return "" if memory is None else f' MOTE_SECTION("{memory.section}")'
 
 
@@ -180,7 +180,7 @@ def _ctype(value: Array | Structs) -> str:
 
 
 def _items(value: Array | Structs) -> list[str]:
-    """Elements of a constant array, as C."""
+    """The elements of a constant array as C initializers."""
     if isinstance(value, Structs):
         fields = np.array(integers(value.rows), object).reshape(value.rows.shape)
         return ["{" + ", ".join(row) + "}" for row in fields.tolist()]
@@ -194,12 +194,12 @@ def table(ctype: str, name: str, items: Iterable[str], attributes: str = "") -> 
 
 
 def literals(values: Array) -> list[str]:
-    """C literals of all elements; floats of any width as float32."""
+    """C literals of all elements; floats of any width as float32 literals."""
     return floats(values.astype(np.float32)) if values.dtype.kind == "f" else integers(values)
 
 
 def floats(values: Array) -> list[str]:
-    """C literals of floats; infinity is a macro of `mote_common.h`."""
+    """C literals of float32 values; infinity is a macro of `mote_common.h`, NaN is an error."""
     if np.isnan(values).any():
         raise ValueError("what is no number has no C literal")
     return [_INFINITE.get(text) or f"{text}f" for text in values.reshape(-1).astype(str).tolist()]
@@ -215,7 +215,7 @@ def integers(values: Array) -> list[str]:
 
 
 def wrap(items: list[str]) -> str:
-    """Comma-separated items, wrapped to lines."""
+    """Comma-separated items, wrapped to indented lines."""
     text = ",\n".join([*items, ""])
     lines: list[str] = []
     begin, most = 0, LINE_LENGTH - len("    ,")
@@ -228,17 +228,17 @@ def wrap(items: list[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Escapes text for a C string: non-ASCII characters as UTF-8 bytes."""
+    """Escapes text for a C string literal: non-ASCII characters become UTF-8 bytes."""
     plain = (32 <= byte < 127 and chr(byte) not in '"\\?' for byte in text.encode())
     return "".join(chr(byte) if fine else f"\\{byte:03o}" for byte, fine in zip(text.encode(), plain, strict=True))
 
 
 def brief(text: str) -> str:
-    """Shortens a layer's name for a comment."""
+    """Cuts a layer's name to 100 characters, for a comment."""
     return text[:100]
 
 
 def integer_type(values: Sequence[int]) -> np.dtype[np.generic]:
-    """The smallest type that holds all of them."""
+    """The smallest integer type that holds all values."""
     kinds = (np.int8, np.int16, np.int32) if min(values) < 0 else (np.uint8, np.uint16, np.uint32)
     return next(np.dtype(k) for k in kinds if np.iinfo(k).min <= min(values) and max(values) <= np.iinfo(k).max)

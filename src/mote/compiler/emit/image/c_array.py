@@ -1,4 +1,4 @@
-"""An image as C, for firmware that has no place to put files."""
+"""An image as a C array, for firmware without a file system."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ WORDS_A_LINE = 5
 
 
 def c_array(image: bytes, name: str, alignment: int = format.ALIGNMENT) -> dict[str, str]:
-    """`NAME_image.h` and `NAME_image.c`; `alignment`: of the array, which jobs of an NPU ask more of."""
+    """The files `NAME_image.h` and `NAME_image.c`. `alignment`: of the array in bytes, larger for NPU command
+    streams."""
     header = format.HEADER.unpack(image)
     return {f"{name}_image.h": _header(header, name, len(image)), f"{name}_image.c": _source(image, name, alignment)}
 
 
 def state_bytes(header: Mapping[str, Any]) -> int:
-    """Bytes of the state block that the runtime needs, as `mote_needs` computes them."""
+    """Bytes of the state memory that the runtime needs, as `mote_needs` computes them."""
     counts = 1 + header["rings"] + header["counters"] + header["kernels_count"]
     return format.aligned(header["states"] + 2 * counts)
 

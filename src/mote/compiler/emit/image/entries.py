@@ -1,7 +1,7 @@
 """C entries of a runtime's kernels: thin functions that unpack a call into arguments.
 
-Kernels of one header share a file; those of a small set all do (`Limits.together`). On 32-bit cores their structs are
-the words of the image, which static asserts hold; on hosts with wider pointers a table says where each word goes.
+Kernels of one header share a C file; in a small set all do (`Limits.together`). On 32-bit cores their parameter structs
+are the words of the image, which static asserts check; on hosts with wider pointers a table says where each word goes.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from mote.version import __version__
 SETTINGS = "mote_settings.h"
 LINE = 116
 TOGETHER = "set"
-"""Stands for the header in the name of the one C file of all kernels."""
+"""Replaces the header's name in the name of the C file of all kernels."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Compile-time limits of kernels, and how they are compiled."""
+    """Compile-time limits of a runtime's kernels, and options of their compilation."""
 
     taps: int = 64
-    """Rows of the tallest window, whose pointers are on the stack."""
+    """Maximum rows of a window, whose pointers are on the stack."""
     pointers: int = 80
-    """Row pointers of a step, including those of output rows."""
+    """Maximum row pointers of a step, including those of output rows."""
     words: int = 128
-    """Words (numbers and pointers) of a kernel's parameters."""
+    """Maximum words (numbers and pointers) of a kernel's parameters."""
     fused: bool = False
-    """Float32 products are accumulated with fused multiply-add."""
+    """Whether float32 products are accumulated with fused multiply-add."""
     aligned: bool = False
-    """Aligned 32-bit accesses only."""
+    """Whether all 32-bit accesses are aligned."""
     together: bool = False
-    """All kernels are one C file, so that the functions that their headers share are linked once."""
+    """Whether all kernels are in one C file, so that functions that their headers share are linked once."""
     fast: int = 0
-    """Bytes of fast memory that the firmware gives to the driver of an accelerator."""
+    """Bytes of fast memory that the firmware gives to an NPU's driver."""
     npu: str = ""
-    """The family of the Ethos-U whose command streams are checked; empty: Ethos-U55 and Ethos-U65."""
+    """The Ethos-U family whose command streams are checked; empty: Ethos-U55 and Ethos-U65."""
 
 
 def entry_files(records: Sequence[KernelRecord], limits: Limits) -> dict[str, str]:
-    """The C files of the kernels' entries, their table, and all included headers."""
+    """The C files of the kernel entries, the kernel table, and all included headers."""
     kernels = merged(records)
     by_header = sorted(kernels, key=lambda k: (k.headers[0], k.name))
     files = {SETTINGS: _settings(limits)}
@@ -94,7 +94,7 @@ const mote_kernels_t mote_kernels = {{entries, {len(kernels)}}};
 
 
 def has_checks(headers: Sequence[str]) -> bool:
-    """Whether there are files of parameter checks for the headers' kernels."""
+    """Whether there are files that check the parameters of the headers' kernels."""
     return all(map(library.is_own, _checks_files(headers)))
 
 
@@ -103,7 +103,7 @@ def _checks_files(headers: Sequence[str]) -> tuple[str, ...]:
 
 
 def _checks(headers: Sequence[str], kernels: Sequence[KernelRecord]) -> tuple[str, ...]:
-    """The files of parameter checks; they must have a function for each kernel."""
+    """The files that check parameters; an error if they lack a function for one of the kernels."""
     files = _checks_files(headers)
     if has_checks(headers):
         known = macros(files)
@@ -124,7 +124,7 @@ def _checks(headers: Sequence[str], kernels: Sequence[KernelRecord]) -> tuple[st
 
 
 def _instances_of_checks(kernels: Sequence[KernelRecord], files: tuple[str, ...]) -> list[str]:
-    """Macro instances of parameter checks, if any."""
+    """The macro instances of parameter checks, if any."""
     known = macros(files)
     fits = (i.fits for k in kernels for i in k.instances if f"{i.macro}_FITS" in known)
     return list(dict.fromkeys(fits))
@@ -178,7 +178,7 @@ def _settings(limits: Limits) -> str:
 
 
 def _file(header: str, kernels: Sequence[KernelRecord], own: tuple[str, ...], checks: tuple[str, ...]) -> str:
-    """The entries of all kernels whose first header is the same, or of all; `own` are all their headers."""
+    """The C file with the entries of all kernels of a header, or of all kernels; `own`: all their headers."""
     instances = list(dict.fromkeys(str(i) for k in kernels for i in k.instances))
     includes = [f'#include "{name}"' for name in (*own, *checks)]
     made = _instances_of_checks(kernels, checks)
@@ -196,7 +196,7 @@ def _file(header: str, kernels: Sequence[KernelRecord], own: tuple[str, ...], ch
 
 
 def _kernel(k: KernelRecord) -> str:
-    """Functions, tables and entry of one kernel."""
+    """The functions, tables and entry of one kernel."""
     type_name = f"mote_{k.name}_t"
     functions = [(what, name, arguments) for what, name, arguments in _functions(k) if name]
     made = [
@@ -238,8 +238,8 @@ def _kernel(k: KernelRecord) -> str:
 
 
 def _functions(k: KernelRecord) -> Iterator[tuple[str, str, list[str]]]:
-    """Calls of an entry: the form, the kernel's function, and its arguments after the parameters. Some kernels write
-    operands, states that is, which their checks refuse in memory that cannot be written."""
+    """The functions of an entry: kind of call, the kernel's function, and its arguments after the parameters. Some
+    kernels write operands that are states; their checks refuse read-only memory."""
     scratch = ["c->scratch"] if k.scratch else []
     operands = [f"(void *)c->in[{i}]" for i in range(k.operands)]
     own = {
@@ -256,7 +256,7 @@ def _functions(k: KernelRecord) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _forms(k: KernelRecord) -> list[str]:
-    """The forms in which an image may call a kernel."""
+    """The forms of instructions that may call a kernel."""
     if k.call in (Call.ADDS, Call.RING):
         return ["SUMS" if k.call is Call.ADDS else "RING"]
     each = k.call is Call.FLAT or (k.call is Call.ROWS and not k.row)
@@ -269,7 +269,7 @@ def entry_name(k: KernelRecord) -> str:
 
 
 def _wrapped(items: Sequence[str], separator: str = ",") -> str:
-    """Items with separators, wrapped to lines."""
+    """Items with separators, wrapped to indented lines."""
     lines = [""]
     for item in (*(f"{item}{separator}" for item in items[:-1]), items[-1]):
         if lines[-1] and len(lines[-1]) + len(item) + 1 > LINE:

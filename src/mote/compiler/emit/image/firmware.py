@@ -1,4 +1,4 @@
-"""An image with the runtime and its kernels as one C project for the harness, on any core."""
+"""An image with the runtime and its kernels, as one C project for the measuring harness on any core."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mote.compiler.emit.image.reader import ImageContents
 from mote.compiler.emit.image.sources import runtime_files
 
 TRACED = "harness_traced"
-"""The glue function that the runtime calls after each op."""
+"""Name of the glue function that the runtime calls after each op."""
 
 
 def files(
     data: bytes, image: ImageContents, name: str, kernels: Sequence[KernelRecord], limits: Limits
 ) -> dict[str, str]:
-    """The runtime, the kernels, the image as an array, and `NAME.c` with the API of a generated model."""
+    """The files of the runtime, the kernels and the image as an array, and a `NAME.c` with the API of generated C."""
     alignment = image_alignment(kernels)
     shared = {**runtime_files(), **entry_files(kernels, limits), **c_array(data, name, alignment)}
     return {**shared, f"{name}.h": _header(name), f"{name}.c": _source(image, name, alignment)}
@@ -84,8 +84,8 @@ const void *{name}_output(size_t i) {{ return mote_output(&model, i); }}
 
 
 def glue(image: ImageContents, name: str, works: int, mark: str) -> str:
-    """Glue to the harness. `works`: number of traced ops; `mark`: C code that marks the end of one, with `op`, `data`
-    and `bytes`."""
+    """The glue to the harness. `works`: number of traced ops; `mark`: C code that marks the end of an op, with the
+    variables `op`, `data` and `bytes`."""
     pushed = any(port.memory == format.NO_MEMORY for port in image.inputs)
     frame = f"static uint64_t frame[{-(-image.inputs[0].nbytes // 8)}];\n" if pushed else ""
     rows = image.inputs[0].nbytes // image.inputs[0].row_bytes if pushed else 0
@@ -127,12 +127,12 @@ void {TRACED}(uint32_t op, const void *data, size_t bytes) {{
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """The body of a function that returns the i-th size."""
+    """The body of a C function that returns the i-th size."""
     listed = ", ".join(map(str, sizes))
     return f"static const uint32_t sizes[] = {{{listed}}}; return sizes[i];"
 
 
 def labels(works: int) -> str:
-    """A labelled nop per op, for traces by address."""
+    """C code with a labelled nop for each op, so that traces of addresses show the end of an op."""
     cases = " ".join(f'case {i}: __asm__ volatile("mote_step_{i}_%=: nop" : :); break;' for i in range(works))
     return f"switch (op) {{ {cases} default: break; }}"

@@ -1,4 +1,4 @@
-"""A program without bodies, as an image holds it: branches and loops are jumps in one schedule."""
+"""Flattens control flow for images: branches and loops become jumps in one schedule."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from mote.compiler.plan.plan import LENT
 
 
 def flattened(program: Program) -> Program:
-    """The program in which the instructions of bodies, jumps and copies follow its own, at addresses in its own
-    memories."""
+    """The program with the instructions of bodies, jumps and copies appended, at addresses in the memories of the whole
+    program."""
     return _Flattener(program).program()
 
 
 def with_image_calls(program: Program) -> Program:
-    """The program in which kernels of the runtime stand in the place of the calls of external generators."""
+    """The program with calls of external generators replaced by kernels of the runtime, where there are any."""
     return replace(program, instructions=tuple(map(_with_image_call, program.instructions)))
 
 
@@ -44,7 +44,7 @@ def _with_image_call(i: Instruction) -> Instruction:
 
 @dataclass(frozen=True)
 class _Base:
-    """Where a memory of a program begins: that of a body is somewhere in the memories of the program around it."""
+    """Where a memory of a body begins in the memories of the whole program."""
 
     memory: int
     at: int = 0
@@ -53,8 +53,7 @@ class _Base:
 
 @dataclass(frozen=True)
 class _Scope:
-    """A program, or that of a body, with where its memories are and what its instructions' numbers and counters begin
-    with."""
+    """A program or body, with the bases of its memories, and the offsets of its instruction numbers and counters."""
 
     program: Program
     bases: Mapping[int, _Base]
@@ -81,8 +80,8 @@ class _Flattener:
         )
 
     def _arenas(self) -> tuple[int, ...]:
-        """Bytes of the memories: those of the plan, and of rows of contiguous tensors that nobody needs, whose kernels
-        are called for all of it."""
+        """Bytes of the arenas: those of the plan, extended to contiguous tensors whose last rows are unused, as kernels
+        are called for all rows."""
         ends = list(self.whole.arenas)
         places = (p for i in self.instructions for p in (i.out, *(o.place for o in i.operands)) if p is not None)
         for place in places:
@@ -91,14 +90,14 @@ class _Flattener:
         return tuple(ends)
 
     def _scope(self, program: Program, bases: Mapping[int, _Base]) -> _Scope:
-        """A program with numbers for its instructions and counters behind those that there are."""
+        """A program or body, for which instruction numbers and counters are reserved after the existing ones."""
         scope = _Scope(program, bases, len(self.instructions), self.counters)
         self.counters += program.counters
         self.instructions += [Instruction("", Form.COPY)] * len(program.instructions)
         return scope
 
     def _run(self, scope: _Scope) -> None:
-        """The instructions of a program, and its schedule behind what there is."""
+        """Adds the instructions of a program or body, and its schedule after the existing one."""
         own = scope.program.instructions
         for number, instruction in enumerate(own, scope.number):
             self.instructions[number] = self._moved(scope, instruction)
@@ -108,7 +107,8 @@ class _Flattener:
             self.schedule.append(scope.number + number)
 
     def _moved(self, scope: _Scope, i: Instruction) -> Instruction:
-        """An instruction at its addresses; of control flow, a copy of nothing at its end, which stands for it."""
+        """An instruction with addresses of the whole program; a control flow instruction becomes an empty copy at its
+        end."""
         out = None if i.out is None else self._place(scope, i.out, i.form in (Form.WHOLE, Form.COPY))
         if i.control is not None:
             assert out is not None
@@ -124,8 +124,8 @@ class _Flattener:
         )
 
     def _place(self, scope: _Scope, place: Place, contiguous: bool = True) -> Place:
-        """A place in the memories of the whole program. A contiguous tensor has memory for rows that nobody needs too;
-        else there may be none behind those that are needed."""
+        """A place with addresses of the whole program. A contiguous tensor also has memory for unused rows; others are
+        cut off at the end of the memory."""
         if place.memory == IMAGE:
             return place
         base = scope.bases[place.memory]
@@ -140,7 +140,7 @@ class _Flattener:
         return replace(moved, rows=min(place.rows, max(1, (sizes[base.memory] - moved.at) // place.row_bytes)))
 
     def _control(self, scope: _Scope, i: Instruction) -> None:
-        """The bodies of an instruction in the schedule, with jumps."""
+        """Adds the bodies of a control flow instruction to the schedule, with jumps."""
         bodies = [self._body(scope, i, body) for body in i.bodies]
         if isinstance(i.control, Branches):
             self._branches(scope, i, bodies)
@@ -148,7 +148,7 @@ class _Flattener:
             self._loop(scope, i, i.control, bodies)
 
     def _body(self, scope: _Scope, i: Instruction, body: Body) -> _Scope:
-        """A body with its memories: its arena is the instruction's working memory, and what it is lent lies outside."""
+        """The scope of a body: its arena is the instruction's working memory, and shared tensors are outside of it."""
         room = i.scratch or Scratch(0, 0, 0)
         around = scope.bases[room.memory]
         bases = {0: _Base(around.memory, around.at + room.at)}
@@ -192,7 +192,7 @@ class _Flattener:
         return self._add(Instruction(i.name, Form.BRANCH, operands=(Operand(self._place(scope, condition)),)))
 
     def _copies(self, i: Instruction, scope: _Scope, copies: Sequence[Transfer]) -> None:
-        """Tensors to where they belong, those first out of the way that lie where others are copied to."""
+        """Adds copies of tensors to their targets; sources that overlap other targets are copied aside first."""
         for c in copies:
             if c.by_way is not None:
                 self._copy(i, scope, c.source, c.by_way)
@@ -200,19 +200,19 @@ class _Flattener:
             self._copy(i, scope, c.by_way or c.source, c.target)
 
     def _copy(self, i: Instruction, scope: _Scope, source: Place, target: Place) -> None:
-        """All of a tensor to another place, if it is another one."""
+        """Adds a copy of a tensor, unless source and target are the same place."""
         source, target = self._place(scope, source), self._place(scope, target)
         if not source.begins_with(target):
             self._add(Instruction(i.name, Form.COPY, operands=(Operand(source),), out=target, hi=target.nbytes))
 
     def _add(self, instruction: Instruction) -> int:
-        """One more instruction, which is next in the schedule; its number."""
+        """Appends an instruction to the program and the schedule; returns its number."""
         self.instructions.append(instruction)
         self.schedule.append(len(self.instructions) - 1)
         return len(self.instructions) - 1
 
     def _aim(self, jump: int) -> None:
-        """A jump to what comes next."""
+        """Sets the target of a jump to the end of the current schedule."""
         self.instructions[jump] = replace(self.instructions[jump], lo=len(self.schedule))
 
 

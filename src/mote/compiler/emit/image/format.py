@@ -1,7 +1,7 @@
-"""The bytes of an image, as data: every record with its fields, from which the writer, the reader and the tables of
-`docs/deploy/image-format.md` follow. `runtime/mote_image.h` says the same in C.
+"""The image format as data: records with their fields, used by the writer, the reader and the tables in
+`docs/deploy/image-format.md`. `runtime/mote_image.h` defines the same in C.
 
-All numbers are little-endian. Offsets count from the first byte of the image, whose address is a multiple of 8.
+All numbers are little-endian. Offsets are from the first byte of the image, whose address is a multiple of 8.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from typing import Any
 from mote.ir.graph.types import DType
 
 MAGIC = 0x45544F4D
-"""The first four bytes: MOTE."""
+"""The first four bytes of an image, the letters MOTE, as a number."""
 BEGINS = MAGIC.to_bytes(4, "little")
 FORMAT = 1
 SIGNATURE_MAGIC = 0x4E474953
-"""The first four bytes of a signature behind the image: SIGN."""
+"""The first four bytes of a signature after the image, the letters SIGN, as a number."""
 SIGNED = SIGNATURE_MAGIC.to_bytes(4, "little")
 ED25519 = 1
-"""The algorithm of signatures."""
+"""Number of the signature algorithm."""
 ALIGNMENT = 8
 """Sections and arrays begin at multiples of this many bytes."""
 CHECKED_FROM = 16
-"""The CRC-32 covers the bytes from here on."""
+"""Offset of the first byte that the CRC-32 covers."""
 MEMORIES = 4
-"""How many memories the arena can be spread over."""
+"""Maximum number of memories that an arena is spread over."""
 MOST_OPERANDS = 16
-"""Tensors that a step takes at most."""
+"""Maximum number of operands of a step."""
 NO_MEMORY = 0xFF
 NO_KERNEL = NO_PLACE = NO_COUNTER = 0xFFFF
 NO_LIST = 0xFFFFFFFF
 RECORD_BYTES = 16 + 16 + 4
-"""Of a record of what was learned, beside that: its head, MAC and CRC-32."""
+"""Bytes of a record of learned weights in addition to the weights: header, MAC and CRC-32."""
 MOST_16 = 0xFFFF
 
 
@@ -64,7 +64,7 @@ FEATURES = {
 
 
 class TrainingRole(IntEnum):
-    """The purpose of a state in training: the roles of graphs as numbers."""
+    """The role of a state in training: the state roles of graphs as numbers."""
 
     NONE = 0
     LABEL = 1
@@ -100,19 +100,19 @@ DTYPES = {
     DType.UINT32: 15,
     DType.UINT16: 16,
 }
-"""Numbers of element types, as in LiteRT's schema."""
+"""Numbers of element types, equal to those in LiteRT's schema."""
 
 SIZES = {"B": "u8", "H": "u16", "I": "u32", "i": "i32", "f": "f32"}
-"""Types of fields, as in `struct` and in the documentation."""
+"""Types of fields: the code of `struct`, and the name in the documentation."""
 
 
 @dataclass(frozen=True)
 class RecordField:
-    """A number in a record, or an array of `count`."""
+    """A field of a record: a number, or an array of `count` numbers."""
 
     name: str
     code: str
-    """Its type, as in `struct`."""
+    """The type of the number, as a code of `struct`."""
     what: str
     count: int = 1
 
@@ -127,7 +127,7 @@ class RecordField:
 
 @dataclass(frozen=True)
 class ImageRecord:
-    """A struct of the image; `name` is its C name."""
+    """A struct in the image; `name`: its name in C."""
 
     name: str
     fields: tuple[RecordField, ...]
@@ -142,14 +142,14 @@ class ImageRecord:
 
     @property
     def placed(self) -> Iterator[tuple[int, RecordField]]:
-        """Fields with their offsets."""
+        """The fields with their offsets in the record."""
         at = 0
         for f in self.fields:
             yield at, f
             at += f.nbytes
 
     def pack(self, values: Mapping[str, Any]) -> bytes:
-        """Packs a record; all fields must be given."""
+        """Packs values to bytes; all fields must be given."""
         flat: list[Any] = []
         for f in self.fields:
             value = values[f.name]
@@ -179,7 +179,7 @@ SECTIONS = {
     "data": "bytes: arrays and parameters, each at a multiple of 8",
     "about": "bytes: JSON for tools, which no runtime reads",
 }
-"""The sections in order, with their entry types."""
+"""The sections of an image in order, with the type and meaning of their entries."""
 
 HEADER = ImageRecord(
     "mote_header_t",
@@ -335,7 +335,7 @@ ENTRIES = {
     "places": PLACE,
     "states": INITIAL,
 }
-"""Sections that consist of records."""
+"""The sections that consist of records, with the record type."""
 ENTRY_BYTES = {name: record.nbytes for name, record in ENTRIES.items()} | {
     "schedule": 2,
     "lists": 4,
@@ -343,7 +343,7 @@ ENTRY_BYTES = {name: record.nbytes for name, record in ENTRIES.items()} | {
     "data": 1,
     "about": 1,
 }
-"""Bytes per entry of each section without features: those of `rows` and `states` depend on them."""
+"""Bytes per entry of each section; those of `rows` and `states` depend on the image's features (`entry_bytes`)."""
 
 
 def row_entry_bytes(features: int) -> int:

@@ -1,5 +1,5 @@
-"""Kernel records: the interface of a kernel between runtimes and images. A runtime links a fixed set of kernels; an
-image names those it needs.
+"""Kernel records: the interfaces of kernels, by which images and runtimes match. A runtime links a fixed set of
+kernels; an image names those it needs.
 
 A record describes how a kernel is called, its parameters in order, and its macro instances. It is derived from
 `Packed`, without the values of parameters.
@@ -24,12 +24,12 @@ class KernelRecord:
 
     name: str
     headers: tuple[str, ...]
-    """The C files `mote_<header>.h`."""
+    """Names of the kernel's headers, `mote_<header>.h` in the library."""
     call: Call
     operands: int
-    """Number of operands of its main function."""
+    """Number of operands of the kernel's main function."""
     scratch: bool
-    """Whether its functions take scratch."""
+    """Whether the kernel's functions take working memory."""
     fields: tuple[Field, ...]
     row: str = ""
     rows: str = ""
@@ -38,7 +38,7 @@ class KernelRecord:
     alignment: int = ALIGNMENT
     instances: tuple[Instance, ...] = ()
     fails: bool = False
-    """Whether an accelerator does its work, which may fail."""
+    """Whether the kernel runs on an accelerator, which may fail."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class KernelRecord:
 
     @cached_property
     def signature(self) -> str:
-        """The text that identifies it: its name and parameters, with a star behind pointers."""
+        """The text that identifies a kernel: its name and parameters, with a star after pointers."""
         return f"{self.name}({','.join(map(str, self.fields))})"
 
     @cached_property
@@ -55,17 +55,17 @@ class KernelRecord:
 
     @property
     def assembly(self) -> bool:
-        """Whether it has code specialized for one shape."""
+        """Whether it has assembly that is specialized for one shape."""
         return any(instance.code for instance in self.instances)
 
     def covers(self, other: KernelRecord) -> bool:
-        """Whether this one can replace the other: it has at least the same functions."""
+        """Whether this kernel can replace another one: it has at least the same functions and instances."""
         more = replace(self, row=other.row and self.row, rows=other.rows and self.rows, instances=other.instances)
         same = replace(more, row_index=more.row_index and bool(more.row)) == other
         return same and set(other.instances) <= set(self.instances)
 
     def joined(self, other: KernelRecord) -> KernelRecord:
-        """A record that covers both variants of a kernel: not every shape uses all of its functions."""
+        """A record that covers two variants of a kernel: not every shape uses all of its functions."""
         union = replace(
             self,
             row=self.row or other.row,
@@ -79,7 +79,7 @@ class KernelRecord:
         return union
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON for a manifest; defaults are omitted."""
+        """The record as JSON for a manifest; defaults are omitted."""
         fields: dict[str, Any] = {
             "name": self.name,
             "id": f"{self.id:08x}",
@@ -100,7 +100,7 @@ class KernelRecord:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> KernelRecord:
-        """The record of an entry of a manifest; raises TypeError, KeyError or ValueError for others."""
+        """Parses a record of a manifest; raises TypeError, KeyError or ValueError if it is invalid."""
         return KernelRecord(
             _text(data["name"]),
             _texts(data["headers"]),
@@ -176,9 +176,9 @@ def merged(records: Iterable[KernelRecord]) -> list[KernelRecord]:
 
 
 def image_alignment(kernels: Iterable[KernelRecord]) -> int:
-    """Alignment in bytes of an image that needs these kernels, and of the arenas that it is given."""
+    """Alignment in bytes of an image with these kernels, and of the arenas passed to it."""
     return max((format.ALIGNMENT, *(k.alignment for k in kernels)))
 
 
 ANY = Fixed(lambda packed: "its code would be that of one model" if packed.price.written else "")
-"""All kernels, except those with code specialized for one model."""
+"""The set of all kernels except those with code specialized for one model."""

@@ -1,7 +1,7 @@
 """`manifest.json` of a runtime: its kernels, core and limits.
 
-A model is packed for a runtime with the kernels of its manifest and no others, so that it runs on firmware that was
-built before the model was.
+A model is packed for a runtime only with the kernels in its manifest, so that it runs on firmware that was built
+before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mote.version import __version__
 FILE = "manifest.json"
 FORMAT = 1
 _MOST_BYTES = 64 << 20
-"""Size limit of a manifest: fifty times the largest set's."""
+"""Size limit of a manifest in bytes: fifty times the size of the largest set of kernels."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Manifest:
     """The kernels of a runtime, and the core that they are compiled for."""
 
     where: str
-    """A description of the runtime."""
+    """A description of the runtime, for errors."""
     target: str
     features: frozenset[str]
     kernels: tuple[KernelRecord, ...]
@@ -44,7 +44,7 @@ class Manifest:
         return {k.id: k for k in self.kernels}
 
     def lacks(self, packed: Packed) -> str:
-        """The reason why it cannot run a kernel; empty where it can."""
+        """The reason why the runtime cannot run a kernel; empty if it can."""
         wanted = record(packed)
         own = self.by_id.get(wanted.id)
         if own is None or not own.covers(wanted):
@@ -60,7 +60,7 @@ class Manifest:
         return Fixed(self.lacks)
 
     def check(self, header: Mapping[str, Any]) -> None:
-        """Refuses an image that exceeds the limits."""
+        """Refuses an image that exceeds the limits of the runtime."""
         for what, need, room in (
             ("pointers to rows", header["taps"], self.limits.pointers),
             ("parameters", header["words"], self.limits.words),
@@ -72,7 +72,7 @@ class Manifest:
                 )
 
     def needed(self, ids: Mapping[int, str]) -> list[KernelRecord]:
-        """The kernels of an image, by ids and names; an error names a missing one."""
+        """The kernels that an image needs. `ids`: their ids, with names for the error if one is missing."""
         for key, name in ids.items():
             if key not in self.by_id:
                 raise MoteError(
@@ -97,7 +97,7 @@ class Manifest:
 def manifest(
     where: str, target: str, features: Iterable[str], kernels: Iterable[KernelRecord], limits: Limits
 ) -> Manifest:
-    """A manifest of kernels in any order, with duplicates."""
+    """Makes a manifest; kernels may be in any order and contain duplicates."""
     return Manifest(where, target, frozenset(features), tuple(merged(kernels)), limits)
 
 

@@ -1,4 +1,4 @@
-"""Metadata of an image for tools: layers of its ops, and tensors of the model file that they compute."""
+"""Metadata of an image for tools: the layer of each op, and the tensors of the model file that it computes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mote.ir.graph import Tensor
 from mote.version import __version__
 
 TURNED = "channels_last"
-"""Indices of ports (inputs, then outputs) that are channels-last in the image but not in the model."""
+"""Key for the indices of ports (inputs, then outputs) that are channels-last in the image but not in the model."""
 
 
 def about(plan: Plan, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `about` as JSON. Its ops are the first ones of the image."""
+    """The contents of the section `about`. Its ops are the first ones of the image, one per operator of the plan."""
     metadata = {"mote": __version__, "options": dict(options), "ops": [_op(plan, i) for i in range(len(plan.works))]}
     turned = [i for i, t in enumerate((*plan.graph.inputs, *plan.graph.outputs)) if plan.graph.tensors[t].arrangement]
     return metadata | ({TURNED: turned} if turned else {})
 
 
 def _op(plan: Plan, i: int) -> dict[str, Any]:
-    """An operator of the plan: its traced tensors, and their layout."""
+    """The metadata of an operator of the plan: its layer, kernel and traced tensors."""
     op, steps = plan.works[i]
     kernel, buffer = steps[0].kernel, plan.place[op.outputs[0]]
     shown = [plan.graph.tensors[t] for t in plan.shown(op)]

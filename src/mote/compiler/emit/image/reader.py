@@ -1,4 +1,4 @@
-"""Reads an image for tools. Every offset is checked; errors describe what is invalid."""
+"""Parses images for tools. Every offset is checked; errors describe what is invalid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ImageError(MoteError):
 
 @dataclass(frozen=True)
 class NeededKernel:
-    """A kernel that a runtime must have."""
+    """A kernel that the image needs from a runtime."""
 
     id: int
     name: str
@@ -43,16 +43,16 @@ class NeededKernel:
 
 @dataclass(frozen=True)
 class PortInfo:
-    """An input or output."""
+    """An input or output of an image."""
 
     name: str
     dtype: DType
     shape: tuple[int, ...]
     scale: float
-    """The scale; 0: not quantized."""
+    """The quantization scale; 0: not quantized."""
     zero_point: int
     memory: int
-    """The memory; NO_MEMORY: pushed row by row."""
+    """The number of the memory; NO_MEMORY: the input is pushed row by row."""
     offset: int
     nbytes: int
     row_bytes: int
@@ -61,7 +61,7 @@ class PortInfo:
 
 @dataclass(frozen=True)
 class PlaceInfo:
-    """The location of a tensor."""
+    """The location of a tensor: memory, address, and how its rows are laid out."""
 
     row_bytes: int
     rows: int
@@ -70,7 +70,7 @@ class PlaceInfo:
     kind: Kind
     ring: int
     offsets: tuple[int, ...] = ()
-    """Row offsets of a table."""
+    """The offset of each row, if rows are located by a table."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class OperandInfo:
 
 @dataclass(frozen=True)
 class OpInfo:
-    """An op; fields have the names of the format."""
+    """An op of an image; `fields` have the names in the format."""
 
     name: str
     kernel: str
@@ -109,7 +109,7 @@ class ImageContents:
     about: Mapping[str, Any]
     """Metadata for tools; empty if stripped."""
     signature: Mapping[str, Any] | None
-    """The signature behind the image, if any, unverified."""
+    """The unverified signature after the image, if any."""
 
     @property
     def features(self) -> Feature:
@@ -123,12 +123,12 @@ class ImageContents:
 
     @property
     def learned(self) -> tuple[Mapping[str, int], ...]:
-        """The states that hold what is learned."""
+        """The states with learned weights."""
         return tuple(state for state in self.initial if state.get("role") == TrainingRole.LEARNED)
 
     @property
     def record_bytes(self) -> int:
-        """Bytes of a record of what is learned, see `mote_weights.h`; 0: nothing is."""
+        """Bytes of a record of learned weights, see `mote_weights.h`; 0: the model does not learn."""
         payload = sum(state["bytes"] for state in self.learned)
         return format.RECORD_BYTES + -(-payload // 4) * 4 if self.learned else 0
 
@@ -153,7 +153,7 @@ def is_image(data: bytes) -> bool:
 
 
 def read(data: bytes) -> ImageContents:
-    """Parses an image. Raises ImageError where it is invalid or inconsistent."""
+    """Parses an image; raises ImageError if it is invalid or inconsistent."""
     return _Reader(data, read_header(data)).description()
 
 
@@ -183,7 +183,7 @@ def read_header(data: bytes) -> dict[str, Any]:
 
 
 def read_signature(behind: bytes) -> Mapping[str, Any] | None:
-    """Parses the signature behind an image; None without one."""
+    """Parses the signature after an image; None if there is none."""
     if not behind:
         return None
     if len(behind) != format.SIGNATURE.nbytes or not behind.startswith(format.SIGNED):
@@ -256,7 +256,7 @@ class _Reader:
         return np.frombuffer(self.data, dtype, count, begin)
 
     def _text(self, at: int) -> str:
-        """The text at an offset."""
+        """The zero-terminated text at an offset."""
         begin, count = self._span("text")
         end = self.data.find(b"\0", at, begin + count) if begin <= at < begin + count else -1
         self._check(end >= 0, "a name is not among its text")

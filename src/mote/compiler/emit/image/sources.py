@@ -1,4 +1,4 @@
-"""C sources of the runtime, from the package."""
+"""The C sources of the runtime, which are part of the Python package."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _RUNTIME = files("mote.compiler.emit.image") / "runtime"
 
 @cache
 def runtime_files() -> dict[str, str]:
-    """Sources and headers of the runtime, and the kernel files that they include; without settings, which depend on the
-    set of kernels."""
+    """Sources and headers of the runtime, and the kernel headers that they include; without the settings header, which
+    depends on the set of kernels."""
     files = [f for f in _RUNTIME.iterdir() if f.name.endswith((".c", ".h")) and f.name != SETTINGS]
     own = {f.name: f.read_text(encoding="utf-8") for f in sorted(files, key=lambda f: f.name)}
     included = {name for text in own.values() for name in INCLUDE.findall(text)} - own.keys() - {SETTINGS}

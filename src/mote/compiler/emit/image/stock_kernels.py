@@ -1,7 +1,7 @@
 """The kernels of the stock runtime, for which images are packed by default.
 
 They are data, recorded from what the tests of operators compile (`benchmarks/kernels.py`): every portable kernel, and
-those of instruction sets that are not made for one layer, with portable versions on cores that lack the
+those of instruction sets that are not specialized for one layer, with portable fallbacks for cores that lack the
 instructions.
 """
 
@@ -39,11 +39,11 @@ TUNED = (
     *("depthwise_any7_s1_relu_10", "depthwise_any7_s2_relu_10"),
     *("fully_connected4_s8", "fully_connected4_roomy_s8", "add4_s8", "add4_rows_s8"),
 )
-"""Kernels for cores with DSP instructions that take layers of any shape, beside the minimal set."""
+"""Kernels in addition to the minimal set, for cores with DSP instructions; they take layers of any shape."""
 SHARED, SHARED_LIKE = (GemmForm(MatrixWeights.WIDE, "", "planar", 11),), "pointwise3_rows_pair_planar_0"
-"""Forms of weights and outputs of 1x1 convolutions by shared code, and a kernel that has the same parameters."""
+"""Forms of 1x1 convolutions whose code layers share, and an existing kernel with the same parameters."""
 MOST_JOINED = 4
-"""Most inputs of a concatenation in the minimal set."""
+"""Maximum inputs of a concatenation in the minimal set."""
 
 
 @cache
@@ -54,14 +54,14 @@ def everything() -> tuple[KernelRecord, ...]:
 
 
 def limits_of(target: Target, *, together: bool = False) -> Limits:
-    """Limits of a runtime for a core; `together`: kernels are one C file."""
+    """The limits of a runtime for a target; `together`: all kernels are in one C file."""
     fast, npu = (target.npu.fast, target.npu.family) if target.npu else (0, "")
     fused, aligned = "fma" in target.features, ALIGNED in target.features
     return Limits(fused=fused, aligned=aligned, together=together, fast=fast, npu=npu)
 
 
 def stock(target: Target) -> Manifest:
-    """The stock runtime of a target; where that has an Ethos-U, with the kernels for its jobs."""
+    """The stock runtime of a target, with NPU kernels if it has an Ethos-U."""
     kernels = (*everything(), *(npu_kernels() if target.npu else ()))
     return manifest("the stock runtime", target.name, target.features, kernels, limits_of(target))
 
@@ -72,7 +72,8 @@ def minimal(target: Target) -> Manifest:
 
 
 def tuned(target: Target) -> Manifest:
-    """The minimal runtime with the tuned kernels of cores with DSP instructions that are made for no shape."""
+    """The minimal runtime with additional tuned kernels for cores with DSP instructions, which take layers of any
+    shape."""
     if "dsp" not in target.features:
         raise MoteError(
             "the tuned kernels need DSP instructions, which this core does not have",
@@ -88,7 +89,7 @@ def _set(where: str, target: Target, kernels: Iterable[KernelRecord]) -> Manifes
 
 
 def _shared() -> Iterator[KernelRecord]:
-    """1x1 convolutions four pixels at a time, by code that layers of any depth share."""
+    """The kernels of 1x1 convolutions that compute four pixels at a time by code shared by layers of any depth."""
     like = next(k for k in everything() if k.name == SHARED_LIKE)
     for form in SHARED:
         name, instances = shared_instances(form, 0)

@@ -1,4 +1,4 @@
-"""Program -> the bytes of an image. The same program gives the same bytes; equal arrays are stored once."""
+"""Writes a program as an image. Equal programs give equal bytes; equal arrays are stored once."""
 
 from __future__ import annotations
 
@@ -25,71 +25,71 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Details:
-    """The metadata of a model in an image, beside its program."""
+    """The metadata of a model in an image, in addition to its program."""
 
     source: bytes = bytes(32)
     """The SHA-256 of the model file."""
     version: int = 0
     product: int = 0
     strip: bool = False
-    """Without names of layers, and without what only tools read."""
+    """Whether names of layers and metadata for tools are omitted."""
     labels: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    """The class names of outputs, by their position."""
+    """The class names of outputs, by output index."""
     fused: bool = False
     aligned: bool = False
     about: Mapping[str, object] = field(default_factory=dict)
-    """The metadata for tools."""
+    """The metadata for tools, as JSON."""
 
 
 def write(program: Program, details: Details) -> bytes:
-    """The image of a program."""
+    """The bytes of the image of a program."""
     return _Writer(program, details).image()
 
 
 @dataclass
 class _Blobs:
-    """Arrays that lie one after another from `begin` on, equal ones once."""
+    """Deduplicated arrays, contiguous from the offset `begin` on."""
 
     begin: int = 0
     data: bytearray = field(default_factory=bytearray)
-    _found: dict[bytes, int] = field(default_factory=dict)
+    _offsets: dict[bytes, int] = field(default_factory=dict)
 
     def add(self, value: bytes, alignment: int = format.ALIGNMENT) -> int:
-        """The offset of a piece of data in the image."""
-        if self._found.get(value, 1) % alignment:
+        """Adds an array, if it is new, and returns its offset in the image."""
+        if self._offsets.get(value, 1) % alignment:
             self.data += bytes(-(self.begin + len(self.data)) % alignment)
-            self._found[value] = self.begin + len(self.data)
+            self._offsets[value] = self.begin + len(self.data)
             self.data += value.ljust(format.aligned(max(len(value), 1)), b"\0")
-        return self._found[value]
+        return self._offsets[value]
 
 
 @dataclass
 class _Texts:
-    """Text of the image, each piece once."""
+    """Deduplicated texts of the image."""
 
     begin: int = 0
     data: bytearray = field(default_factory=bytearray)
-    _found: dict[str, int] = field(default_factory=dict)
+    _offsets: dict[str, int] = field(default_factory=dict)
 
     def add(self, text: str) -> int:
-        """Where a text begins, counted from the first one."""
+        """Adds a text, if it is new, and returns its offset in the text section."""
         clean = text.replace("\0", " ")
-        if clean not in self._found:
-            self._found[clean] = len(self.data)
+        if clean not in self._offsets:
+            self._offsets[clean] = len(self.data)
             self.data += clean.encode("utf-8", "replace") + b"\0"
-        return self._found[clean]
+        return self._offsets[clean]
 
     def at(self, text: str) -> int:
-        """The offset of a text that is there, in the image."""
+        """The offset of a text in the image."""
         return self.begin + self.add(text)
 
 
 class _Groups(Generic[T]):
-    """The entries of a section, which come in groups, equal groups once."""
+    """The entries of a section, added in groups; equal groups are stored once."""
 
     def __init__(self) -> None:
         self.at: dict[tuple[T, ...], int] = {}
-        """Where each group begins."""
+        """The index of the first entry of each group."""
         self.entries: list[T] = []
 
     def add(self, group: tuple[T, ...]) -> int:
@@ -111,7 +111,7 @@ class _Writer:
         self._collect()
 
     def _collect(self) -> None:
-        """Number everything that ops refer to, and write all text."""
+        """Adds everything that ops refer to, so that it has an index, and all texts."""
         for i in self.program.instructions:
             self.operands.add(i.operands)
             for place in (*([] if i.out is None else [i.out]), *(o.place for o in i.operands)):
@@ -160,7 +160,7 @@ class _Writer:
         return self._finished(body, features, offsets, counts)
 
     def _finished(self, body: bytes, features: int, offsets: Mapping[str, int], counts: Mapping[str, int]) -> bytes:
-        """The header and everything behind it."""
+        """The whole image: the header with its CRC-32, and the body."""
         program, details = self.program, self.details
         arenas = [format.aligned(nbytes) for nbytes in program.arenas]
         values: dict[str, object] = {
@@ -189,7 +189,7 @@ class _Writer:
         return format.HEADER.pack(values | {"crc": zlib.crc32(whole[format.CHECKED_FROM :])}) + body
 
     def _check_counts(self, counts: Mapping[str, int]) -> None:
-        """Refuse what the format has no room for."""
+        """Refuses a program that exceeds what the format can hold."""
         program = self.program
         named = {
             "steps": counts["schedule"],
@@ -300,7 +300,8 @@ class _Writer:
         )
 
     def _params(self, i: Instruction, known: KernelRecord | None) -> int:
-        """The offset of the words of an op's parameters; pointers in them are offsets too."""
+        """Adds the parameters of an op as words, in which pointers are offsets, and returns their offset in the
+        image."""
         if known is None or i.kernel is None:
             return 0
         values = words(known.fields, i.kernel.params)
@@ -347,7 +348,7 @@ class _Writer:
         )
 
     def _states(self) -> tuple[Initial, ...]:
-        """The states: of a program that trains, in the order in which they lie."""
+        """The states; if the program learns, sorted by address."""
         states = self.program.states
         return tuple(sorted(states, key=lambda state: state.at)) if self.program.trains else states
 
@@ -372,12 +373,12 @@ class _Writer:
 
 
 def _table(place: Place) -> tuple[int, ...]:
-    """The entries of a place in the table of rows."""
+    """The entries of a place in the table of row offsets."""
     return tuple((offset or 0) // ALIGNMENT for offset in place.offsets)
 
 
 def _pointers(i: Instruction) -> int:
-    """How many row pointers an instruction needs."""
+    """The number of row pointers that an instruction needs."""
     return sum(o.taps for o in i.operands) + (i.hi if i.form is Form.ROWS else 0)
 
 

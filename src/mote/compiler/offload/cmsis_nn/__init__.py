@@ -1,4 +1,4 @@
-"""The backend `cmsis-nn`: operators that functions of Arm's CMSIS-NN compute, from sources that the user has."""
+"""The backend `cmsis-nn`: operators computed by functions of Arm's CMSIS-NN, from the user's copy of its sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mote.ir.graph import Graph, Op
 
 
 class CmsisNN(LibraryGenerator):
-    """Single operators, each by one function of CMSIS-NN, exactly as LiteRT computes them."""
+    """Computes single operators, each by one function of CMSIS-NN, with the results of LiteRT."""
 
     name = "cmsis-nn"
     about = "Arm's CMSIS-NN, from the sources in CMSIS_NN_PATH"
@@ -41,7 +41,7 @@ class CmsisNN(LibraryGenerator):
         return checkout()
 
     def serves(self, target: Target) -> bool:
-        """Cores of the family that has the instructions which it is written for, and this computer for trying it."""
+        """Supports cores of the family with Helium (Cortex-M), and the host for tests."""
         return MVE in target.core.features or target.is_host
 
     def contents(self, target: Target) -> str:
@@ -72,5 +72,5 @@ class CmsisNN(LibraryGenerator):
         )
 
     def estimate(self, graph: Graph, op: Op, target: Target) -> float:
-        """About the cycles that an operator takes."""
+        """Approximate cycles of an operator."""
         return cycles(graph, op, target)

@@ -1,4 +1,4 @@
-"""The calls of CMSIS-NN's functions, by the operator."""
+"""The calls of CMSIS-NN's functions, by kind of operator."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ CALLERS: Mapping[type[Op], Caller] = {
     Lstm: lstm,
     StatelessLstm: lstm,
 }
-"""What makes the call of each."""
+"""By class of operator: the function that creates the call."""

@@ -1,5 +1,5 @@
-"""About the cycles that functions of CMSIS-NN take, tables that `benchmarks/fit_cmsis_nn.py` fits to emulated cores;
-and the bytes of code that they link, which `benchmarks/library_code.py` measures."""
+"""Approximate cycles of CMSIS-NN's functions, by tables that `benchmarks/fit_cmsis_nn.py` fits to emulated cores; and
+the bytes of code that they link, measured by `benchmarks/library_code.py`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 Amounts = Mapping[str, float]
-"""Cycles by the feature; others take none."""
+"""Cycles per unit of each feature; missing features cost none."""
 USUAL = {MVE: "cortex-m55", DSP: "cortex-m4"}
-"""The tables of cores that have none, by what they can do."""
+"""By core feature: the core whose table is used for cores without one."""
 PLAIN = "cortex-m3"
-"""The table of cores with neither feature."""
+"""The core whose table is used for cores with neither feature."""
 CALL = 100
-"""About the bytes of a call: the structs that it is given are filled on the stack."""
+"""Approximate bytes of a call, which fills parameter structs on the stack."""
 
 
 def cycles(graph: Graph, op: Op, target: Target) -> float:
-    """The estimate, with the time that constants are waited for."""
+    """Estimated cycles, including wait states of reading constants."""
     known = table(target)[family(graph, op)]
     computing = sum(known.get(name, 0.0) * amount for name, amount in features(graph, op).items())
     reads = target.constant_reads
@@ -36,7 +36,7 @@ def cycles(graph: Graph, op: Op, target: Target) -> float:
 
 
 def family(graph: Graph, op: Op) -> str:
-    """The kind of function that computes an operator: the name of its costs."""
+    """The kind of function that computes an operator, by which its costs are stored."""
     name = op.kind.lower()
     if isinstance(op, Conv2D) and op.pointwise:
         name = "pointwise"
@@ -48,8 +48,8 @@ def family(graph: Graph, op: Op) -> str:
 
 
 def features(graph: Graph, op: Op) -> dict[str, float]:
-    """What takes time: products, those of a last odd pixel and those that are left over fours or sixteens; elements of
-    windows that are gathered, elements and pixels of the output, the call."""
+    """Work counts by cost feature: products, products for an odd last pixel and for rests of 4 or 16, gathered window
+    elements, output elements and pixels, calls."""
     y, products = op.output(graph), op.macs(graph)
     taps = op.vertical.kernel * op.horizontal.kernel if isinstance(op, WindowOp) else 0
     pixels, depth = prod(y.shape[:-1]), products // y.size
@@ -67,7 +67,7 @@ def features(graph: Graph, op: Op) -> dict[str, float]:
 
 
 def constants_read(graph: Graph, op: Op) -> int:
-    """Bytes of weights that are loaded: convolutions go through all of them for every other pixel."""
+    """Bytes of weights that are read: convolutions read all of them for every second pixel."""
     w = op.tensor(graph, 1) if op.weights == 1 else None
     if w is None or w.data is None:
         return 0
@@ -76,18 +76,19 @@ def constants_read(graph: Graph, op: Op) -> int:
 
 
 def table(target: Target) -> Mapping[str, Amounts]:
-    """The table of a core."""
+    """The cost table of a target's core."""
     known: dict[str, dict[str, Amounts]] = tables(__package__)
     return known.get(target.costs, known[alike(target)])
 
 
 def alike(target: Target) -> str:
-    """The core that is known of those which can do what the target's can."""
+    """The core with a cost table whose features are those of the target's."""
     return next((name for feature, name in USUAL.items() if feature in target.features), PLAIN)
 
 
 def linked(call: LibraryCall, target: Target) -> dict[str, int]:
-    """The functions that a call links, with their bytes; those that round once are compiled a second time."""
+    """The functions that a call links, with their bytes of code. Variants that round once are compiled in addition,
+    under names of their own."""
     known: dict[str, dict[str, dict[str, int]]] = tables(__package__, CODE)
     code = known.get(target.costs, known[alike(target)])[call.invocation.function.removesuffix(AGAIN)]
     return {f"{ONCE}{name}": size for name, size in code.items()} if call.once else dict(code)

@@ -69,7 +69,8 @@ def _problem(graph: Graph, op: Arithmetic) -> str:
 
 
 def _call(graph: Graph, op: Arithmetic, name: str, before: tuple[int, ...], result: tuple[int, int]) -> LibraryCall:
-    """`before`: the arguments between the operands and the output; `result`: the multiplier and the shift of that."""
+    """The call of an element-wise function. `before`: the arguments between operands and output; `result`: multiplier
+    and shift of the output."""
     y = op.output(graph)
     inputs = [op.input(graph, p) for p in (0, 1)]
     blobs = [Blob(f"operand{p}", t.data) for p, t in enumerate(inputs) if t.data is not None]

@@ -1,4 +1,4 @@
-"""The files of CMSIS-NN that the user has, and those that Mote writes beside them."""
+"""The user's files of CMSIS-NN, and the files that Mote writes to call them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from mote.compiler.offload.library.sources import LibrarySources
 
 NAME = "CMSIS-NN"
 PATH = "CMSIS_NN_PATH"
-"""The variable of the environment with the folder of CMSIS-NN."""
+"""Environment variable with the folder of CMSIS-NN."""
 PACKS = "CMSIS_PACK_ROOT"
-"""That with the folder of packs."""
+"""Environment variable with the folder of CMSIS packs."""
 INCLUDE, SOURCE = "Include", "Source"
 FUNCTIONS = f"{INCLUDE}/arm_nnfunctions.h"
 HEADER = "cmsis_nn_calls.h"
 OWN = {HEADER: (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")}
-"""What every project that calls CMSIS-NN has."""
+"""The files of Mote's in every project that calls CMSIS-NN."""
 ONCE = "cmsis_nn_once_"
-"""Begins the names of functions that round once, and of their files."""
+"""Prefix of functions that round once, and of their files."""
 AGAIN = "_once"
-"""Ends the names of what calls them."""
+"""Suffix of the wrappers that call the functions with single rounding."""
 ZEPHYR = {
     "": "CMSIS_NN",
     f"{SOURCE}/BasicMathFunctions": "CMSIS_NN_BASICMATH",
@@ -37,11 +37,11 @@ ZEPHYR = {
     f"{SOURCE}/SVDFunctions": "CMSIS_NN_SVD",
     f"{SOURCE}/SoftmaxFunctions": "CMSIS_NN_SOFTMAX",
 }
-"""Zephyr's options of the library, and of the folders with its sources."""
+"""By source folder of the library: Zephyr's Kconfig option that compiles it; empty: the library itself."""
 
 
 def checkout() -> Path:
-    """The folder of CMSIS-NN. Raises FileNotFoundError, which says what is not there."""
+    """The folder of CMSIS-NN; raises FileNotFoundError, whose message says what is missing."""
     if root := given_folder(os.environ.get(PATH), PATH, FUNCTIONS):
         return root
     if not (packs := os.environ.get(PACKS)):
@@ -54,12 +54,12 @@ def checkout() -> Path:
 
 
 def contents(root: Path) -> str:
-    """What is in the library as a key of what is made with it."""
+    """A key for the contents of the library's files, for caches."""
     return folders_key(root / INCLUDE, root / SOURCE)
 
 
 def foreign(root: Path) -> ForeignLibrary:
-    """The library in a folder, as builds and ecosystems know it."""
+    """The description of the library, by which build systems and ecosystems refer to it."""
     return ForeignLibrary(
         NAME,
         "https://github.com/ARM-software/CMSIS-NN",
@@ -83,9 +83,9 @@ def _sources(root: Path, contents: str) -> LibrarySources:
 
 
 def once_files(root: Path, functions: Sequence[str]) -> dict[str, str]:
-    """Files that compile functions and all that they call a second time, under names of their own, with sums that are
-    rounded once: CMSIS-NN has a macro for that, which holds for a whole file. Its sources are found from the folder of
-    its headers, which is all that an ecosystem tells a compiler."""
+    """Files that compile functions and all their callees again, under other names, with single rounding of sums:
+    CMSIS-NN has a macro for that, which applies to a whole file. Its sources are included relative to its header
+    folder, the only path that an ecosystem passes to a compiler."""
     library = sources(root)
     made = {}
     for path in library.closure(*functions):

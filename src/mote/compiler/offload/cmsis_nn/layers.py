@@ -25,9 +25,9 @@ from mote.ir.ops.windows.pool import AveragePool, Pool
 from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 SPARE = 4
-"""Elements that Helium's depthwise convolution reads at once of each constant, also where fewer are left."""
+"""Elements of each constant that Helium's depthwise convolution reads at once, even if fewer remain."""
 REVERSED_CHANNELS = 16
-"""Input channels beyond which a transposed convolution is computed as a convolution of spread images."""
+"""Input channels above which CMSIS-NN computes a transposed convolution as a convolution of upscaled images."""
 
 
 def convolve(graph: Graph, op: Op, target: Target) -> LibraryCall | Refusal:
@@ -46,13 +46,13 @@ def convolve(graph: Graph, op: Op, target: Target) -> LibraryCall | Refusal:
 
 
 def _requantization(graph: Graph, op: Layer) -> Requantization | Refusal:
-    """The requantization of a layer with windows, which round twice."""
+    """The requantization of a layer with windows, if it rounds twice."""
     how = requantization(graph, op)
     return Refusal("it rounds sums twice") if isinstance(how, Requantization) and how.once else how
 
 
 def _params(struct: str, how: Requantization, windows: Sequence[str], *others: int) -> str:
-    """`others`: the fields between the offsets and the window."""
+    """The literal of a parameter struct; `others`: the fields between offsets and windows."""
     return literal(struct, how.input_offset, how.output_offset, *others, *windows, pair(how.low, how.high))
 
 
@@ -65,7 +65,7 @@ def _window(
     scratch: int,
     blobs: Sequence[Blob],
 ) -> LibraryCall:
-    """The call of a function with these parameters, weights and biases."""
+    """The call of a layer function with these parameters, weights and biases."""
     x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)
     arguments = (
         *working(scratch),
@@ -79,8 +79,8 @@ def _window(
 
 
 def _convolution(op: Conv2D, x: Sequence[int], target: Target) -> tuple[str, int]:
-    """The function and its working memory. Helium's version for one row is right for a stride of 1, with as much
-    padding behind the image as before it or one more: other rows are left to the general function."""
+    """The function for a convolution and its bytes of working memory. Helium's function for images of one row is only
+    correct for stride 1 with equal padding on both sides or one more at the end; others use the general function."""
     _, height, width, channels = x
     vertical, horizontal = op.vertical, op.horizontal
     taps = vertical.kernel * horizontal.kernel * channels
@@ -119,15 +119,15 @@ def depthwise(graph: Graph, op: Op, target: Target) -> LibraryCall | Refusal:
 
 
 def _spared(blob: Blob) -> Blob:
-    """With elements behind it that may be read."""
+    """The constant padded with zeros, as elements after its end may be read."""
     data = blob.data.reshape(-1)
     more = -data.size % SPARE
     return Blob(blob.name, np.concatenate([data, np.zeros(more, data.dtype)]), blob.alignment) if more else blob
 
 
 def transpose_convolve(graph: Graph, op: Op, target: Target) -> LibraryCall | Refusal:
-    """By rows that are added up; with many channels as a convolution with reversed weights, of images with zeros
-    between their pixels."""
+    """The call for a transposed convolution: output rows are accumulated; with many channels it is a convolution with
+    reversed weights, of images with zeros between their pixels."""
     assert isinstance(op, TransposeConv)
     how = _requantization(graph, op)
     if isinstance(how, Refusal):
@@ -157,13 +157,12 @@ def transpose_convolve(graph: Graph, op: Op, target: Target) -> LibraryCall | Re
 
 
 def _within(axis: Axis) -> bool:
-    """Whether the padding of the convolution back is none or more."""
+    """Whether the equivalent convolution has no negative padding."""
     return axis.before < axis.kernel
 
 
 def _flushed(axis: Axis, size: int, out: int) -> bool:
-    """Whether all rows that inputs reach, up to the last one's stride, are rows of the output or before it; and all of
-    the output's rows are reached."""
+    """Whether the rows that the function writes are all before the end of the output, and cover all of the output."""
     reached = (size - 1) * axis.stride + max(axis.kernel, axis.stride)
     return size * axis.stride <= axis.before + out <= reached
 
@@ -197,7 +196,7 @@ def fully_connected(graph: Graph, op: Op, target: Target) -> LibraryCall | Refus
 
 
 def _kernel_sums(how: Requantization, weights: Blob, bias: Blob) -> Blob:
-    """The biases with the sums of weights times the offset of the inputs, as arm_vector_sum_s8 computes them."""
+    """The biases plus the sums of weights times the input offset, as arm_vector_sum_s8 computes them."""
     return Blob("sums", (bias.data + weights.data.sum(axis=1, dtype=np.int64) * how.input_offset).astype(np.int32))
 
 

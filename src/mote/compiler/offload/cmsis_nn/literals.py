@@ -10,16 +10,16 @@ from mote.ir.ops.common import Axis
 
 Argument = Pointer | int | str
 SUFFIX = {DType.INT8: "s8", DType.INT16: "s16"}
-"""What names of functions end in, by the type of activations."""
+"""By type of activations: the suffix of function names."""
 
 
 def literal(struct: str, *values: object) -> str:
-    """The address of a struct."""
+    """The C expression for the address of a struct literal."""
     return f"&(const cmsis_nn_{struct}){{{', '.join(map(str, values))}}}"
 
 
 def pair(horizontal: int, vertical: int) -> str:
-    """A cmsis_nn_tile, or the ends of an activation."""
+    """A literal of cmsis_nn_tile, or of an activation's range."""
     return f"{{{horizontal}, {vertical}}}"
 
 
@@ -28,7 +28,7 @@ def dims(shape: Sequence[int]) -> str:
 
 
 def tiles(vertical: Axis, horizontal: Axis) -> list[str]:
-    """Stride, padding and dilation, each horizontal first."""
+    """Literals of stride, padding and dilation, each horizontal first."""
     return [
         pair(horizontal.stride, vertical.stride),
         pair(horizontal.before, vertical.before),
@@ -37,7 +37,7 @@ def tiles(vertical: Axis, horizontal: Axis) -> list[str]:
 
 
 def working(scratch: int) -> tuple[Argument, int]:
-    """The arguments for working memory."""
+    """The arguments for working memory: pointer and size."""
     return (Pointer(SCRATCH) if scratch else "NULL"), scratch
 
 

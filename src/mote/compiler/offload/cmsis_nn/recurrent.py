@@ -1,4 +1,4 @@
-"""Calls of layers that remember."""
+"""Calls of layers with states."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def svdf(graph: Graph, op: Op, target: Target) -> LibraryCall | Refusal:
 
 
 def lstm(graph: Graph, op: Op, target: Target) -> LibraryCall | Refusal:
-    """Its gates are not LiteRT's."""
+    """Always refuses: the gate functions of CMSIS-NN give other results than LiteRT."""
     return Refusal("its gates are lines between 256 values, LiteRT computes them as a series: results would differ")

@@ -1,5 +1,5 @@
-"""The bytes of working memory that functions of CMSIS-NN ask for, as its `arm_*_get_buffer_size` give them for a core:
-with Helium, with DSP instructions, or with neither."""
+"""Bytes of working memory of CMSIS-NN's functions, equal to its `arm_*_get_buffer_size` for cores with Helium, with DSP
+instructions, or with neither."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from mote.ir.graph.tensor import Shape
 from mote.ir.ops.common import Axis
 
 MVE, DSP = "mve", "dsp"
-"""The features of a core that decide it."""
+"""The core features that decide the size."""
 MVE_CHANNELS = 124
-"""Channels that Helium's depthwise convolution takes at once."""
+"""Channels that Helium's depthwise convolution computes at once."""
 MOST_FAST_TAPS = 512
-"""Windows of so many elements and more have no fast version for int16."""
+"""Number of window elements from which on there is no fast int16 function."""
 
 
 def rounded_up(n: int, unit: int) -> int:
@@ -20,23 +20,24 @@ def rounded_up(n: int, unit: int) -> int:
 
 
 def convolve_s8(target: Target, taps: int) -> int:
-    """Of arm_convolve_s8, whose windows have so many elements: two of them in 16 bits, or four in 8 bits."""
+    """Working memory of arm_convolve_s8 for windows with `taps` elements: two windows of int16, or four of int8."""
     return 4 * rounded_up(taps, 16) if MVE in target.features else 4 * rounded_up(taps, 4)
 
 
 def convolve_1x1_fast_s8(target: Target, channels: int) -> int:
-    """Of arm_convolve_1x1_s8_fast: Arm's own compiler takes two columns of 16 bits on cores with DSP instructions."""
+    """Working memory of arm_convolve_1x1_s8_fast: with DSP instructions, Arm's compiler copies two columns of int16."""
     return 4 * channels if DSP in target.features and MVE not in target.features else 0
 
 
 def convolve_1_x_n_mve(axis: Axis, channels: int) -> int:
-    """Of arm_convolve_1_x_n_s8 with Helium and a stride of 1: a window and the padding at one end of the row."""
+    """Working memory of arm_convolve_1_x_n_s8 with Helium and stride 1: a window and the padding at one end of the
+    row."""
     return channels * (axis.kernel + max(axis.before, axis.after - 1))
 
 
 def depthwise_wrapper_s8(target: Target, x: Shape, out: int, vertical: Axis, horizontal: Axis, filter: int) -> int:
-    """Of arm_depthwise_conv_wrapper_s8, whose weights are so many. With Helium one channel to several is a
-    convolution, whose weights are transposed there."""
+    """Working memory of arm_depthwise_conv_wrapper_s8; `filter`: number of weights. With Helium, a single input channel
+    is computed as a convolution with transposed weights."""
     batches, _, _, channels = x
     mve, taps = MVE in target.features, vertical.kernel * horizontal.kernel
     if mve and channels == 1 < out:
@@ -51,12 +52,12 @@ def depthwise_wrapper_s8(target: Target, x: Shape, out: int, vertical: Axis, hor
 
 
 def convolve_s16(target: Target, taps: int) -> int:
-    """Of arm_convolve_s16: two windows, or four of whole vectors."""
+    """Working memory of arm_convolve_s16: two windows, or four padded to vectors."""
     return 8 * rounded_up(taps, 8) if MVE in target.features else 4 * taps
 
 
 def depthwise_wrapper_s16(target: Target, channels: int, multiplier: int, vertical: Axis, horizontal: Axis) -> int:
-    """Of arm_depthwise_conv_wrapper_s16: a window, or four."""
+    """Working memory of arm_depthwise_conv_wrapper_s16: one window, or four."""
     taps = vertical.kernel * horizontal.kernel
     fast = multiplier == vertical.dilation == horizontal.dilation == 1 and taps < MOST_FAST_TAPS
     if not fast or DSP not in target.features:
@@ -65,11 +66,11 @@ def depthwise_wrapper_s16(target: Target, channels: int, multiplier: int, vertic
 
 
 def transpose_conv_s8(width: int, channels: int, vertical: Axis, horizontal: Axis) -> int:
-    """Of arm_transpose_conv_s8: sums of as many output rows as an input row reaches."""
+    """Working memory of arm_transpose_conv_s8: accumulators of the output rows that one input row contributes to."""
     columns = (width - 1) * horizontal.stride + max(horizontal.kernel, horizontal.stride)
     return 4 * channels * columns * max(vertical.kernel, vertical.stride)
 
 
 def avgpool(target: Target, channels: int) -> int:
-    """Of arm_avgpool_s8 and arm_avgpool_s16: a sum for each channel."""
+    """Working memory of arm_avgpool_s8 and arm_avgpool_s16: an accumulator per channel."""
     return 4 * channels if DSP in target.features and MVE not in target.features else 0

@@ -1,4 +1,4 @@
-"""The backend `esp-nn`: int8 operators that Espressif's ESP-NN computes, with the user's own copy of it."""
+"""The backend `esp-nn`: int8 operators computed by Espressif's ESP-NN, from the user's copy of it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from mote.ir.graph import Graph, Op
 
 HEADER = "esp_nn_layers.h"
 OWN = {HEADER: (files(__package__) / "c" / HEADER).read_text(encoding="utf-8")}
-"""What every project that calls ESP-NN has."""
+"""The files of Mote's in every project that calls ESP-NN."""
 CALL = 60
-"""About the bytes of a call's code."""
+"""Approximate bytes of code of a call."""
 
 
 class EspNN(LibraryGenerator):
-    """Operators one by one, each by a function of ESP-NN, exactly as LiteRT computes them."""
+    """Computes single operators, each by a function of ESP-NN, with the results of LiteRT."""
 
     name = "esp-nn"
     about = "ESP-NN of Espressif, for ESP32, ESP32-C3, ESP32-S3 and ESP32-P4"
@@ -43,12 +43,12 @@ class EspNN(LibraryGenerator):
     def build(self, region: Op, graph: Graph, target: Target) -> Artifact | Refusal:
         edition = library.edition_of(target)
         assert edition is not None
-        made = layer(region, graph, edition)
-        return made if isinstance(made, Refusal) else artifact(made, edition, target, self.checkout())
+        called = layer(region, graph, edition)
+        return called if isinstance(called, Refusal) else artifact(called, edition, target, self.checkout())
 
 
 def artifact(layer: EspLayer, edition: Edition, target: Target, where: Path) -> Artifact:
-    """What computes a layer on a target with the ESP-NN of a folder."""
+    """The artifact of a layer for a target, with the ESP-NN in folder `where`."""
     return Artifact(
         calls=layer.calls,
         cost=cycles(layer, edition, target.constant_reads),

@@ -1,7 +1,8 @@
-"""Layers that functions of ESP-NN 1.2.3 do not compute as LiteRT does, or with more memory than they ask for.
+"""Layers for which ESP-NN 1.2.3 gives other results than LiteRT, or uses more memory than it asks for.
 
-They were found by reading its sources; the generic edition has none of them. Each function here gives the reason why a
-layer is refused, or nothing."""
+These defects were found by reading its sources; the generic edition has none of them. Each function here returns the
+reason why a layer is refused; empty if it is not.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from mote.ir.graph import Tensor
 from mote.ir.graph.numeric.fixedpoint import Ints, rounding_shift_right
 
 MOST_AVERAGED = 256
-"""So many int8 values add up in 16 bits."""
+"""Maximum number of int8 values whose sum fits 16 bits."""
 MOST_P4_DEPTHWISE = 256
-"""The channels whose sums of weights a depthwise convolution of the ESP32-P4 keeps."""
+"""Maximum channels of a depthwise convolution on the ESP32-P4, which stores sums of weights for as many."""
 LEAST_VECTOR = 32
-"""From so many values on a softmax of the ESP32-S3 looks for the largest with vectors."""
+"""Minimum number of values from which on softmax on the ESP32-S3 finds the maximum by vector instructions."""
 
 
 def conv(w: EspWindow, edition: Edition) -> str:
@@ -48,8 +49,8 @@ def softmax(rows: int, classes: int, edition: Edition) -> str:
 
 
 def hard_swish(x: Tensor, y: Tensor, out: tuple[int, int], unit: tuple[int, int], edition: Edition) -> Ints:
-    """The result of every int8 value from -128 up, as ESP-NN computes it in 16 bits: on an ESP32-P4 the last product
-    is rounded down, elsewhere towards zero."""
+    """The results for all int8 values from -128 up, as ESP-NN computes them in 16 bits: the last product is rounded
+    down on an ESP32-P4, elsewhere towards zero."""
     (mult, shift), (unit_mult, unit_shift) = out, unit
     fine = (np.arange(-128, 128, dtype=np.int64) - x.zero_point) * 128
     value = (fine * mult + (1 << 14)) >> 15

@@ -1,4 +1,4 @@
-"""A layer as ESP-NN's functions take it."""
+"""A layer in the form that ESP-NN's functions take."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from mote.compiler.offload.contract import Blob, Invocation
 
 MOST = (1 << 15) - 1
-"""Sizes are passed as uint16_t, and positions kept as int16_t."""
+"""Maximum size: sizes are passed as uint16_t, and positions stored as int16_t."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class EspWindow:
 
     @property
     def words(self) -> tuple[int, ...]:
-        """Its fields, as C reads them."""
+        """The values of the fields in the order of the C struct."""
         return astuple(self)
 
     @property
     def after_y(self) -> int:
-        """Rows below the image that windows reach."""
+        """Number of rows below the image that windows reach."""
         return max(0, (self.out_height - 1) * self.stride_y + self.height - self.pad_y - self.in_height)
 
     @property
     def after_x(self) -> int:
-        """Columns to the right of the image that windows reach."""
+        """Number of columns to the right of the image that windows reach."""
         return max(0, (self.out_width - 1) * self.stride_x + self.width - self.pad_x - self.in_width)
 
     @property
@@ -59,23 +59,23 @@ class EspWindow:
 
 @dataclass(frozen=True)
 class EspWork:
-    """How often a function does what costs are known of."""
+    """Work counts of a call, by which its cycles are estimated."""
 
     kind: str
-    """The function, or that case of it which costs something else."""
+    """The function that is called, or a case of it with costs of its own."""
     taps: int
-    """Products, or values that are looked at."""
+    """Number of products, or of values that are compared."""
     pixels: int
-    """Pixels of all windows, for each output, or for each four channels of a depthwise layer; rows of a softmax."""
+    """Number of window pixels per output, or per four channels of a depthwise layer; rows of a softmax."""
     outputs: int
 
 
 @dataclass(frozen=True)
 class EspLayer:
-    """The calls that compute an operator, before a target is known."""
+    """The calls that compute an operator, independent of the target."""
 
     function: str
-    """The function of ESP-NN without its prefix, `conv_s8`: what its sources are found by."""
+    """Name of the function of ESP-NN without its prefix, such as `conv_s8`, by which its sources are found."""
     calls: tuple[Invocation, ...]
     work: EspWork
     blobs: tuple[Blob, ...] = ()
@@ -83,5 +83,5 @@ class EspLayer:
 
     @property
     def weighted(self) -> bool:
-        """Whether it has weights, each of which is read for every product."""
+        """Whether it has weights, which are read for every product."""
         return any(blob.name == "weights" for blob in self.blobs)

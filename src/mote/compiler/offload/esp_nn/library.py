@@ -1,4 +1,4 @@
-"""The user's own ESP-NN: where it lies, which version it is, and its files."""
+"""The user's copy of ESP-NN: its folder, version and files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mote.hardware.targets import Target
 
 NAME = "ESP-NN"
 PATH = "ESP_NN_PATH"
-"""The variable that names a checkout, or a folder of ESP-IDF's component manager."""
+"""Environment variable with a checkout of ESP-NN, or a folder of ESP-IDF's component manager."""
 VERSION = "1.2.3"
-"""The version whose working memory and results are known."""
+"""The supported version, whose working memory and results are known."""
 COMPONENT = "espressif/esp-nn"
-"""Its name in the registry of ESP-IDF's components."""
+"""Name of ESP-NN in the registry of ESP-IDF components."""
 REMEDY = (
     f"set {PATH} to a checkout of https://github.com/espressif/esp-nn (tag v{VERSION}), or to"
     " managed_components/espressif__esp-nn of an ESP-IDF project"
@@ -25,14 +25,14 @@ REMEDY = (
 HEADER = "include/esp_nn.h"
 MANIFEST = "idf_component.yml"
 INCLUDES = ("include", "src/common")
-"""The folders of its headers."""
+"""Include folders of ESP-NN, relative to its folder."""
 
 
 class Edition(StrEnum):
-    """Which of its functions the build of ESP-NN chooses for a part; the value is how names of those end."""
+    """The variant of ESP-NN's functions that its build selects for a part; the value is the suffix of their names."""
 
     GENERIC = "opt"
-    """C for any core, with loops unrolled."""
+    """Portable C with unrolled loops."""
     S3 = "esp32s3"
     """Assembly with the vector instructions of the ESP32-S3."""
     P4 = "esp32p4"
@@ -40,21 +40,21 @@ class Edition(StrEnum):
 
     @property
     def vectors(self) -> bool:
-        """Whether vectors of 16 bytes are loaded, so that tensors and working memory are multiples of that."""
+        """Whether it loads vectors of 16 bytes, so that tensors and working memory need this alignment."""
         return self is not Edition.GENERIC
 
 
 EDITIONS = {"esp32": Edition.GENERIC, "esp32c3": Edition.GENERIC, "esp32s3": Edition.S3, "esp32p4": Edition.P4}
-"""The edition of each part, by Espressif's name of it."""
+"""By Espressif's name of a part: its edition."""
 
 
 def edition_of(target: Target) -> Edition | None:
-    """The edition for a target; None where ESP-NN has none."""
+    """The edition for a target; None if ESP-NN does not support it."""
     return EDITIONS.get(target.flashing.esptool)
 
 
 def checkout() -> Path:
-    """The user's ESP-NN. Raises FileNotFoundError, which says what is not there."""
+    """The folder of the user's ESP-NN; raises FileNotFoundError, whose message says what is missing."""
     root = given_folder(os.environ.get(PATH), PATH, HEADER)
     if root is None:
         raise FileNotFoundError(f"{PATH} is not set")
@@ -65,7 +65,7 @@ def checkout() -> Path:
 
 
 def version_of(where: Path) -> str:
-    """The version that its manifest states; nothing where there is none."""
+    """The version in the library's manifest; empty if there is none."""
     try:
         text = (where / MANIFEST).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -75,29 +75,30 @@ def version_of(where: Path) -> str:
 
 
 def contents(where: Path) -> str:
-    """What is in the library as a key of what is made with it."""
+    """A key for the contents of the library's files, for caches."""
     return folders_key(where / "include", where / "src")
 
 
 def sources(where: Path, function: str = "*") -> list[Path]:
-    """The C files of a function, or of all, for any core. ESP-IDF compiles those of the part's edition instead."""
+    """The portable C files of a function, or of all functions. ESP-IDF compiles those of the part's edition instead."""
     endings = ("ansi", Edition.GENERIC.value)
     return sorted(path for ending in endings for path in where.glob(f"src/*/esp_nn_{function}_{ending}.c"))
 
 
 def simulated(where: Path, edition: Edition, function: str) -> dict[str, str]:
-    """The files for any core as those that Mote runs in place of a part's: nothing here has vectors of its kind."""
+    """Files that include the portable sources, which Mote runs in place of a part's vector functions; none if the
+    edition is portable."""
     if not edition.vectors:
         return {}
     return {f"portable_{path.name}": f'#include "{path}"\n' for path in sources(where, function)}
 
 
 def includes(where: Path) -> tuple[str, ...]:
-    """The folders of its headers."""
+    """Paths of the include folders of ESP-NN."""
     return tuple(str(where / folder) for folder in INCLUDES)
 
 
 def foreign(where: Path) -> ForeignLibrary:
-    """The library in a folder, as builds and ecosystems know it."""
+    """The description of the library, by which build systems and ecosystems refer to it."""
     url = "https://github.com/espressif/esp-nn"
     return ForeignLibrary(NAME, url, PATH, str(where), HEADER, INCLUDES, VERSION, MANIFEST, component=COMPONENT)

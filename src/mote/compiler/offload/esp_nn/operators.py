@@ -1,4 +1,4 @@
-"""Operators as calls of ESP-NN: the function of each, its arguments and constants, or why there is none."""
+"""Operators as calls of ESP-NN: the function, its arguments and constants, or the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 from mote.ir.ops.windows.pool import AveragePool, MaxPool
 
 VECTOR = 16
-"""What constants are multiples of: vectors of 16 bytes are loaded."""
+"""Alignment of constants in bytes, as vectors are loaded."""
 INT32 = np.iinfo(np.int32)
 MOST_SHIFT = 30
-"""ESP-NN's rounding shift to the right takes no more."""
+"""Maximum of ESP-NN's rounding shift to the right."""
 
 Argument = Pointer | int | str
 
 
 def layer(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
-    """The calls that compute an operator."""
+    """The calls that compute an operator, or the reason for a refusal."""
     make = MADE.get(type(op))
     if make is None:
         return Refusal("ESP-NN has no function for it")
@@ -178,7 +178,7 @@ def _hard_swish(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
 
 
 def _logistic(op: Op, graph: Graph, edition: Edition) -> EspLayer | Refusal:
-    """ESP-NN looks values up in a table that it would make with a float32 exp; the one that it gets is LiteRT's."""
+    """The call for LOGISTIC: a lookup in LiteRT's table, instead of the one that ESP-NN computes in float32."""
     assert isinstance(op, Logistic)
     table = Blob("table", np.roll(op.table(graph), -128), VECTOR)
     source, target = map(Pointer, _ends(op))
@@ -223,7 +223,7 @@ def _pair_problem(operands: Sequence[Tensor], y: Tensor) -> str:
 
 
 def _operands(op: Op, operands: Sequence[Tensor]) -> tuple[tuple[Pointer, ...], tuple[Blob, ...]]:
-    """Both tensors of an operator as arguments; constants as blobs."""
+    """The operands of a binary operator as arguments, with constants as blobs."""
     blobs = {p: Blob(f"operand{p}", t.data.reshape(-1), VECTOR) for p, t in enumerate(operands) if t.data is not None}
     pointers = tuple(Pointer(blobs[p].name if p in blobs else op.inputs[p]) for p in range(len(operands)))
     return pointers, tuple(blobs.values())
@@ -269,7 +269,7 @@ def _window(op: WindowOp, graph: Graph, activation: Activation) -> EspWindow:
 
 
 def _inside(op: WindowOp, w: EspWindow) -> int:
-    """Pixels of all windows that lie inside of the images."""
+    """Number of window pixels inside of the images."""
     rows = op.vertical.inside(w.out_height, w.in_height).sum()
     return int(w.images * rows * op.horizontal.inside(w.out_width, w.in_width).sum())
 
@@ -282,7 +282,7 @@ def _window_problem(op: WindowOp, w: EspWindow) -> str:
 
 
 def _weights_problem(op: Op, graph: Graph, rounding: Rounding | None) -> str:
-    """Why weights, bias or sums of a layer are not ESP-NN's."""
+    """Why ESP-NN does not support a layer's weights, bias or accumulator range; empty if it does."""
     w, bias = op.input(graph, 1), op.tensor(graph, 2)
     if rounding not in (None, Rounding.TWICE):
         return "ESP-NN rounds as LiteRT's convolutions do"
@@ -295,7 +295,7 @@ def _weights_problem(op: Op, graph: Graph, rounding: Rounding | None) -> str:
 
 
 def _weighted(called: str, kind: str, op: Conv2D | DepthwiseConv2D, graph: Graph, w: EspWindow, room: int) -> EspLayer:
-    """A convolution of either kind."""
+    """The calls for a convolution or depthwise convolution."""
     x, y, weights = op.input(graph), op.output(graph), op.input(graph, 1)
     constant, bias, blobs = _constants(op, graph)
     scales = np.stack(channel_scales(x, weights, y, y.channels))
@@ -318,7 +318,7 @@ def _weighted(called: str, kind: str, op: Conv2D | DepthwiseConv2D, graph: Graph
 
 
 def _constants(op: Op, graph: Graph) -> tuple[Pointer, Argument, tuple[Blob, ...]]:
-    """The weights and the bias as arguments, and as blobs; no bias is a null pointer."""
+    """Weights and bias as arguments and as blobs; a missing bias is a null pointer."""
     w, bias = op.input(graph, 1), op.tensor(graph, 2)
     assert w.data is not None
     weights = Blob("weights", w.data.reshape(-1), VECTOR)
@@ -329,7 +329,7 @@ def _constants(op: Op, graph: Graph) -> tuple[Pointer, Argument, tuple[Blob, ...
 
 
 def _once_scales(op: FullyConnected, graph: Graph) -> Ints | Refusal:
-    """The multipliers and the shifts of FULLY_CONNECTED: as it is rounded in the model."""
+    """Multipliers and shifts with which ESP-NN gives the model's results for FULLY_CONNECTED."""
     sums = op.sums(graph, graph.ranges[op.inputs[0]])
     if op.rounding is Rounding.TWICE:
         return np.stack([sums.mult, sums.shift])

@@ -1,8 +1,9 @@
-"""FULLY_CONNECTED as LiteRT rounds it, by functions that round twice.
+"""FULLY_CONNECTED with LiteRT's rounding, by functions that round twice.
 
 LiteRT scales sums in double precision and rounds once. ESP-NN multiplies and rounds, shifts right and rounds again,
-which differs near halves. A multiplier that holds the shift as well leaves no second rounding; it has fewer bits, and
-whether results are equal all the same is decided at the sums where they increase (`mote.ir.ops.matrix.round_once`)."""
+which differs near halves. If the multiplier includes the shift there is no second rounding; it then has fewer bits, and
+whether results are still equal is checked at the sums where the result changes (`mote.ir.ops.matrix.round_once`).
+"""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from mote.ir.ops.matrix.round_once import NEIGHBOURS, Scale, once_results, once_
 
 @lru_cache(maxsize=1 << 14)
 def twice_multiplier(real: float, zero: int, limit: int) -> Scale | None:
-    """A multiplier and a shift with which two roundings give LiteRT's results for all sums no farther from zero than
-    `limit`; None where there is none."""
+    """A multiplier and shift with which rounding twice gives LiteRT's results for all sums from -`limit` to `limit`;
+    None if there is none."""
     steps = once_steps(real, zero, limit)
     at = np.concatenate([steps, steps - 1, [-limit, limit]])
     wanted = once_results(at, real, zero)
@@ -31,7 +32,7 @@ def twice_multiplier(real: float, zero: int, limit: int) -> Scale | None:
 
 
 def _candidates(real: float) -> Iterator[Scale]:
-    """Multipliers with fewer and fewer bits behind the point that is rounded at: the last one rounds once."""
+    """Candidate multipliers and shifts, with fewer and fewer bits left to the shift; the last ones round only once."""
     mult, shift = quantize_multiplier(real)
     for held in range(max(-shift, 0) + 1):
         nearest = (mult + (1 << held >> 1)) >> held

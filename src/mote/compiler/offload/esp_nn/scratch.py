@@ -1,7 +1,8 @@
-"""Bytes of working memory that ESP-NN's functions use: its `esp_nn_get_*_scratch_size`, for a planner to know them.
+"""Bytes of working memory of ESP-NN's functions, equal to its `esp_nn_get_*_scratch_size`, which the planner needs.
 
-The generic edition needs none for convolutions. The others copy images with their padding, weights at multiples of 16
-bytes, and sums of weights."""
+The generic edition needs none for convolutions. The others copy images with their padding, weights aligned to 16 bytes,
+and sums of weights.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from mote.compiler.offload.esp_nn.layer import EspWindow
 from mote.compiler.offload.esp_nn.library import Edition
 
 S3_MARGIN = 64
-"""Bytes that assembly of the ESP32-S3 may touch around what it needs."""
+"""Bytes around buffers that the assembly of the ESP32-S3 may access."""
 P4_MARGIN = 32
 S3_WHOLE = 40 << 10
-"""The largest padded image, in bytes, that a 3x3 depthwise convolution of the ESP32-S3 copies at once."""
+"""Maximum bytes of a padded image that a 3x3 depthwise convolution on the ESP32-S3 copies as a whole."""
 S3_WHOLE_WIDE = 48 << 10
-"""The largest padded image, in bytes, for int16 copies of image and weights."""
+"""Maximum bytes of int16 copies of a padded image and the weights."""
 P4_BUDGET = 32 << 10
-"""The part of the ESP32-P4's cache that a padded convolution fills."""
+"""Bytes of the ESP32-P4's cache that a padded convolution uses."""
 HARD_SWISH = 512
 
 
@@ -43,7 +44,8 @@ def hard_swish(edition: Edition) -> int:
 
 
 def _pointwise(w: EspWindow, margin: int) -> int:
-    """Both vector editions transpose eight pixels at once, with channels in multiples of eight."""
+    """Working memory of a 1x1 convolution: both vector editions transpose eight pixels at once, with channels padded to
+    multiples of eight."""
     channels = aligned(w.in_channels, 8)
     pixels = w.in_height * w.in_width
     turned = 16 * channels if pixels >= 8 else 0
@@ -95,7 +97,8 @@ def _depthwise_s3(w: EspWindow, multiplier: int) -> int:
 
 
 def _depthwise_three(w: EspWindow, weights: int) -> int:
-    """A copy of the weights, and one of the image with padding: all of it, or three rows."""
+    """Working memory of a 3x3 depthwise convolution: a copy of the weights, and of the padded image or three rows of
+    it."""
     if w.padded:
         columns, rows = 2 * w.pad_x, 2 * w.pad_y
     else:

@@ -1,4 +1,4 @@
-"""The backend `ethos-u`: regions of a graph that Vela compiles for an Ethos-U beside the core."""
+"""The backend `ethos-u`: regions of a graph that Vela compiles for an Ethos-U."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VARIANTS = {"Performance": "fast", "Size": "small"}
 
 
 class EthosU(Generator):
-    """Regions that Vela places on the Ethos-U, exactly as LiteRT computes them."""
+    """Computes regions on the Ethos-U by command streams from Vela, with the results of LiteRT."""
 
     name = "ethos-u"
     about = "Arm Ethos-U55, U65 and U85 through Vela"

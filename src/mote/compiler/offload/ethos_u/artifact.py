@@ -1,4 +1,4 @@
-"""The artifact of a job: the blobs that lie in flash, and the call of C that hands them to the Ethos-U driver."""
+"""The artifact of an Ethos-U job: constants in flash, and the C call that passes them to the Ethos-U driver."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from mote.hardware.npu.stream import decode
 from mote.hardware.targets import Target
 
 ALIGNMENT = 16
-"""What the driver asks of the address of a command stream, and of those behind base pointers at least."""
+"""Alignment in bytes that the driver requires of command streams, and at least of memory at base pointers."""
 LINE = 32
-"""What its functions for the data cache ask of these: a line of the caches of Cortex-M."""
+"""Alignment in bytes that the driver's cache functions require: a cache line of Cortex-M."""
 HEAD = 12
-"""Words in front of a payload: its bytes, the number of base pointers, the bytes behind each, a bit for each that may
-be written to, and padding."""
+"""Words before a payload: its bytes, the number of base pointers, the bytes of memory at each, a bit mask of the
+writable ones, and padding."""
 INVOCATION = 2000.0
-"""Assumed cycles of the core for one invocation: the driver's checks, registers, and its interrupt."""
+"""Assumed cycles of the core per invocation: checks of the driver, registers, and the interrupt."""
 STATE_BYTES = 136
-"""Of a job that has begun, where pointers have 8 bytes: the driver's handle, addresses and sizes."""
+"""Bytes of state of a running job, with pointers of 8 bytes: the driver's handle, addresses and sizes."""
 NAME = "npu_ethosu"
-"""The C file of calls, and the beginning of its functions' names."""
+"""Name of the C file with calls of the driver, and prefix of its functions."""
 CODE = 600
-"""About the bytes of its code."""
+"""Approximate bytes of code of the C file."""
 
 
 def artifact(
     job: NpuJob, inputs: Sequence[int], outputs: Sequence[int], target: Target, cycles: float, variant: str = ""
 ) -> Artifact:
-    """The artifact of a job whose inputs and outputs are these tensors; `cycles`: those of the Ethos-U. A job that
-    touches other memory than its own is refused."""
+    """The artifact of a job with these tensors as inputs and outputs. `cycles`: of the Ethos-U. A job that accesses
+    memory other than its own is refused."""
     check(decode(job.payload), job.sizes, job.writable)
     npu = target.npu
     assert npu is not None
@@ -67,7 +67,7 @@ def artifact(
 
 
 def simulated_driver() -> dict[str, str]:
-    """The C file that stands in for the Ethos-U driver where Mote itself runs a model."""
+    """The C file that replaces the Ethos-U driver if Mote itself runs a model."""
     return _texts(f"{NAME}_driver.c")
 
 
@@ -77,7 +77,7 @@ def _texts(*names: str) -> dict[str, str]:
 
 
 def job_words(job: NpuJob) -> NDArray[np.uint32]:
-    """A job as the C file reads it: the head, and the payload behind it."""
+    """A job as words for the C file: a header, then the payload."""
     sizes = [*job.sizes, *[0] * (BASES - len(job.sizes))]
     writable = sum(1 << base for base, may in enumerate(job.writable) if may)
     head = np.array([len(job.payload), len(job.sizes), *sizes, writable, 0], "<u4")
@@ -86,7 +86,7 @@ def job_words(job: NpuJob) -> NDArray[np.uint32]:
 
 
 def job_read(words: NDArray[np.uint8]) -> tuple[bytes, tuple[int, ...], tuple[bool, ...]]:
-    """The payload of a job's words, the bytes behind each base pointer, and which of these may be written to."""
+    """Splits the words of a job into payload, bytes of memory at each base pointer, and which are writable."""
     head = words[: 4 * HEAD].view("<u4").tolist()
     count, writable = head[1], head[2 + BASES]
     bases = range(count)

@@ -1,4 +1,4 @@
-"""`mote.disassemble`: the command streams of Ethos-U in a file."""
+"""`mote.disassemble`: reads the Ethos-U command streams in a file."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ REMEDY = "name a payload for the Ethos-U driver, a .tflite file that Vela compil
 
 @dataclass(frozen=True)
 class DisassembledStream:
-    """One command stream."""
+    """A command stream in a file."""
 
     where: str
-    """The place in the file."""
+    """Where the stream is in the file."""
     stream: CommandStream
-    """The commands, decoded."""
+    """The decoded commands."""
     refused: str | None
-    """Why the stream may not run in the memory that the file gives it; empty if it may, None where the file does not
-    say what memory there is."""
+    """Why the stream would access memory outside of what the file gives it; empty if it would not, None if the file
+    does not say what memory it has."""
 
     @cached_property
     def commands(self) -> tuple[Listed, ...]:
-        """Every command with its values and the bytes that it touches."""
+        """Every command with its values and the bytes that it accesses."""
         return listing(self.stream)
 
     @property
     def about(self) -> tuple[str, ...]:
-        """Lines about the hardware, and the bytes that are touched."""
+        """Lines about the hardware, and the bytes that the stream accesses."""
         verdicts = {None: (), "": ("  all of it is memory of the stream",)}
         return (*heading(self.stream, self.commands), *verdicts.get(self.refused, (f"  refused: {self.refused}",)))
 
     def text(self) -> str:
-        """One line for each command, with those about all of it in front."""
+        """The listing as text: lines about the stream, then a line per command."""
         return "\n".join([*self.about, "", *(command.text() for command in self.commands)])
 
     def json(self) -> dict[str, Any]:
-        """All of it as JSON types."""
+        """The stream and its commands as JSON types."""
         config = self.stream.config
         return {
             "where": self.where,
@@ -66,12 +66,12 @@ class DisassembledStream:
 
 @dataclass(frozen=True)
 class Disassembly:
-    """The command streams of Ethos-U in a file."""
+    """All Ethos-U command streams in a file."""
 
     file: str
-    """The file."""
+    """Path of the file."""
     streams: tuple[DisassembledStream, ...]
-    """Its command streams in order."""
+    """The command streams in the order of the file."""
 
     def __repr__(self) -> str:
         said = ", ".join(f"{one.stream.config.name} with {len(one.commands):,} commands" for one in self.streams)
@@ -91,14 +91,14 @@ class Disassembly:
         return card(self.file, facts, table(("byte", "operation", "values"), rows, left=3))
 
     def json(self) -> dict[str, Any]:
-        """The streams as JSON types."""
+        """The file and its streams as JSON types."""
         return {"file": self.file, "streams": [one.json() for one in self.streams]}
 
 
 @explaining()
 def disassemble(file: str | Path) -> Disassembly:
-    """Read the command streams of Ethos-U in a file: a payload for the driver, a `.tflite` file that Vela compiled, or
-    any file with jobs of Mote in it, as images and firmware are. Nothing of it is executed."""
+    """Reads the Ethos-U command streams in a file: a payload for the driver, a `.tflite` file compiled by Vela, or any
+    file that contains jobs of Mote, such as images and firmware. Nothing is executed."""
     data = read_file(file)
     with _within(str(file)):
         listed = tuple(_streams(data))
@@ -109,7 +109,7 @@ def disassemble(file: str | Path) -> Disassembly:
 
 @contextmanager
 def _within(outer: str) -> Iterator[None]:
-    """Errors inside name the place around theirs as well."""
+    """Prefixes the place in errors raised inside of the block by an outer place."""
     try:
         yield
     except MoteError as error:

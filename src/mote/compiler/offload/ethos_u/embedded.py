@@ -1,4 +1,4 @@
-"""Jobs for the Ethos-U driver in a file of any kind: an image, firmware, or a job alone."""
+"""Finds jobs for the Ethos-U driver in a file of any kind: an image, firmware, or a single job."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ MARKS = (b"COP1", b"COP2")
 
 @dataclass(frozen=True)
 class EmbeddedJob:
-    """The payload of a job, and where its head begins in the file."""
+    """A job in a file: its payload, and the offset of its header."""
 
     offset: int
     payload: bytes
     sizes: tuple[int, ...]
-    """Bytes behind the base pointers."""
+    """Bytes of memory at each base pointer."""
     writable: tuple[bool, ...] | None
-    """Which of them may be written to; None where the head does not say so."""
+    """Which base pointers are writable; None if the header does not say."""
 
 
 def embedded(data: bytes) -> Iterator[EmbeddedJob]:
-    """The jobs in a file: payloads behind a head that fits them."""
+    """The jobs in a file: payloads that follow a matching header."""
     at = 0
     while (at := min((place for mark in MARKS if (place := data.find(mark, at)) >= 0), default=-1)) >= 0:
         start = at - 4 * HEAD

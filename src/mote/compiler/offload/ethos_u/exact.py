@@ -1,9 +1,10 @@
-"""FULLY_CONNECTED on the Ethos-U as LiteRT computes it.
+"""FULLY_CONNECTED on the Ethos-U with LiteRT's rounding.
 
-LiteRT scales the sums of FULLY_CONNECTED in double precision and rounds once; Vela lets the hardware round twice, as
-convolutions do. The hardware rounds once as well (NATURAL: halves up), which is equal for the multipliers that
-`mote.ir.ops.matrix.round_once` proves: the round mode is changed in the stream, and multipliers, where they differ, in
-the table of scales."""
+LiteRT scales sums in double precision and rounds once; Vela lets the hardware round twice, as for convolutions. The
+hardware can also round once (NATURAL: halves up), which gives equal results for the multipliers that
+`mote.ir.ops.matrix.round_once` proves: the round mode is changed in the command stream, and multipliers, if they
+differ, in the table of scales.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +23,20 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 from mote.ir.ops.matrix.round_once import Scale, same_once
 
 FULLY_CONNECTED = "FullyConnected"
-"""Vela's name of the operator."""
+"""Name of FULLY_CONNECTED in Vela."""
 RECORD = 10
-"""Bytes of a channel in the table of scales."""
+"""Bytes per channel in the table of scales."""
 BIAS = {"ethos-u55": 5, "ethos-u65": 5, "ethos-u85": 4}
-"""Bytes of its bias, which the multiplier of 4 bytes and the shift follow."""
+"""By family: bytes of the bias in an entry of the table of scales, before the multiplier (4 bytes) and the shift."""
 NEAR = 2.0**-22
-"""How far Vela's factor may be from the operator's, relative to it: Vela multiplies scales in single precision."""
+"""Maximum relative difference between Vela's factor and the operator's, as Vela multiplies scales in single
+precision."""
 Scales = Mapping[float, Scale]
-"""The multiplier and shift of each factor."""
+"""By scaling factor: its multiplier and shift."""
 
 
 class InexactError(Exception):
-    """No constants make an operator exact; the message says which."""
+    """Raised if no constants make an operator exact; the message gives the reason."""
 
 
 def rounds_once(op: Op) -> bool:
@@ -42,7 +44,8 @@ def rounds_once(op: Op) -> bool:
 
 
 def multipliers(graph: Graph, op: Op) -> Scales:
-    """The multipliers and shifts of an operator's factors that are exact where the hardware rounds once."""
+    """The multipliers and shifts for an operator's scaling factors that are exact if the hardware rounds once; raises
+    InexactError if there are none."""
     assert isinstance(op, FullyConnected)
     x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)
     given = graph.ranges.get(x.id)
@@ -61,8 +64,8 @@ def multipliers(graph: Graph, op: Op) -> Scales:
 
 
 def exact_once(model: VelaModel, layers: Sequence[Scales]) -> tuple[bytes, bytes]:
-    """The payload and the constants of a model whose FULLY_CONNECTED operators round once; `layers`: their multipliers
-    in the order of the file."""
+    """The payload and constants of a model changed so that FULLY_CONNECTED operators round once; `layers`: their
+    multipliers in the order of the file."""
     stream = decode(model.payload)
     first = stream.commands[0].offset
     order = sorted({o.source for o in model.operations.values() if o.kind == FULLY_CONNECTED})
@@ -90,7 +93,7 @@ def exact_once(model: VelaModel, layers: Sequence[Scales]) -> tuple[bytes, bytes
 
 
 def _naturally(stream: CommandStream, operation: NpuOperation) -> dict[str, Command]:
-    """The register with the round mode, changed to NATURAL."""
+    """The register with the round mode changed to NATURAL."""
     name = "OFM_SCALE" if stream.config.core == "ethos-u85" else "OFM_PRECISION"
     register = operation.register(name)
     names = register.kind.field("round_mode").values
@@ -100,7 +103,7 @@ def _naturally(stream: CommandStream, operation: NpuOperation) -> dict[str, Comm
 
 
 def _note_copy(operation: NpuOperation, copies: dict[tuple[int, int], int]) -> None:
-    """Remember where constants lie that DMA copies to working memory."""
+    """Records the source address of constants that DMA copies to working memory."""
     if operation.value("DMA0_SRC_REGION", "region") == CONSTANTS and not operation.value("DMA0_DST_REGION", "place"):
         to = operation.value("DMA0_DST_REGION", "region"), operation.value("DMA0_DST")
         copies[to] = operation.value("DMA0_SRC")
@@ -109,7 +112,7 @@ def _note_copy(operation: NpuOperation, copies: dict[tuple[int, int], int]) -> N
 def _rescale(
     constants: bytearray, operation: NpuOperation, copies: Mapping[tuple[int, int], int], scales: Scales, skip: int
 ) -> None:
-    """Write the multipliers of an operation's channels."""
+    """Writes the multipliers of an operation's channels to the table of scales."""
     region, base = operation.value("SCALE_REGION"), operation.value("SCALE_BASE")
     if region != CONSTANTS:
         start = max((at for r, at in copies if r == region and at <= base), default=None)

@@ -1,4 +1,4 @@
-"""A job as a kernel of the runtime, for images."""
+"""An Ethos-U job as a kernel of the runtime, for images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.compiler.offload.ethos_u.job import NpuJob
 from mote.hardware.npu.stream import decode
 
 OWN = (0, -1)
-"""Bytes and place of a tensor that has a base pointer of its own."""
+"""Stands for a tensor with a base pointer of its own, in place of its bytes and offset."""
 _NAMES = ("first", "second", "third")
 _NOWHERE: Mapping[int, tuple[int, int]] = MappingProxyType({})
 
@@ -27,8 +27,8 @@ def image_call(
     outputs: Sequence[int],
     places: Mapping[int, tuple[int, int]] = _NOWHERE,
 ) -> ImageCall | None:
-    """The kernel of a job, which is these words in C; None where runtimes have none for it. `places`: bytes and offsets
-    in the working memory of tensors without base pointers of their own."""
+    """The runtime kernel of a job, given as words for C; None if runtimes have no kernel for it. `places`: bytes and
+    offsets in working memory of tensors without base pointers of their own."""
     if decode(job.payload).form != "COP1":
         return None
     if not 1 <= len(inputs) <= MOST_INPUTS or len(outputs) != 1:

@@ -1,6 +1,7 @@
-"""Operators that Vela's stream does not compute as LiteRT does, found by the functional model of the Ethos-U.
+"""Operators for which Vela's command streams give other results than LiteRT, found with the functional model of the
+Ethos-U.
 
-`tests/hardware/npu/test_operators.py` has the table of operators that it does compute so.
+`tests/hardware/npu/test_operators.py` has the table of operators with equal results.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 
 def difference(graph: Graph, op: Op) -> str:
-    """Why results would differ; empty where they do not."""
+    """Why results on the Ethos-U would differ from LiteRT; empty if they do not."""
     if isinstance(op, ResizeNearest) and not (op.align_corners or op.half_pixel_centers):
         sizes = op.input(graph).shape[1:3]
         if any(made % size for made, size in zip(op.size, sizes, strict=True)):
@@ -26,7 +27,7 @@ def difference(graph: Graph, op: Op) -> str:
 
 
 def _wraps(graph: Graph, op: Conv2D | DepthwiseConv2D | TransposeConv) -> bool:
-    """Whether sums that are scaled up wrap in LiteRT; the hardware has more bits."""
+    """Whether upscaled sums overflow 32 bits in LiteRT; the hardware has more bits."""
     given = graph.ranges.get(op.input(graph).id)
     if given is None:
         return False

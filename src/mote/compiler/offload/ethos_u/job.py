@@ -1,7 +1,7 @@
-"""A job for the Ethos-U driver: a command stream with its constants, and the memory behind each of its base pointers.
+"""A job for the Ethos-U driver: a command stream with its constants, and the memory at each of its base pointers.
 
-Base pointer 0 are the constants, 1 the working memory, 2 the driver's fast memory; the inputs follow, one base pointer
-each, and then the outputs: so a planner may place each tensor where it wants.
+Base pointer 0 is for constants, 1 for working memory, 2 for the driver's fast memory; then follows one for each input,
+and one for each output, so that the planner can place each tensor independently.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mote.hardware.npu.commands import Command
 from mote.hardware.npu.stream import CommandStream, NpuOperation, decode, operations
 
 CONSTANTS, WORKING, FAST, TENSORS = range(4)
-"""The base pointers, and the first one of a tensor."""
+"""The numbers of base pointers: constants, working memory, fast memory, and the first tensor."""
 BASES = 8
-"""The base pointers that the hardware has."""
+"""Number of base pointers of the hardware."""
 MOST_TENSORS = BASES - TENSORS
 WORKING_OPERATIONS = frozenset({"CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE", "DMA_START"})
-"""Operations that read registers; the others wait, or end the stream."""
+"""Operations that read registers; others wait or end the stream."""
 _TILES = ("BASE0", "BASE1", "BASE2", "BASE3")
 _AREAS: Mapping[str, tuple[str, ...]] = {
     "IFM_REGION": tuple(f"IFM_{tile}" for tile in _TILES),
@@ -30,13 +30,14 @@ _AREAS: Mapping[str, tuple[str, ...]] = {
     "DMA0_SRC_REGION": ("DMA0_SRC",),
     "DMA0_DST_REGION": ("DMA0_DST",),
 }
-"""Registers with addresses by the register with their base pointer. Weights and scales are never tensors."""
+"""By register with a base pointer: the registers with addresses relative to it. Weights and scales are never
+tensors."""
 Registers = Mapping[str, Command]
 
 
 @dataclass(frozen=True)
 class NpuJob:
-    """What the driver is handed: the payload, and the bytes behind its base pointers."""
+    """What is passed to the driver: the payload, and the memory at its base pointers."""
 
     payload: bytes
     constants: bytes
@@ -51,17 +52,17 @@ class NpuJob:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Bytes behind each base pointer."""
+        """Bytes of memory at each base pointer."""
         return (len(self.constants), self.scratch, self.fast, *self.inputs, *self.outputs)
 
     @property
     def writable(self) -> tuple[bool, ...]:
-        """Which of them the stream may write to."""
+        """Whether the stream may write to each base pointer."""
         return (False, True, True, *(False for _ in self.inputs), *(True for _ in self.outputs))
 
 
 def job_of(model: VelaModel) -> NpuJob:
-    """The job of a compiled file, if it touches nothing but its own memory."""
+    """The job of a file compiled by Vela; an error if it would access memory other than its own."""
     tensors = (*model.inputs, *model.outputs)
     inputs, outputs = (tuple(t.size for t in part) for part in (model.inputs, model.outputs))
     job = NpuJob(linked(model.payload, tensors), model.constants, model.scratch, model.fast, inputs, outputs)
@@ -73,7 +74,7 @@ def job_of(model: VelaModel) -> NpuJob:
 
 
 def linked(payload: bytes, tensors: Sequence[VelaTensor]) -> bytes:
-    """A payload in which each tensor has a base pointer of its own, from TENSORS on. Nothing else may ever lie at the
+    """The payload changed so that each tensor has a base pointer of its own, from TENSORS on. Nothing else may use the
     addresses of a tensor."""
     if len(tensors) > MOST_TENSORS:
         raise MoteError(
@@ -91,8 +92,8 @@ def linked(payload: bytes, tensors: Sequence[VelaTensor]) -> bytes:
 def rewritten(
     stream: CommandStream, names: frozenset[str], change: Callable[[NpuOperation], Registers]
 ) -> CommandStream:
-    """The stream with other values of some registers at each operation that reads registers: `change` gives those that
-    differ. A register is set where its value changes."""
+    """The stream with changed register values: for each operation that reads registers, `change` gives the registers
+    that differ. A register is set when its value changes."""
     commands: list[Command] = []
     now: dict[str, int] = {}
     walked = operations(stream)

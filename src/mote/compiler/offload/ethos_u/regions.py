@@ -1,4 +1,4 @@
-"""The regions of a graph that an Ethos-U computes, as large as they can be."""
+"""Finds the regions of a graph that an Ethos-U can compute, as large as possible."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ EXACT: Mapping[type[Op], frozenset[DType]] = {
         *(Reshape, Pad, Concatenation, Pack, Slice, Transpose),
     )
 }
-"""Operators whose results on the Ethos-U equal LiteRT's, and the types for which they do."""
+"""By operator: the element types for which its results on the Ethos-U equal LiteRT's."""
 
 
 @dataclass(frozen=True)
 class ExportedRegion:
-    """A region as a `.tflite` file."""
+    """A region exported as a `.tflite` file."""
 
     data: bytes
     inputs: tuple[int, ...]
-    """The tensors that are its inputs, each once, in the order of the file."""
+    """The input tensors, without duplicates, in the order of the file."""
     outputs: tuple[int, ...]
 
 
@@ -62,14 +62,14 @@ def members(region: Op) -> tuple[Op, ...]:
 
 
 def exported(region: Op, graph: Graph) -> ExportedRegion:
-    """A region as a file of its own."""
+    """Exports a region to a file of its own."""
     inputs = tuple(dict.fromkeys(t for _, t in region.computed(graph)))
     part = replace(graph, ops=members(region), inputs=inputs, outputs=region.outputs, states=())
     return ExportedRegion(export(part, region.where).data, inputs, region.outputs)
 
 
 def problem(graph: Graph, op: Op, config: Configuration) -> str:
-    """Why an operator stays on the core; empty where the Ethos-U computes it, and exactly."""
+    """Why an operator stays on the core; empty if the Ethos-U can compute it exactly."""
     types = EXACT.get(type(op))
     if types is None:
         return "its results on the Ethos-U are not known to equal LiteRT's"
@@ -94,14 +94,15 @@ def problem(graph: Graph, op: Op, config: Configuration) -> str:
 
 
 def regions(graph: Graph, config: Configuration) -> Iterator[Op]:
-    """The regions of operators that the Ethos-U computes; none of them can be joined with another."""
+    """The maximal regions of operators that the Ethos-U can compute."""
     accepted = [op for op in graph.ops if not problem(graph, op, config)]
     for ops in _grown(graph, accepted):
         yield from _compiling(graph, ops, config)
 
 
 def _grown(graph: Graph, ops: Sequence[Op]) -> list[list[Op]]:
-    """Operators in order, each in one region with those that make its inputs, wherever that is a region."""
+    """Groups operators, in execution order, into regions with the producers of their inputs, as long as the result is a
+    valid region."""
     parts: list[list[Op]] = []
     for op in ops:
         near = [part for part in parts if any(t in _made(part) for t in op.inputs)]
@@ -121,7 +122,7 @@ def _grown(graph: Graph, ops: Sequence[Op]) -> list[list[Op]]:
 
 
 def _fits(graph: Graph, ops: Sequence[Op]) -> bool:
-    """Whether operators are a region with few enough inputs and outputs; reshapes at its end are left out later."""
+    """Whether operators form a valid region with few enough inputs and outputs; reshapes at its end are ignored."""
     rest = _trimmed(graph, ops)
     if not rest:
         return True
@@ -131,7 +132,7 @@ def _fits(graph: Graph, ops: Sequence[Op]) -> bool:
 
 
 def _trimmed(graph: Graph, ops: Sequence[Op]) -> list[Op]:
-    """Operators without reshapes whose results others see: these compute nothing."""
+    """The operators without reshapes whose results are read outside, as these compute nothing."""
     rest = list(ops)
     while rest:
         inside = {id(op) for op in rest}
@@ -148,7 +149,7 @@ def _is_seen(graph: Graph, op: Op, inside: set[int]) -> bool:
 
 
 def _compiling(graph: Graph, ops: Sequence[Op], config: Configuration) -> Iterator[Op]:
-    """The region, or parts of it where Vela does not compile it as a whole."""
+    """The region, or parts of it if Vela does not compile it as a whole."""
     pending: list[Sequence[Op]] = [ops]
     while pending:
         part = pending.pop(0)

@@ -1,7 +1,7 @@
-"""Jobs whose working memory is, in part, the memory of their output.
+"""Jobs whose working memory partly shares the memory of their output.
 
-A tensor that is written after the last operation that reads an input, and not read any more when the output is begun,
-may lie where the output will lie. The output may then lie where the input does, too: nothing reads that any more.
+A tensor that is written after the last read of an input, and not read after the output is begun, can be placed in the
+output's memory. The output may then overlap the input, too, as nothing reads the input any more.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from mote.hardware.npu.stream import NpuOperation, decode, operations
 from mote.hardware.targets import Target
 
 SHARED = "shared"
-"""The variant."""
+"""Name of this variant of an artifact."""
 _NAMES = frozenset({"BLOCKDEP", *(f"{what}_{n}" for what in ("IFM", "IFM2", "OFM") for n in ("REGION", "BASE0"))})
 
 
 def shared_artifact(job: NpuJob, region: ExportedRegion, target: Target, cycles: int, most: int) -> Iterator[Artifact]:
-    """The artifact of a region whose job is not split, and takes so many cycles, where that takes less memory than with
-    `most` bytes of working memory."""
+    """The artifact with shared memory, if it takes less than `most` bytes of working memory. `job`: not split, takes
+    `cycles`."""
     with suppress(NotPlainError):
         made = shared(job)
         if made.scratch < most or job.inputs == job.outputs:
@@ -38,7 +38,8 @@ def shared_artifact(job: NpuJob, region: ExportedRegion, target: Target, cycles:
 
 
 def shared(job: NpuJob) -> NpuJob:
-    """A job changed to take less working memory. Every operation waits for the one before it to end (BLOCKDEP 0)."""
+    """A job changed to take less working memory by sharing the output's. Every operation waits for the previous one to
+    end (BLOCKDEP 0)."""
     if len(job.outputs) != 1:
         raise NotPlainError("there are several outputs")
     whole = program(decode(job.payload), job)
@@ -57,7 +58,7 @@ def shared(job: NpuJob) -> NpuJob:
 
 
 def _spans(whole: StreamProgram) -> dict[int, tuple[int, int]]:
-    """The first and the last operation that use each tensor."""
+    """By tensor: the first and the last operation that use it."""
     spans: dict[int, tuple[int, int]] = {}
     for number, operation in enumerate(whole.operations):
         for access in (*operation.reads, operation.write):
@@ -66,7 +67,7 @@ def _spans(whole: StreamProgram) -> dict[int, tuple[int, int]]:
 
 
 def _inside(sizes: list[int], live: list[int], able: list[int], job: NpuJob) -> dict[int, int]:
-    """The tensors that lie in the output's memory, the largest first, and where."""
+    """The tensors that are placed in the output's memory, largest first, with their offsets."""
     inside: dict[int, int] = {}
     for tensor in sorted(able, key=lambda t: -sizes[t]):
         tried = [*inside, tensor]
@@ -77,7 +78,7 @@ def _inside(sizes: list[int], live: list[int], able: list[int], job: NpuJob) -> 
 
 
 def _moved(whole: StreamProgram, places: dict[int, tuple[int, int]]) -> bytes:
-    """The payload with tensors at other base pointers and offsets."""
+    """The payload with tensors moved to other base pointers and offsets."""
     walked = iter(whole.operations)
 
     def change(operation: NpuOperation) -> dict[str, Command]:

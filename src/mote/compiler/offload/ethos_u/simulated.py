@@ -1,4 +1,4 @@
-"""The Ethos-U behind the simulated driver (c/npu_ethosu_driver.c): jobs are checked, and then executed."""
+"""Simulates the Ethos-U for the simulated driver (c/npu_ethosu_driver.c): jobs are checked, then executed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from mote.hardware.npu.hazards import judge
 from mote.hardware.npu.stream import CommandStream, decode
 
 UNDEFINED = 0xA5
-"""What the driver's fast memory holds when a job begins."""
+"""Value of all bytes in the driver's fast memory when a job begins."""
 
 
 def simulate(memory: Sequence[NDArray[np.uint8]]) -> None:
-    """Execute a job: its words, and the memory behind each base pointer but the driver's own."""
+    """Executes a job. `memory`: its words, then the memory at each base pointer; the driver's fast memory is
+    replaced."""
     payload, sizes, writable = job_read(memory[0])
     areas = list(memory[1:])
     areas[FAST] = np.full(sizes[FAST], UNDEFINED, np.uint8)

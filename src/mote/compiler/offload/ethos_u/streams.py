@@ -1,4 +1,4 @@
-"""The backend of command streams that come with a model: files that Vela has compiled. It needs no Vela."""
+"""The backend for command streams that come with a model, in files compiled by Vela. It does not need Vela."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mote.ir.ops.control.ethos_u import NpuStream
 
 
 class EthosUStreams(Generator):
-    """Operators that are a command stream: its tensors are copied to their places in its working memory."""
+    """Computes operators that are command streams: tensors are copied to their addresses in its working memory."""
 
     name = "ethos-u-stream"
     device = "ethos-u"

@@ -1,4 +1,5 @@
-"""Vela, in a process of its own: a `.tflite` file becomes a payload for the Ethos-U driver, constants and estimates."""
+"""Runs Vela in a separate process: a `.tflite` file becomes a payload for the Ethos-U driver, constants and
+estimates."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ from mote.compiler.offload.ethos_u.vela_process import VelaCrashError, VelaProce
 from mote.hardware.targets import Npu, Target
 
 OPTIMISE = ("Performance", "Size")
-"""The two goals of Vela's scheduler."""
+"""The optimization goals of Vela's scheduler."""
 NO_LIMIT = 1 << 32
-"""A limit of SRAM that is none."""
+"""An SRAM limit without effect."""
 WHOLE = "WeightBuffering|Cascading"
-"""Features of its scheduler that split operators, or copy weights."""
+"""Features of Vela's scheduler that split operators or copy weights."""
 CONFIG = "config_files/Arm/vela.ini"
-"""The configuration that comes with Vela, beside its compiler."""
+"""Path of the configuration that comes with Vela, relative to its compiler."""
 _PROCESS = VelaProcess()
 
 
 @dataclass(frozen=True)
 class VelaTensor:
-    """A tensor of a compiled file: its base pointer, where it lies behind it, and its bytes."""
+    """A tensor of a compiled file: its base pointer, its offset there, and its bytes."""
 
     base: int
     offset: int
@@ -36,7 +37,7 @@ class VelaTensor:
 
 @dataclass(frozen=True)
 class VelaOperation:
-    """The operator of the file, by its index and Vela's name of it, that an operation of the stream is a part of."""
+    """The operator of the file that an operation of the stream belongs to: its index, and Vela's name of it."""
 
     source: int
     kind: str
@@ -44,7 +45,7 @@ class VelaOperation:
 
 @dataclass(frozen=True)
 class VelaModel:
-    """A file that Vela compiled for the Ethos-U as a whole."""
+    """A file that Vela compiled completely for the Ethos-U."""
 
     payload: bytes
     constants: bytes
@@ -55,30 +56,30 @@ class VelaModel:
     inputs: tuple[VelaTensor, ...]
     outputs: tuple[VelaTensor, ...]
     cycles: int
-    """Its estimate, with DMA and waits for memory."""
+    """Vela's estimate of cycles, including DMA and memory wait states."""
     sram: int
-    """Bytes of SRAM that Vela itself says the file takes."""
+    """Bytes of SRAM that the file takes, as reported by Vela."""
     operations: Mapping[int, VelaOperation]
-    """By the offset of the operation's command in the stream."""
+    """The operators by the offset of the operation's command in the stream."""
     estimates: Mapping[int, int]
-    """Estimated cycles by the index of an operator in the file."""
+    """Estimated cycles by index of the operator in the file."""
 
 
 class NotAcceptedError(Exception):
-    """Vela does not place all operators of a file on the Ethos-U; the message is its reason."""
+    """Raised if Vela does not place all operators of a file on the Ethos-U; the message is its reason."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """All that Vela has to know of a target."""
+    """Vela's configuration for a target."""
 
     npu: Npu
     system: str
-    """Vela's configuration as text."""
+    """The text of Vela's configuration file."""
 
     @property
     def architecture(self) -> str:
-        """The name of the accelerator's family in Vela's compiler: `EthosU55`."""
+        """Name of the accelerator's family in Vela's compiler, such as `EthosU55`."""
         return self.npu.family.title().replace("-", "")
 
 
@@ -112,8 +113,8 @@ def configuration(target: Target) -> Configuration:
 def compiled(
     data: bytes, config: Configuration, optimise: str = OPTIMISE[0], *, apart: bool = True, whole: bool = False
 ) -> VelaModel:
-    """A file compiled as a whole, each once. `apart`: inputs and outputs have base pointers of their own instead of
-    places in the working memory; `whole`: no operator is split, and weights are read where they lie."""
+    """Compiles a file with Vela; results are cached. `apart`: inputs and outputs have base pointers of their own, not
+    places in working memory; `whole`: operators are not split, and weights are not copied."""
     _regor()
     options = _options(config, optimise, apart, WHOLE if whole else "")
     try:
@@ -147,7 +148,8 @@ def _options(config: Configuration, optimise: str, apart: bool, disabled: str) -
 
 
 def _operations(tables: Mapping[str, list[dict[str, str]]]) -> dict[int, VelaOperation]:
-    """Its database follows an operation of the stream to the optimized operator, and that to the operator it read."""
+    """The operator of the file for each operation of the stream, traced through Vela's database of optimized
+    operators."""
     sources = {row["id"]: VelaOperation(int(row["ext_key"]), row["operator"]) for row in tables.get("source", [])}
     optimised = {row["id"]: row["source_id"] for row in tables.get("optimised", [])}
     made = ((int(row["offset"]), optimised.get(row["optimised_id"], "")) for row in tables.get("queue", []))
@@ -165,7 +167,7 @@ def _estimates(tables: Mapping[str, list[dict[str, str]]]) -> dict[int, int]:
 
 
 def _reason(printed: str, error: str) -> str:
-    """The first reason that Vela printed, or its error."""
+    """The first reason in Vela's output, or its error."""
     said = re.findall(r"^Reason: (.*(?:\n(?!\n|Warning).*)*)", printed, re.MULTILINE)
     text = said[0] if said else error.removeprefix("Compilation failed: ")
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""The process that Vela's compiler runs in: native code, which ends some files with a signal."""
+"""The process that runs Vela's compiler, native code that crashes on some files."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ WORKER = Path(__file__).with_name("vela_worker.py")
 
 
 class VelaCrashError(Exception):
-    """The process has ended in the middle of a request; the message says how."""
+    """Raised if the process ends during a request; the message says how."""
 
 
 class VelaProcess:
-    """A process that answers requests one at a time, and is started anew where it has ended."""
+    """A process that answers one request at a time, and is restarted after it has ended."""
 
     def __init__(self, worker: Path = WORKER) -> None:
         self.worker = worker
         self._lock = Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._owner = 0
-        """The process that has started it: a fork of that starts its own."""
+        """Id of the process that started the child: a fork starts a child of its own."""
         atexit.register(self.close)
 
     def ask(self, *request: Any) -> Any:
-        """The answer to a request, which is plain values."""
+        """Sends a request and returns the answer, which consists of plain values."""
         with self._lock:
             child = self._running()
             assert child.stdin is not None and child.stdout is not None
@@ -59,7 +59,7 @@ class VelaProcess:
         return self._child
 
     def _end(self) -> int:
-        """Waits until it has ended, as it does without requests; its exit status."""
+        """Closes its input, waits until it ends, and returns its exit status."""
         child, self._child = self._child, None
         assert child is not None and child.stdin is not None and child.stdout is not None
         with suppress(BrokenPipeError):

@@ -1,4 +1,4 @@
-"""What runs in the process that Vela's compiler has to itself: it imports Vela, and nothing of Mote."""
+"""The program of the process that runs Vela's compiler: it imports Vela, and nothing of Mote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 
 def main() -> None:
-    """Answers requests until there are no more. Vela prints to the standard output, and answers go where that was."""
+    """Answers requests until the input ends. Vela prints to standard output, which is redirected; answers go to the
+    original one."""
     answers = os.fdopen(os.dup(1), "wb")
     with tempfile.TemporaryFile() as printed:
         os.dup2(printed.fileno(), 1)
@@ -31,7 +32,7 @@ def main() -> None:
 
 
 def _made(architecture: str, data: bytes, system: str, options: str) -> dict[str, Any]:
-    """What Vela makes of a file, in plain values."""
+    """Compiles a file with Vela; returns plain values."""
     from ethosu import regor  # a failure to import it is that of this request
 
     model = regor.compile(architecture, data, "TFLITE", system, options)

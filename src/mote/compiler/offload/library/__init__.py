@@ -1,1 +1,1 @@
-"""Backends that are libraries of C functions: each computes one operator, with sources that the user has."""
+"""Backends that are C libraries: each function computes one operator, from the user's copy of the sources."""

@@ -1,4 +1,4 @@
-"""A call of a library's function, and the constants and working memory that it is given."""
+"""A call of a library's function, with its constants and working memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mote.ir.graph import Graph, Op
 
 @dataclass(frozen=True, eq=False)
 class LibraryCall:
-    """What computes one operator."""
+    """The call that computes one operator."""
 
     invocation: Invocation
     functions: tuple[str, ...]
-    """Functions of the library whose sources are compiled, with all that they call."""
+    """Functions of the library whose sources are compiled, with all their callees."""
     blobs: tuple[Blob, ...] = ()
     scratch: int = 0
     once: bool = False
-    """Sources are compiled so that they round requantized sums once."""
+    """Whether the sources are compiled to round requantized sums only once."""
 
 
 Caller = Callable[[Graph, Op, Target], LibraryCall | Refusal]
-"""Makes the call of an operator, or says why the library does not compute it."""
+"""Creates the call for an operator, or gives the reason for a refusal."""

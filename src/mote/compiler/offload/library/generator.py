@@ -1,4 +1,4 @@
-"""A backend whose library lies on the user's disk, in a folder that a variable of the environment names."""
+"""A backend whose library is on the user's disk, in a folder that an environment variable names."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mote.ir.graph import Graph, Op
 
 
 class LibraryGenerator(Generator):
-    """Single operators, each by a function of a library."""
+    """Computes single operators, each by a function of a library."""
 
     operators: Collection[type[Op]]
-    """The classes of operators that it has functions for; a subclass of one may compute something else."""
+    """The exact classes of operators with functions in the library; subclasses may compute something else."""
     remedy: str
-    """How to get the library."""
+    """Remedy for a missing library: how to get it."""
 
     @abstractmethod
     def checkout(self) -> Path:
-        """The folder of the library. Raises FileNotFoundError, which says what is not there."""
+        """The folder of the library; raises FileNotFoundError, whose message says what is missing."""
 
     def missing(self) -> Missing | None:
         try:
@@ -36,8 +36,8 @@ class LibraryGenerator(Generator):
 
 
 def folders_key(*folders: Path) -> str:
-    """The C files in folders as a key: names, sizes and times, for a library has more files than can be read for every
-    layer."""
+    """A key for the C files in folders: names, sizes and times, as reading all contents for every layer would take too
+    long."""
     paths = sorted(path for folder in folders for path in folder.rglob("*.[ch]"))
     state = sha256()
     for path, about in ((path, path.stat()) for path in paths):
@@ -46,8 +46,8 @@ def folders_key(*folders: Path) -> str:
 
 
 def given_folder(given: str | None, variable: str, header: str) -> Path | None:
-    """The folder of a library that a variable of the environment gives; None where it is not set. Raises
-    FileNotFoundError where the library's header is not in it."""
+    """The folder of a library that an environment variable names; None if it is not set. Raises FileNotFoundError if
+    the library's header is not in it."""
     if not given:
         return None
     root = Path(given).resolve()

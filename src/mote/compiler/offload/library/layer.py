@@ -1,4 +1,4 @@
-"""The quantization of layers with weights, as the functions of libraries take it."""
+"""The quantization parameters of layers with weights, in the form that libraries take."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Layer = Conv2D | DepthwiseConv2D | FullyConnected | TransposeConv
 
 @dataclass(frozen=True, eq=False)
 class Requantization:
-    """How the sums of a layer become its outputs."""
+    """The requantization of a layer's accumulators to its outputs."""
 
     mult: NDArray[np.int32]
     shift: NDArray[np.int32]
-    """Of each channel; a right shift is negative."""
+    """Shift per channel; negative shifts go to the right."""
     input_offset: int
-    """The zero point of the inputs, negated."""
+    """The negated zero point of the inputs."""
     output_offset: int
     low: int
     high: int
     once: bool
-    """Rounded once, halves up; otherwise after the multiplication as well."""
+    """Whether it rounds only once, halves up; else also after the multiplication."""
 
     @property
     def blobs(self) -> tuple[Blob, Blob]:
@@ -43,12 +43,13 @@ class Requantization:
 
     @property
     def per_tensor(self) -> bool:
-        """Whether all channels have the same multiplier and shift."""
+        """Whether all channels share one multiplier and shift."""
         return bool(np.all(self.mult == self.mult[0]) and np.all(self.shift == self.shift[0]))
 
 
 def requantization(graph: Graph, op: Layer) -> Requantization | Refusal:
-    """The requantization of an int8 layer, or an int16 one with int8 weights, exactly as LiteRT computes it."""
+    """The requantization of an int8 layer, or an int16 layer with int8 weights, with LiteRT's results; or the reason
+    why there is none."""
     x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)
     if x.dtype not in (DType.INT8, DType.INT16) or y.dtype != x.dtype or w.dtype != DType.INT8 or w.data is None:
         return Refusal(f"it computes int8 and int16 with constant int8 weights, not {x.dtype} with {w.dtype}")
@@ -71,7 +72,8 @@ def requantization(graph: Graph, op: Layer) -> Requantization | Refusal:
 
 
 def _wide_problem(graph: Graph, op: Layer) -> str:
-    """Why an int16 layer is not computed with products in 32 bits, biases in 64 and multipliers of 15 bits."""
+    """Why an int16 layer cannot be computed with 32-bit products, 64-bit biases and 15-bit multipliers; empty if it
+    can."""
     x, w, y = op.input(graph), op.input(graph, 1), op.output(graph)
     assert w.data is not None
     if op.rounding is Rounding.ONCE:
@@ -87,7 +89,7 @@ def _wide_problem(graph: Graph, op: Layer) -> str:
 
 
 def bias_blob(graph: Graph, op: Layer) -> Blob:
-    """The biases of a layer, zeros where it has none; 64 bits each where sums have as many."""
+    """The biases of a layer as a constant: zeros if it has none; 64-bit for int16 layers."""
     kind = np.int64 if op.input(graph).dtype == DType.INT16 else np.int32
     return Blob("bias", bias_values(op.tensor(graph, 2), op.output(graph).channels).astype(kind))
 

@@ -1,4 +1,4 @@
-"""The C files of a library that the user has: which of them a function needs."""
+"""The C files of a user's copy of a library: finds those that a function needs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from functools import cached_property
 from pathlib import Path
 
 _DEFINED = re.compile(r"^(?!static|typedef|#|\s)[A-Za-z_][\w\s*]*?\b(\w+)\s*\([^;{}]*\)\s*\{", re.MULTILINE)
-"""A function that is defined: its name follows a type at the beginning of a line, and a brace its parameters."""
+"""Matches function definitions: a type at the beginning of a line, the name, parameters and a brace."""
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class LibrarySources:
-    """The C files under some folders. A function and what it calls is found by the text of the files, so that files
-    that come or go between versions make no difference."""
+    """The C files below some folders. Functions and their calls are found in the text, so that added or removed files
+    of other versions make no difference."""
 
     folders: tuple[Path, ...]
 
     @cached_property
     def _files(self) -> dict[str, Path]:
-        """The file of each function."""
+        """By name of a function: the file that defines it."""
         return {name: path for path in self._texts for name in _DEFINED.findall(self._texts[path])}
 
     @cached_property
@@ -38,7 +38,7 @@ class LibrarySources:
         return [name for name, file in self._files.items() if file == path]
 
     def closure(self, *functions: str) -> list[Path]:
-        """The files with functions and with all that these call."""
+        """The files that define functions and all their callees."""
         reached: dict[Path, None] = {}
         left = [self._files[name] for name in functions]
         while left:

@@ -1,4 +1,4 @@
-"""Tables of what the functions of a library take, beside the backend that calls them."""
+"""Tables of costs and code sizes of a library's functions, in the folder of its backend."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib.resources import files
 from typing import Any
 
 TABLES = "costs.json"
-"""The file of a backend's cycles."""
+"""Name of the file with the cycles of a backend's functions."""
 CODE = "code.json"
-"""The file of its bytes of code, which `benchmarks/library_code.py` measures."""
+"""Name of the file with bytes of code, measured by `benchmarks/library_code.py`."""
 
 
 @cache
 def tables(package: str, file: str = TABLES) -> Any:
-    """The tables of the backend in a package."""
+    """Reads a table of the backend in a package."""
     return json.loads((files(package) / file).read_text(encoding="utf-8"))

@@ -1,9 +1,9 @@
-"""Adapters of the runtime and of compiled models to operating systems: C files. The packager of Zephyr makes options of
-Kconfig for its own.
+"""Adapters of the runtime and of compiled models to operating systems: C files. The packager of Zephyr adds Kconfig
+options for its adapter.
 
-`common/` is a model in a thread of its own; the folder of an operating system has what that takes from it. It runs a
-model through `mote_serviced.h`: that of `runtime/` is an image, that of `compiled/` a compiled model. `turns/` is a
-compiled model in a main loop. `psa` is a verifier for updates.
+`common/` runs a model in a thread of its own; the folder of an operating system implements the threads and queues for
+it. The model is called through `mote_serviced.h`: the one in `runtime/` is for images, the one in `compiled/` for
+compiled models. `turns/` runs a compiled model in a main loop. `psa` is a verifier for updates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WITHOUT_THREADS = (_BARE, "psa")
 
 
 def adapters_files(names: Sequence[str]) -> dict[str, str]:
-    """The files of several adapters, at most one of which is for an operating system."""
+    """The files of several adapters, of which at most one is for an operating system."""
     systems = sorted({name for name in names if name in NAMES and name not in _WITHOUT_THREADS})
     if len(systems) > 1:
         raise MoteError(
@@ -36,13 +36,13 @@ def adapters_files(names: Sequence[str]) -> dict[str, str]:
 
 
 def adapter_files(name: str) -> dict[str, str]:
-    """The files of an adapter of the runtime, by path in its folder."""
+    """The files of an adapter of the runtime, by file name."""
     _check_name(name, NAMES)
     return _texts([name] if name in _WITHOUT_THREADS else [_COMMON, "runtime", name])
 
 
 def compiled_adapter_files(name: str) -> dict[str, str]:
-    """The files of an adapter of compiled models, but for those of a model."""
+    """The files of an adapter of compiled models, without those for a particular model."""
     _check_name(name, COMPILED_NAMES)
     texts = _texts((_COMMON, "turns" if name == _BARE else name, "compiled"))
     threads = ("mote_service.h", "mote_service.c")
@@ -58,6 +58,6 @@ def _check_name(name: str, names: Sequence[str]) -> None:
 
 
 def _texts(folders: Iterable[str]) -> dict[str, str]:
-    """The files of some folders, by name."""
+    """The files in some folders, by name, with the licence line."""
     paths = [path for folder in folders for path in sorted((_HERE / folder).iterdir()) if path.is_file()]
     return {path.name: licensed(path.read_text(encoding="utf-8")) for path in paths}

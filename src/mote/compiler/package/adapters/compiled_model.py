@@ -1,4 +1,4 @@
-"""Adapters of compiled models: `NAME_service.c` beside the files that all models share."""
+"""Adapters of compiled models: `NAME_service.c` for each model, and files that all models share."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mote.compiler.plan.plan import Plan
 
 DEFAULT_STACK = 4096
 BESIDE = 512
-"""Bytes of a thread's stack besides the model's: the service, the operating system's calls, and saved registers."""
+"""Bytes of a thread's stack in addition to the model's: the service, system calls, and saved registers."""
 
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """A compiled model that an adapter runs."""
+    """A compiled model with an adapter."""
 
     plan: Plan
     options: ProjectOptions
     stack: int | None
-    """Most bytes of stack that a step takes, where that is known."""
+    """Worst-case bytes of stack of a step, if known."""
 
 
 def model_adapter_files(name: str, models: Sequence[AdaptedModel]) -> dict[str, str]:
@@ -45,7 +45,8 @@ def model_adapter_files(name: str, models: Sequence[AdaptedModel]) -> dict[str, 
 
 
 def check_adapter(name: str, *, caller_arena: bool = False, shared_arena: bool = False) -> None:
-    """Refuses arenas that an adapter cannot run a model in; without a name there is no adapter."""
+    """Refuses arenas that an adapter cannot use: the caller's, or one shared by models. An empty `name` means no
+    adapter."""
     if name and caller_arena:
         raise MoteError(
             "the adapter calls init, and has no arena to pass to it",
@@ -61,7 +62,7 @@ def check_adapter(name: str, *, caller_arena: bool = False, shared_arena: bool =
 
 
 def stack_bytes(models: Sequence[AdaptedModel]) -> int:
-    """The size of a thread's stack that is enough for each of the models."""
+    """The size of a thread's stack that is enough for each of the models; a default if it was not measured."""
     known = [m.stack for m in models if m.stack is not None]
     return -(-(max(known) + BESIDE) // 64) * 64 if len(known) == len(models) else DEFAULT_STACK
 
@@ -144,12 +145,12 @@ static mote_status push_row(void *instance, const void *row) {{
 
 
 def _chosen(ports: Sequence[CPort], given: str) -> str:
-    """The statements that return the address of the i-th input or output."""
+    """The C statements that return the address of the i-th input or output."""
     return "".join(
         f"    if (i == {i}) {{\n        return {port.function}({given});\n    }}\n" for i, port in enumerate(ports)
     )
 
 
 def _nothing(options: ProjectOptions) -> str:
-    """The casts for arguments of an accessor that a pushed input does not have."""
+    """C casts of unused parameters to void, for models whose input is pushed, so that there is no input to return."""
     return f"{'    (void)instance;' + chr(10) if options.instances else ''}    (void)i;\n"

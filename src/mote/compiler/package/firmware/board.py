@@ -1,4 +1,4 @@
-"""`firmware/board.c`: the registers of a part, and where its firmware prints."""
+"""`firmware/board.c`: sets up the registers of a part and prints over its console."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from mote.hardware.targets.firmware import SerialPort, Touch
 
 @dataclass(frozen=True)
 class Uart:
-    """How a UART takes and gives a character, by the offsets of its registers. It is ready when the bits of `mask` in
-    its status are `ready`; where `event` is set, the status is an event after each character, and cleared before the
-    next."""
+    """A UART, by the offsets of its registers. It can send when `status & mask == ready`. `event`: the status is an
+    event that is set after each character and must be cleared before the next one."""
 
     data: int
     status: int
     mask: int
     ready: int
     received: tuple[int, int, int, int]
-    """The data, status, mask and readiness of the receiver."""
+    """Data and status offsets, mask and ready bits of the receiver."""
     event: bool = False
     width: int = 32
 
@@ -32,11 +31,11 @@ UARTS = {
     "stm32": Uart(data=0x28, status=0x1C, mask=0x80, ready=0x80, received=(0x24, 0x1C, 0x20, 0x20)),
     "stm32f4": Uart(data=0x04, status=0x00, mask=0x80, ready=0x80, received=(0x04, 0x00, 0x20, 0x20)),
 }
-"""By `kind` of `[serial]`."""
+"""The UARTs, by `kind` in the table `[serial]` of a target."""
 
 
 def board(setup: tuple[Touch, ...], serial: SerialPort | None) -> str:
-    """The C of a part: without a serial port it prints by semihosting."""
+    """The text of `board.c` for a part. Without a serial port it prints over semihosting."""
     width = UARTS[serial.kind].width if serial else 32
     console = _serial(serial, UARTS[serial.kind]) if serial else filled("semihosting.c.txt", {})
     byte = "#define BYTE_AT(address) (*(volatile uint8_t *)(address))\n" if width == 8 else ""

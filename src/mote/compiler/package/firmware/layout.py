@@ -1,4 +1,4 @@
-"""Where the sections of a firmware go: a target's memories, or those of its emulated board."""
+"""The memory layout of a firmware: in a target's memories, or in those of its emulated board."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mote.base.errors import MoteError
 from mote.hardware.targets import Memory, Target
 
 MINIMUM = 8 << 10
-"""Bytes that the RAM of variables and stack should have beside arenas, if any RAM has."""
+"""Bytes that the RAM for variables and stack should have in addition to arenas, if any RAM has them."""
 LIBRARY = "--output lib makes a library for a firmware of yours"
 
 
@@ -18,36 +18,36 @@ class MemoryRegion:
     """A memory in the linker script."""
 
     name: str
-    """The memory's name in reports."""
+    """Name of the memory in reports."""
     origin: int
     size: int
 
     @property
     def symbol(self) -> str:
-        """Its name in the script."""
+        """Name of the memory in the linker script."""
         return "".join(c if c.isalnum() and c.isascii() else "_" for c in self.name).upper()
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A linker section of the model's, and its memory."""
+    """A linker section of the model, and the memory that it is placed in."""
 
     section: str
     region: MemoryRegion
     is_ram: bool
     label: str = ""
-    """The name of the memory that the region stands in for, if it does."""
+    """Name of the memory that the region replaces, if it does."""
 
     @property
     def output(self) -> str:
-        """The output section."""
+        """Name of the output section in the linker script."""
         return f".memory_{self.label or self.region.symbol.lower()}"
 
 
 @dataclass(frozen=True)
 class FirmwareMap:
-    """The memories of a firmware. `vectors`, `code`, `data` and `ram_code` are the regions of the vectors, of code and
-    constants, of variables and stack, and of code that is executed from RAM."""
+    """The memory layout of a firmware. `vectors`: region of the vector table; `code`: of code and constants; `data`: of
+    variables and stack; `ram_code`: of code that is executed from RAM."""
 
     regions: tuple[MemoryRegion, ...]
     vectors: MemoryRegion
@@ -57,12 +57,12 @@ class FirmwareMap:
     placed: tuple[Placed, ...] = ()
     header: str = ""
     board: str = ""
-    """The emulated board that has these memories, for a core without memories of its own."""
+    """The emulated board with these memories, for a core without memories of its own."""
 
 
 def layout(target: Target, arenas: Mapping[str, int], *, uf2: bool = False) -> FirmwareMap:
-    """The memories of a target for a firmware with arenas of so many bytes. With `uf2`, flash begins behind the part's
-    UF2 boot loader."""
+    """The memory layout of a firmware for a target. `arenas`: their bytes by memory; `uf2`: flash begins after the
+    part's UF2 boot loader."""
     if target.is_host:
         raise MoteError(
             "this computer runs programs, no firmware",
@@ -75,8 +75,8 @@ def layout(target: Target, arenas: Mapping[str, int], *, uf2: bool = False) -> F
 
 
 def emulated_layout(target: Target) -> FirmwareMap:
-    """The memories of the emulated board of a target, for firmware that runs there even if the target is a part: what
-    belongs into memories of the part lies in those of the board."""
+    """The memory layout on the emulated board of a target, even if the target is a real part: sections for memories of
+    the part are placed in those of the board."""
     board = target.core.boards.get(target.qemu_machine or "")
     places = _board(target)
     assert board is not None
@@ -90,7 +90,7 @@ def emulated_layout(target: Target) -> FirmwareMap:
 
 
 def _board(target: Target) -> FirmwareMap:
-    """The emulated board of a core."""
+    """The memory layout of the emulated board of a core."""
     board = target.core.boards.get(target.qemu_machine or "")
     if board is None:
         raise MoteError(
@@ -136,7 +136,8 @@ def _part(target: Target, arenas: Mapping[str, int], uf2: bool) -> FirmwareMap:
 
 
 def _of_data(rams: list[Memory], arenas: Mapping[str, int]) -> Memory:
-    """The RAM of variables and stack: the fastest one with room beside its arena, or that with the most."""
+    """The RAM for variables and stack: the fastest with enough space in addition to its arena, or else the one with
+    most space."""
     ordered = sorted(rams, key=lambda m: m.wait)
     free = {m: m.size - arenas.get(m.name, 0) for m in ordered}
     return next((m for m in ordered if free[m] >= MINIMUM), max(ordered, key=lambda m: free[m]))

@@ -6,7 +6,7 @@ from mote.compiler.package.firmware.layout import FirmwareMap, Placed
 from mote.compiler.package.templates import filled
 
 ALIGNMENT = 16
-"""Bytes that arenas are aligned to."""
+"""Alignment of arenas in bytes."""
 
 
 def script(layout: FirmwareMap) -> str:

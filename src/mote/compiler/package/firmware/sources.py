@@ -1,4 +1,4 @@
-"""The files of a firmware beside those of its C project."""
+"""The source files of a firmware in addition to its C project: start-up, console and linker script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mote.hardware.targets import Target
 FOLDER = "firmware"
 SCRIPT = f"{FOLDER}/firmware.ld"
 STAGE = f"{FOLDER}/rp2040_boot.S"
-"""The boot stage whose checksum is computed once it is assembled."""
+"""The boot stage of the RP2040, whose checksum is computed after assembly."""
 _HERE = Path(__file__).parent
 _HEADERS = ("firmware.h", "stdio.h")
 _SOURCES = ("boot.c", "console.c")
@@ -24,15 +24,15 @@ _IMAGES = {"rp2040": "rp2040_boot.S", "rp2350": "rp2350_image.S"}
 
 @dataclass(frozen=True)
 class FirmwareSources:
-    """The texts of a firmware by file name, the files to compile, and its memories."""
+    """The source texts of a firmware by name, the files to compile, and its memory layout."""
 
     files: Mapping[str, str]
     sources: tuple[str, ...]
     layout: FirmwareMap
     stage: str
-    """The file of a boot stage with a checksum, if the part wants one."""
+    """The file of a boot stage that needs a checksum, if the part has one."""
     console: str
-    """Where it prints."""
+    """Description of the console that it prints to."""
 
 
 def firmware_sources(
@@ -43,8 +43,8 @@ def firmware_sources(
     program: Sequence[str] = (EXAMPLE,),
     places: FirmwareMap | None = None,
 ) -> FirmwareSources:
-    """Start-up code, console and linker script for a target. `program` are the C files with `main`: by default the
-    example's. `places` are memories other than the target's own."""
+    """Start-up code, console and linker script for a target. `program`: the C files with `main`, by default the
+    example; `places`: a memory layout other than the target's own."""
     places = places or layout(target, arenas, uf2=uf2)
     assert target.core.start is not None
     files = {f"{FOLDER}/{name}": (_HERE / name).read_text(encoding="utf-8") for name in (*_HEADERS, *_SOURCES)}

@@ -1,1 +1,1 @@
-"""Packagers of ecosystems whose libraries are a folder of sources with a manifest and examples."""
+"""Packagers for ecosystems whose libraries are a folder of sources with a manifest and examples."""

@@ -1,4 +1,4 @@
-"""Arduino: a library of format 1.5 with an example sketch."""
+"""Arduino: a library in format 1.5 with an example sketch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BAUD = 115200
 
 
 def sketch(begin: str, loop: str = "") -> str:
-    """The functions of a sketch: `begin` when the serial port is open, and `loop` again and again."""
+    """The functions of a sketch: `begin` runs once when the serial port is open, `loop` repeatedly."""
     return f"""\
 void setup() {{
     Serial.begin({BAUD});
@@ -50,7 +50,7 @@ ARCHITECTURES = {
     "samd": ("samd",),
     "stm32": ("stm32", "STM32", "mbed_giga", "mbed_portenta"),
 }
-"""Architectures of Arduino cores for parts, by how the names of the parts begin."""
+"""By prefix of a part's name: the architectures of Arduino cores for it."""
 LONGEST_NAME = 63
 
 
@@ -73,26 +73,26 @@ def files(package: Package) -> Files:
 
 
 def architectures(target: Target) -> tuple[str, ...]:
-    """The Arduino cores for a part; any core for the host and for targets that are no part."""
+    """The architectures of Arduino cores for a target; any for the host and for targets that are not parts."""
     parts = [cores for begin, cores in ARCHITECTURES.items() if target.name.startswith(begin)]
     return parts[0] if target.memories and parts else ("*",)
 
 
 def _with_flags(package: Package) -> Package:
-    """Puts flags without which the code is wrong into the sources: an Arduino library cannot have flags."""
+    """Adds required compiler flags to the sources as pragmas, as an Arduino library cannot have flags."""
     told = "/* Flags that this code needs, in a library that cannot have flags of its own. */\n"
     sources = {source: f"{told}{text}" for source, text in with_pragmas(package, package.sources).items()}
     return replace(package, files={**package.files, **sources})
 
 
 def with_pragmas(package: Package, sources: Iterable[str]) -> dict[str, str]:
-    """A package's C files that need flags, with these as pragmas."""
+    """The C files with required compiler flags as pragmas; none if no flags are required."""
     pragmas = "".join(f'#pragma GCC optimize("{flag.removeprefix("-f")}")\n' for flag in package.needed)
     return {source: f"{pragmas}{package.files[source]}" for source in sources if pragmas}
 
 
 def properties(package: Package, paragraph: str) -> str:
-    """The description of a library; `paragraph` says more than its summary."""
+    """The text of library.properties; `paragraph`: a longer description than the summary."""
     about = package.metadata
     maintainer = f"{about.author} <{about.email}>" if about.email else about.author
     fields = {
@@ -112,7 +112,7 @@ def properties(package: Package, paragraph: str) -> str:
 
 
 def _keywords(package: Package) -> str:
-    """Words that the IDE colours; a tab is between word and kind."""
+    """The text of keywords.txt: words for syntax highlighting, each with a tab and its kind."""
     words = [(name, "KEYWORD2") for name in functions(package)] + [(name, "LITERAL1") for name in macros(package)]
     return "".join(f"{word}\t{kind}\n" for word, kind in words)
 

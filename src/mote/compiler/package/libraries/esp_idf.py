@@ -1,4 +1,4 @@
-"""ESP-IDF: a component with a manifest, options of its own and an example project."""
+"""ESP-IDF: a component with a manifest, Kconfig options and an example project."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ get_filename_component(model "${{folder}}" NAME)
 idf_component_register(SRCS "main.c" PRIV_REQUIRES "${{model}}")
 """
 ESPRESSIF = "esp32"
-"""How the names of Espressif's parts begin."""
+"""Prefix of the names of Espressif's parts."""
 FREERTOS = "freertos"
-"""The component of ESP-IDF, and the folder of its headers."""
+"""Name of the FreeRTOS component of ESP-IDF, and of the folder of its headers."""
 COMPONENTS = {"mote_port.c": FREERTOS, "mote_esp_i2s.c": "esp_driver_i2s"}
-"""The components of ESP-IDF that adapters need."""
+"""By C file of an adapter: the component of ESP-IDF that it needs."""
 LEAST_VERSION, LEAST_WITH_I2S = "5.0", "5.3"
 STACK = 8192
-"""Bytes of stack of the example's task."""
+"""Bytes of stack of the example's main task."""
 EXTERNAL_BSS = ".ext_ram.bss"
 """The section of ESP-IDF's linker scripts for zeroed memory in PSRAM."""
 PSRAM_COMPONENT = """\
@@ -69,12 +69,12 @@ ABOVE = """\
 # The component is the folder above, whatever it is called. In a project of your own it lies in components/.
 set(EXTRA_COMPONENT_DIRS "${CMAKE_CURRENT_LIST_DIR}/../..")
 """
-"""Where a component's own example finds it."""
+"""CMake code by which the example of a component finds the component."""
 PSRAM = {
     "esp32s3": ("CONFIG_SPIRAM=y", "CONFIG_SPIRAM_MODE_OCT=y"),
     "esp32p4": ("CONFIG_SPIRAM=y",),
 }
-"""Settings for the PSRAM of parts."""
+"""By part: the sdkconfig settings for its PSRAM."""
 
 
 def files(package: Package) -> Files:
@@ -98,7 +98,7 @@ def files(package: Package) -> Files:
 
 
 def refuse_parts(target: Target, fits: bool, do: str) -> None:
-    """Refuses a target that is a part, and none that ESP-IDF builds for. `do`: the remedy's verb."""
+    """Refuses a part that ESP-IDF does not support, unless `fits`. `do`: verb of the remedy."""
     if not (target.is_host or fits):
         raise MoteError(
             f"{target.name} is no part that ESP-IDF builds for",
@@ -108,13 +108,13 @@ def refuse_parts(target: Target, fits: bool, do: str) -> None:
 
 
 def foreign_components(package: Package) -> dict[str, str]:
-    """The components of Espressif's registry that a package depends on, each with its version."""
+    """The components of Espressif's registry that a package depends on, with their versions."""
     libraries = [dependency.library for dependency in package.dependencies]
     return {library.component: f"=={library.version}" if library.version else "*" for library in libraries}
 
 
 def _with_adapter(package: Package) -> Package:
-    """The library with the adapter to FreeRTOS as a part of it, where it has one: ESP-IDF always has FreeRTOS."""
+    """The library with the adapter to FreeRTOS compiled in, if the package has one, as ESP-IDF always has FreeRTOS."""
     if "FreeRTOS.h" not in package.files.get("mote_port.h", ""):
         return package
     adapter = sorted(path for path in package.files if path.endswith(".c") and path not in (*package.sources, *CODE))
@@ -122,22 +122,22 @@ def _with_adapter(package: Package) -> Package:
 
 
 def uses_psram(package: Package) -> bool:
-    """Whether arenas of the library lie in PSRAM."""
+    """Whether the library has arenas in PSRAM."""
     return any(f'"{EXTERNAL_BSS}"' in package.files[source] for source in package.sources)
 
 
 def psram_settings(package: Package) -> Sequence[str]:
-    """The settings of the part's PSRAM, where arenas lie there."""
+    """The sdkconfig settings for the part's PSRAM, if the library has arenas in it."""
     return PSRAM.get(package.target.name, ()) if uses_psram(package) else ()
 
 
 def chip(target: Target) -> list[str]:
-    """The setting of the part, where it is one of Espressif's."""
+    """The sdkconfig setting that selects the part, if it is one of Espressif's."""
     return [f'CONFIG_IDF_TARGET="{target.name}"'] if target.name.startswith(ESPRESSIF) else []
 
 
 def _option(package: Package) -> str:
-    """The beginning of the names of the component's options."""
+    """Prefix of the names of the component's Kconfig options."""
     return registered_name(package).upper()
 
 
@@ -208,7 +208,7 @@ def _manifest(package: Package) -> str:
 
 
 def project(name: str, more: str = "") -> str:
-    """The CMakeLists.txt of a project of ESP-IDF; `more` stands before ESP-IDF's own file."""
+    """The CMakeLists.txt of an ESP-IDF project; `more`: code before ESP-IDF's own file."""
     return f"""\
 # {SPDX}
 cmake_minimum_required(VERSION 3.16)

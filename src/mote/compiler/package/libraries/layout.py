@@ -1,4 +1,4 @@
-"""The parts that packages of several ecosystems share: folders of a library, names, keywords, refusals."""
+"""Helpers that packagers of several ecosystems share: folders of a library, names, keywords, refusals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from mote.compiler.package.description import Files, Package
 KEYWORDS = ("tinyml", "machine-learning", "neural-network", "inference")
 SOURCES = "src"
 ASIDE = "extras"
-"""Folder of C files that are not part of the library: adapters."""
+"""Folder for C files that are not compiled with the library: adapters."""
 
 
 def self_contained(
     package: Package, ecosystem: str, has: Callable[[ForeignLibrary], object] = lambda library: None
 ) -> None:
-    """Refuses a package that needs files outside of its folder, but those of libraries that the ecosystem `has`."""
+    """Refuses a package that needs files outside of its folder, except those of libraries for which `has` gives the
+    ecosystem's own name."""
     lacking = [dependency.library.name for dependency in package.dependencies if not has(dependency.library)]
     outside = [f"needs {path}" for path in (*package.external, *package.includes)]
     outside += [f"calls functions of {name}, which it has no name for" for name in lacking]
@@ -33,7 +34,8 @@ def self_contained(
 
 
 def in_memory_of_the_caller(package: Package, language: str) -> None:
-    """Refuses models whose arena is passed to init: a wrapper has it in the memory of an instance."""
+    """Refuses models whose arena is passed to init, as a wrapper in another language holds the arena in its
+    instance."""
     if any(port.options.caller_arena for interface in package.interfaces for port in interface.outputs):
         raise MoteError(
             f"the arena of a model is part of its memory in {language}, which the caller has anyway",
@@ -43,12 +45,12 @@ def in_memory_of_the_caller(package: Package, language: str) -> None:
 
 
 def in_src(package: Package) -> Files:
-    """The sources and headers in `src`, other C files in `extras`, other files at the root."""
+    """The files with sources and headers in `src`, other C files in `extras`, and the rest at the root."""
     return {_place(package, path): text for path, text in package.files.items()}
 
 
 def with_sources(package: Package) -> Package:
-    """The library with its sources of samples as a part of it: what they need, the ecosystem has."""
+    """The library with its adapters to sample sources compiled in, as the ecosystem has the drivers that they need."""
     added = sorted(path for path in package.files if path in CODE and path not in package.sources)
     return replace(package, sources=(*package.sources, *added))
 
@@ -60,17 +62,17 @@ def _place(package: Package, path: str) -> str:
 
 
 def registered_name(package: Package) -> str:
-    """The name of the library in a registry: names there begin with a letter."""
+    """The name of the library in a registry, where names must begin with a letter."""
     return package.name.strip("_") or "model"
 
 
 def functions(package: Package) -> list[str]:
-    """The functions that the library's headers declare or define."""
+    """Names of the functions in the library's headers."""
     return _named(package, r"^(?:[a-z]\w* )+\*?([a-z]\w*)\(")
 
 
 def macros(package: Package) -> list[str]:
-    """The macros with values that the library's headers define."""
+    """Names of the macros with values in the library's headers."""
     return _named(package, r"^#define ([A-Z]\w*) ")
 
 

@@ -1,4 +1,4 @@
-"""PlatformIO: a library with `library.json`, and an example project for a board and for the computer itself."""
+"""PlatformIO: a library with `library.json`, and an example project for a board and for the host."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ BOARDS = {
     "stm32l4r5": ("ststm32", "nucleo_l4r5zi"),
     "stm32u575": ("ststm32", "nucleo_u575zi_q"),
 }
-"""A development platform and a board with Arduino's framework, for targets that have one."""
+"""By target: a development platform, and a board that supports Arduino's framework."""
 
 
 def files(package: Package) -> Files:
@@ -81,7 +81,7 @@ def files(package: Package) -> Files:
 
 
 def platforms(target: Target) -> list[str]:
-    """The development platforms of a target; any for one that is no part."""
+    """The development platforms of a target; any if the target is not a known part."""
     if target.is_host or target.name not in BOARDS:
         return ["*"]
     return [BOARDS[target.name][0], NATIVE]
@@ -107,13 +107,13 @@ def _manifest(package: Package, example: list[str]) -> str:
 
 
 def built(package: Package, **more: bool) -> dict[str, object]:
-    """How a library of PlatformIO is built; `more`: other fields."""
+    """The build section of `library.json`; `more`: other fields."""
     flags = [*package.flags, *(["-lm"] if package.math else [])]
     return {"srcDir": SOURCES, "includeDir": SOURCES, **more, "flags": flags}
 
 
 def board_environment(target: Target, *more: str) -> list[str]:
-    """The environment of a board with the target's part, where there is one."""
+    """The lines of `platformio.ini` for a board with the target's part; none if no board is known."""
     if target.name not in BOARDS:
         return []
     platform, board = BOARDS[target.name]

@@ -1,4 +1,4 @@
-"""MicroPython: a native module (.mpy), of C that MicroPython's own build files compile, and a class in Python."""
+"""MicroPython: a native module (.mpy) that MicroPython's own build files compile from C, with a Python class."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ CORES = {
     "cortex-m7": "armv7emsp",
 }
 ARCHITECTURES = {"host": "x64", "riscv": "rv32imc", "xtensa": "xtensawin"}
-"""The ARCH of MicroPython's build files, by architecture."""
+"""By architecture: the ARCH of MicroPython's build files."""
 
 
 def files(package: Package) -> Files:
-    """The module."""
+    """The files of the module."""
     self_contained(package, "MicroPython")
     in_memory_of_the_caller(package, "Python")
     if len(package.interfaces) > 1:
@@ -137,10 +137,10 @@ int memcmp(const void *a, const void *b, size_t bytes) {
     return 0;
 }
 """
-"""Functions of C's library that the runtime calls, and MicroPython does not have."""
+"""Functions of the C library that the runtime calls and MicroPython lacks."""
 
 Functions = Mapping[str, tuple[int, str]]
-"""Functions of the module: the number of arguments `a`, `b`, ... and the body."""
+"""By name of a function in the module: the number of its arguments `a`, `b`, ..., and its body in C."""
 
 
 def _module(package: Package, functions: Functions) -> str:
@@ -160,7 +160,7 @@ def _module(package: Package, functions: Functions) -> str:
 
 
 def _raised(message: str) -> str:
-    """The statement that raises a ValueError."""
+    """The C statement that raises a ValueError."""
     return f'mp_raise_ValueError(MP_ERROR_TEXT("{message}"));\n'
 
 
@@ -283,7 +283,7 @@ RUNTIME_FUNCTIONS: Functions = {
 
 
 def _model_class(package: Package, i: Interface) -> str:
-    """The class in Python, which is merged into the module: names that begin with _ are C functions."""
+    """The text of the Python class, which is merged into the module: names that begin with _ are C functions."""
     outputs = ", ".join(f'("{_code(port)}", {port.tensor.nbytes})' for port in i.outputs)
     constants = "".join(_quantization(port) for port in (*i.inputs, *i.outputs) if port.tensor.quant is not None)
     feed = (
@@ -326,7 +326,7 @@ _KEEPING = """
 
 
 def _labels(i: Interface) -> tuple[str, ...]:
-    """The labels of the first output that has some."""
+    """The class names of the first output that has any."""
     return next((port.labels for port in i.outputs if port.labels), ())
 
 

@@ -1,4 +1,4 @@
-"""Rust: a `no_std` crate without dependencies, whose build.rs compiles the C, with a safe wrapper."""
+"""Rust: a `no_std` crate without dependencies and with a safe wrapper; its build.rs compiles the C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mote.ir.graph.types import DType
 _HERE = Path(__file__).parent
 EXAMPLE = "examples/classify.rs"
 OLDEST = "1.63"
-"""The oldest compiler that the crate is tested with."""
+"""The oldest Rust compiler that the crate is tested with."""
 TYPES = {
     DType.INT8: "i8",
     DType.UINT8: "u8",
@@ -45,7 +45,7 @@ KEYWORDS = frozenset(
 
 
 def files(package: Package) -> Files:
-    """The crate."""
+    """The files of the crate."""
     self_contained(package, "Rust")
     in_memory_of_the_caller(package, "Rust")
     wrapper = _model(package) if package.interfaces else _runtime(package)
@@ -60,12 +60,12 @@ def files(package: Package) -> Files:
 
 
 def crate(package: Package) -> str:
-    """The crate's name: one that Cargo and Rust accept."""
+    """The name of the crate, changed if Cargo or Rust reserve it."""
     return f"{package.name}_model" if package.name.lower() in KEYWORDS else package.name
 
 
 def _shim(package: Package) -> str:
-    """The C file with functions for Rust."""
+    """Name of the C file with functions that Rust declares."""
     return f"{package.name}_rust.c"
 
 
@@ -137,7 +137,7 @@ def _runtime(package: Package) -> Files:
 
 
 def _runtime_example(package: Package) -> str:
-    """The example of the runtime: an image with int8 inputs and outputs, as that of the bundled model."""
+    """The example of the runtime, for an image with int8 inputs and outputs, such as the bundled model's."""
     runs, header = package.example.runs, HEADER.unpack(package.image)
     inputs = "".join(f"    [{_values(np.frombuffer(run.inputs[0].tobytes(), np.uint8))}],\n" for run in runs)
     name = package.example.lines[0].split()[0]
@@ -203,12 +203,12 @@ def _usage(package: Package, i: Interface) -> str:
 
 
 def _struct(i: Interface) -> str:
-    """The name of a model's type."""
+    """The name of a model's Rust type."""
     return "".join(part[:1].upper() + part[1:] for part in i.name.split("_") if part) or "Model"
 
 
 def _shims(i: Interface) -> str:
-    """C functions of one model."""
+    """The C functions of one model that Rust declares."""
     name = i.name
     calls: dict[str, list[str]] = {"init": [], "step": [], "check": []}
     calls |= {"push": ["const void *rows", "size_t count"]} if i.rows else {"run": []}
@@ -313,12 +313,12 @@ def _type(port: CPort) -> str:
 
 
 def _elements(port: CPort) -> int:
-    """Elements of a port's array, with two floats for a complex number."""
+    """Number of elements of an input or output in Rust: two floats per complex number."""
     return port.tensor.size * (2 if port.tensor.dtype == DType.COMPLEX64 else 1)
 
 
 def _accessors(i: Interface) -> list[str]:
-    """Methods for inputs and outputs."""
+    """The Rust methods for inputs and outputs."""
     parts = []
     for port in () if i.rows else i.inputs:
         parts.append(f"""\
@@ -362,13 +362,13 @@ def _ranking(port: CPort) -> str:
 
 
 def _text(text: str) -> str:
-    """A string of Rust."""
+    """A Rust string literal."""
     plain = (c if c.isprintable() and c not in '"\\' else f"\\u{{{ord(c):x}}}" for c in text)
     return f'"{"".join(plain)}"'
 
 
 def _quantizing(port: CPort) -> str:
-    """The conversion between floats and elements, as the C header does it."""
+    """The Rust function that converts between floats and elements, equal to the one in the C header."""
     assert port.tensor.quant is not None
     scale, zero, kind = f"{port.tensor.quant.scale[0]!s}_f32", port.tensor.zero_point, _type(port)
     least, most = port.tensor.dtype.limits

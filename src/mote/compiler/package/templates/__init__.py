@@ -1,4 +1,4 @@
-"""Templates of text files in packages, with @KEY@ in place of values."""
+"""Text file templates of packages, with @KEY@ in place of values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _KEY = re.compile(r"@([A-Z][A-Z_]*)@")
 
 
 def filled(template: Path | str, values: Mapping[str, str]) -> str:
-    """A template with values in place of its keys; one of this folder by its name. Each key has a value, and each
-    value a key."""
+    """A template with its keys replaced by values; a plain name is a file in this folder. Keys and values must match
+    exactly."""
     text = (HERE / template).read_text(encoding="utf-8")
     keys = set(_KEY.findall(text))
     assert keys == set(values), f"{template}: {sorted(keys ^ set(values))}"

@@ -1,1 +1,1 @@
-"""Passes that compute at compile time what is known, and remove what has no effect."""
+"""Passes that compute at compile time what depends on constants only, and remove what has no effect."""

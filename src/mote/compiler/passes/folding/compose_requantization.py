@@ -1,5 +1,5 @@
-"""Fold a requantization into the layer before it, where rounding once equals rounding twice for every accumulator value
-that can occur: checked at each threshold of the result."""
+"""Fold a requantization into the layer before it, if rounding once equals rounding twice for every possible accumulator
+value; checked at each threshold where the result changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 
 def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | None:
-    """The graph in which the layer writes the other one's output, if its values stay the same."""
+    """The graph in which the layer computes the output of the requantization directly, if all values stay the same;
+    else None."""
     values = graph.ranges[layer.outputs[0]]
     reached = table[int(values.low.min()) + 128 : int(values.high.max()) + 129]
     if np.any(np.diff(reached) < 0):
@@ -55,7 +56,8 @@ def _composed(graph: Graph, layer: Summing, after: Op, table: Ints) -> Graph | N
 def _same(
     twice: Accumulators, bounds: tuple[int, int], table: Ints, once: Accumulators, own: tuple[int, int], channel: int
 ) -> bool:
-    """Whether both ways give the same result for each of a channel's sums."""
+    """Whether rounding twice and rounding once give the same result for each possible accumulator value of a
+    channel."""
     at = slice(channel, channel + 1)
     low, high = int(twice.low[channel]), int(twice.high[channel])
     if not (twice.fits[channel] and once.fits[channel]):

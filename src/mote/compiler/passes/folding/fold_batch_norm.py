@@ -1,5 +1,5 @@
-"""Fold a per-channel MUL, ADD or SUB by a constant into the float layer before it: what a converter leaves of
-batch normalization. Results may change in the last bits, because float arithmetic is rearranged."""
+"""Fold a per-channel MUL, ADD or SUB by a constant into the float layer before it: the form in which converters leave
+batch normalization. Results may change in the last bits, because float arithmetic is reordered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mote.ir.ops.windows.grouped_conv import GroupedConv2D
 
 Layer = Conv2D | GroupedConv2D | DepthwiseConv2D | FullyConnected | Conv3D | Conv3DTranspose
 CHANNELS: dict[type[Op], int] = {DepthwiseConv2D: 3, Conv3D: 4, Conv3DTranspose: 3}
-"""The axis of weights that has the output's channels, where it is not the first."""
+"""The axis of the weights that has the output channels, if it is not the first."""
 
 
 def run(graph: Graph) -> Graph:
@@ -50,7 +50,8 @@ def _foldable(graph: Graph, layer: Op) -> bool:
 
 
 def _per_channel(graph: Graph, op: Op, x: int) -> NDArray[np.float64] | None:
-    """The constant that `op` applies to each channel of `x`, if that is what it does."""
+    """The constant per channel by which `op` multiplies `x`, or that it adds or subtracts; None if it does anything
+    else."""
     if op.kind not in ("MUL", "ADD", "SUB") or op.output(graph).shape != graph.tensors[x].shape:
         return None
     if op.kind == "SUB" and op.inputs[0] != x:

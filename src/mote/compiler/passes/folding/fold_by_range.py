@@ -1,5 +1,6 @@
-"""Simplify layers by value ranges: those with one possible result become constants, those that change no value in their
-input's range are removed, and activations that never clamp are dropped. Model outputs stay operators."""
+"""Simplify layers by value ranges: layers with one possible result become constants, layers that change no value in
+their input's range are removed, and activations that never clamp are dropped. Operators that compute model outputs
+stay."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ CLAMP = RemovalKind("activations that clamp nothing", "no result for any inputs 
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
-    """One kind at a time: ranges are those of the graph as it is."""
+    """One round of one kind of simplification, the first that applies, as each changes the ranges."""
     for kind, rewrite in ((CONSTANT, _with_constants), (IDENTITY, _without_identities), (CLAMP, _without_clamps)):
         after, indices = rewrite(graph)
         if indices:
@@ -47,7 +48,7 @@ def _with_constants(graph: Graph) -> tuple[Graph, list[int]]:
 
 
 def _kept(graph: Graph) -> set[int]:
-    """The tensors that are read after the inference."""
+    """The tensors that are read after the inference: outputs and states."""
     return {*graph.outputs, *(s.after for s in graph.states)}
 
 
@@ -59,7 +60,7 @@ def _without_identities(graph: Graph) -> tuple[Graph, list[int]]:
 
 
 def _changes_nothing(graph: Graph, op: Op) -> bool:
-    """Tried with all values that can occur in each channel."""
+    """Whether an operator is an identity, tried with all values that can occur in each channel."""
     computed = op.computed(graph)
     if not isinstance(op, Unary | Binary | Pool | DepthwiseConv2D) or len(computed) != 1:
         return False

@@ -1,6 +1,6 @@
-"""Compute at compile time what depends on constants only.
+"""Evaluate operators whose inputs are all constants.
 
-A model output stays an operator even if it is constant: the arena is where the caller reads it.
+Operators that compute model outputs stay, as callers read outputs from the arena.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Take forests to integers at both ends: quantized features are compared as they are stored, and a class is chosen by
-sums that are integers.
+"""Make decision forests integer-only: quantized features are compared as stored, and a class is chosen by integer sums.
 
 Exporters put DEQUANTIZE before a forest, and CAST between its sums and ARG_MAX. Neither changes which branch is taken
 or which sum is the largest, but each needs floating point.
@@ -22,9 +21,9 @@ from mote.ir.ops.elementwise.quantize import Dequantize, dequantized
 from mote.ir.ops.reductions.along_axis import ArgExtreme, ArgMax
 
 EXACT = 1 << 24
-"""All integers up to this are exact in float32."""
+"""Limit up to which all integers are exact in float32."""
 STORED = tuple(dtype for dtype in FEATURE_TYPES if dtype.integer and dtype.itemsize <= 2)
-"""The types of features whose values can all be looked at."""
+"""Types of features with so few values that all can be enumerated."""
 
 
 def run(graph: Graph) -> Graph:
@@ -44,7 +43,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _stored_features(graph: Graph, forest: Forest) -> Graph:
-    """The forest over what DEQUANTIZE is given."""
+    """The graph in which a forest reads the quantized features before DEQUANTIZE."""
     before = graph.producers.get(forest.inputs[0])
     if not isinstance(before, Dequantize):
         return graph
@@ -55,14 +54,14 @@ def _stored_features(graph: Graph, forest: Forest) -> Graph:
 
 
 def _over_stored(trees: Trees, x: Tensor) -> Trees:
-    """The trees over stored integers, each of which takes the branches that its number takes."""
+    """The trees with thresholds for stored integers, which take the same branches as their dequantized values."""
     low, high = x.dtype.limits
     numbers = dequantized(np.arange(low, high + 1, dtype=np.int64), x)
     below = np.searchsorted(numbers, trees.threshold, side="right")
     never = below == 0
 
     def led(references: Ints) -> Ints:
-        """References past nodes that no number answers with yes."""
+        """References to nodes, with nodes skipped whose condition no stored value fulfils."""
         while np.any(skipped := (references >= 0) & never[np.maximum(references, 0)]):
             references = np.where(skipped, trees.no[np.maximum(references, 0)], references)
         return references
@@ -81,7 +80,7 @@ def _over_stored(trees: Trees, x: Tensor) -> Trees:
 
 
 def _narrow_index(graph: Graph, cast: Cast) -> Graph:
-    """An index that is cast to int32 is computed as int32."""
+    """Makes the operator compute an int32 index directly, if the index is cast to int32."""
     index = graph.producers.get(cast.inputs[0])
     if not isinstance(index, ArgExtreme) or cast.output(graph).dtype != DType.INT32:
         return graph
@@ -92,7 +91,7 @@ def _narrow_index(graph: Graph, cast: Cast) -> Graph:
 
 
 def _integer_sums(graph: Graph, index: ArgExtreme) -> Graph:
-    """The extreme of sums that are integers is chosen among the integers, where float32 can tell all of them apart."""
+    """Makes ARG_MAX or ARG_MIN compare integer sums directly, if float32 represents all of them exactly."""
     view, cast = _given(graph, index)
     forest = graph.producers.get(cast.inputs[0]) if isinstance(cast, Cast) else None
     if not isinstance(cast, Cast) or not isinstance(forest, Forest) or forest.output(graph).dtype != DType.INT32:
@@ -104,7 +103,7 @@ def _integer_sums(graph: Graph, index: ArgExtreme) -> Graph:
 
 
 def _votes_of_one(graph: Graph, index: ArgMax) -> Graph:
-    """A tree by itself, of which only the class is asked, votes for the class of its leaf."""
+    """Replaces the leaf values of a single tree, of which only the class is used, by one vote for the leaf's class."""
     view, forest = _given(graph, index)
     if not isinstance(forest, Forest) or graph.only_consumer(forest.outputs[0]) is not (view or index):
         return graph
@@ -126,7 +125,7 @@ def _votes_of_one(graph: Graph, index: ArgMax) -> Graph:
 
 
 def _given(graph: Graph, index: ArgExtreme) -> tuple[Op | None, Op | None]:
-    """The view through which an index is chosen, if there is one that nothing else reads, and the operator behind."""
+    """The reshape that feeds an index operator, if it has no other reader, and the operator before it."""
     before = graph.producers.get(index.inputs[0])
     if before is None or not before.is_view or graph.only_consumer(before.outputs[0]) is None:
         return None, before
@@ -134,7 +133,7 @@ def _given(graph: Graph, index: ArgExtreme) -> tuple[Op | None, Op | None]:
 
 
 def _integers(graph: Graph, op: Op | None) -> Graph:
-    """The graph in which an operator, if there is one, writes int32."""
+    """The graph in which the output of an operator, if there is one, is int32."""
     return graph if op is None else graph.with_ops(graph.ops, [replace(op.output(graph), dtype=DType.INT32)])
 
 

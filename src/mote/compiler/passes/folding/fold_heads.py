@@ -1,9 +1,9 @@
 """Remove TRANSPOSE from attention: the heads of queries, keys and values are read where the layers before wrote them.
 
-Converters split [tokens, width] into heads, turn that to [heads, tokens, part], multiply, and turn the result back. The
-products are the same if the heads stay where they are: then a row of a result is one token of all heads, and the row of
-the attention matrix that it is made from is gone before the next one is computed. What lies between the two products
-(scales, masks, SOFTMAX) takes each element or each line by itself, so that it can lie in either order.
+Converters split [tokens, width] into heads, transpose to [heads, tokens, part], multiply, and transpose the result
+back. The products are the same if the heads stay in place: then a row of the result is one token of all heads, and the
+row of the attention matrix for it can be freed before the next one is computed. Operators between the two products
+(scales, masks, SOFTMAX) are per element or per line, so that they work in either order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from mote.ir.ops.pointwise import Pointwise
 from mote.ir.ops.reductions.softmax import Softmax
 
 TO_HEADS, TO_TURNED_HEADS = (1, 0, 2), (1, 2, 0)
-"""[tokens, heads, part] to [heads, tokens, part], and to [heads, part, tokens]; the first one also leads back."""
+"""Permutations of [tokens, heads, part] to [heads, tokens, part], and to [heads, part, tokens]; the first one is its
+own inverse."""
 
 
 def run(graph: Graph) -> Graph:
@@ -37,9 +38,9 @@ def run(graph: Graph) -> Graph:
 
 @dataclass(frozen=True)
 class _Attention:
-    """The product of queries and keys, what lies between (each with the position of the input that is the attention
-    matrix), the product with values, and the TRANSPOSE behind it. A single token has none: its heads lie as they would
-    without."""
+    """An attention: the product of queries and keys, the operators between (each with the input position of the
+    attention matrix), the product with values, and the TRANSPOSE after it; None for a single token, which needs no
+    TRANSPOSE."""
 
     scores: BatchMatmul
     between: tuple[tuple[Op, int], ...]
@@ -48,12 +49,13 @@ class _Attention:
 
     @property
     def output(self) -> int:
-        """The tensor that has the result token by token."""
+        """The output tensor, token by token."""
         return (self.back or self.result).outputs[0]
 
 
 def _order(graph: Graph, op: Op | None) -> Shape | None:
-    """How a TRANSPOSE changes the order of three axes, or of the last three of four where the first one is 1."""
+    """The permutation of a TRANSPOSE of three axes, or of the last three of four if the first one has size 1; else
+    None."""
     if not isinstance(op, Transpose):
         return None
     if len(op.permutation) == 4 and op.permutation[0] == 0 and op.input(graph).shape[0] == 1:
@@ -62,7 +64,7 @@ def _order(graph: Graph, op: Op | None) -> Shape | None:
 
 
 def _attention(graph: Graph, result: BatchMatmul) -> _Attention | None:
-    """The attention that ends with a product, if there is one."""
+    """The attention whose last product is `result`, if it is one."""
     single = result.sizes(graph)[0] == 1
     reader = None if single else graph.only_consumer(result.outputs[0])
     back = reader if isinstance(reader, Transpose) and _order(graph, reader) == TO_HEADS else None
@@ -86,15 +88,15 @@ def _only(graph: Graph, tensor: int) -> Op | None:
 
 
 def _splits(graph: Graph, op: BatchMatmul, position: int) -> bool:
-    """Whether an operand comes from a TRANSPOSE to heads, and has as many axes as the product."""
+    """Whether an operand comes from a TRANSPOSE to heads, and has the rank of the product."""
     orders = (TO_HEADS, TO_TURNED_HEADS) if position else (TO_HEADS,)
     alike = len(op.input(graph, position).shape) == len(op.output(graph).shape)
     return alike and _order(graph, graph.producers.get(op.inputs[position])) in orders
 
 
 def _matrix(graph: Graph, op: Op) -> int | None:
-    """The position of the attention matrix in an operator that takes each of its elements or lines by itself, with
-    others that are known or the same for all heads."""
+    """The input position of the attention matrix in an operator that works per element or per line; None if other
+    operands are neither constant nor equal for all heads."""
     shape = op.output(graph).shape
     if isinstance(op, Pointwise | Softmax):
         return 0 if len(op.inputs) == len(op.outputs) == 1 else None
@@ -105,21 +107,21 @@ def _matrix(graph: Graph, op: Op) -> int | None:
 
 
 def _is_mask(t: Tensor, axes: int) -> bool:
-    """Whether the other operand of a function of two is known, or the same for all heads."""
+    """Whether the other operand of a binary operator is constant, or equal for all heads."""
     padded = (1,) * (axes - len(t.shape)) + t.shape
     return padded[:-3] in ((), (1,)) and (t.data is not None or padded[-3] == 1)
 
 
 @dataclass
 class _Folding:
-    """One attention, taken apart and put together without TRANSPOSE."""
+    """Rewrites one attention without TRANSPOSE."""
 
     graph: Graph
     attention: _Attention
     made: dict[int, Tensor] = field(default_factory=dict)
-    """Tensors that are new."""
+    """The tensors that are added to the graph, by id."""
     turned: dict[int, int] = field(default_factory=dict)
-    """Tensors with heads in front, and those that take their places."""
+    """By the id of a tensor with heads in front: the id of the tensor that replaces it."""
 
     def run(self) -> Graph:
         attention = self.attention
@@ -141,12 +143,12 @@ class _Folding:
         return self.made[number]
 
     def _view(self, t: Tensor, shape: Shape, by: Op) -> Reshape:
-        """A tensor with another shape, for an operator."""
+        """A RESHAPE of a tensor, which belongs to operator `by`."""
         made = self._tensor(t, shape, copy_of=t.source)
         return Reshape(inputs=(t.id,), outputs=(made.id,), name=by.name, index=by.index, shape=shape)
 
     def _split(self, op: BatchMatmul, position: int) -> tuple[Reshape, bool]:
-        """An operand as [tokens, heads, part], and whether heads were turned as well."""
+        """An operand as [tokens, heads, part], and whether the transpose before it also swapped the last two axes."""
         t, maker = op.input(self.graph, position), self.graph.producers.get(op.inputs[position])
         order = _order(self.graph, maker) if _splits(self.graph, op, position) else None
         if maker is None or order is None:
@@ -166,7 +168,7 @@ class _Folding:
         )
 
     def _hidden(self, t: Tensor) -> Tensor:
-        """A tensor of the file in another order of axes: [rows, heads, columns]."""
+        """The tensor that replaces one of the model file, with axes [rows, heads, columns]."""
         heads, rows, columns = t.shape[-3:]
         made = self._tensor(t, (rows, heads, columns), inner=True)
         self.turned[t.id] = made.id
@@ -196,7 +198,7 @@ class _Folding:
         yield op.with_(inputs=tuple(inputs), outputs=(self._hidden(op.output(self.graph)).id,))
 
     def _mask(self, op: Op, t: Tensor) -> tuple[int, list[Op]]:
-        """The other operand of a function of two, with heads behind rows."""
+        """The other operand of a binary operator, with heads after rows; and the reshape that this takes, if any."""
         if len(t.shape) <= 1:
             return t.id, []
         heads, rows, columns = (1, *t.shape)[-3:]

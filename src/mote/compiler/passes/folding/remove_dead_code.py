@@ -1,4 +1,4 @@
-"""Remove operators whose result nobody reads, in this inference or the next."""
+"""Remove operators whose results are read neither in this inference nor, as states, in the next."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Remove operators that change nothing, and collapse reshapes of reshapes.
+"""Remove operators that are identities, and collapse reshapes of reshapes.
 
-What is left of a reshape costs nothing: the planner makes it a second name for its input's buffer.
+The remaining reshapes cost nothing: the planner lets their outputs share the buffer of their inputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _collapse_views(graph: Graph) -> Graph:
-    """A view of a view reads the first one's input; views that nobody reads any more are dropped."""
+    """Makes reshapes of reshapes read the input of the first one, and drops reshapes that nothing reads any more."""
     ops = []
     for op in graph.ops:
         source = graph.producers.get(op.inputs[0]) if op.is_view else None

@@ -1,5 +1,5 @@
-"""Control flow as far as it is known at compile time: branches that are always taken and short loops become part of the
-graph around them, loops that count get a number of turns, and bodies are given only what they need."""
+"""Simplify control flow by what is known at compile time: branches that are always taken and short loops are inlined,
+loops with a counter get a fixed trip count, and bodies lose inputs that they do not need."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mote.ir.ops.control.control_flow import MOST_TURNS, Control, If, While, nes
 from mote.ir.ops.moves.reshape import Reshape
 
 MOST_UNROLLED = 8
-"""Operators that a loop may become that is unrolled: more would take more flash than the loop."""
+"""Maximum operators after unrolling a loop: more would take more flash than the loop."""
 
 Pass = Callable[[Graph], Graph]
 
 
 def everywhere(run: Pass) -> Pass:
-    """A pass that goes through the bodies of control flow too, the innermost first."""
+    """A pass that is applied to the bodies of control flow too, innermost first."""
 
     def through(graph: Graph) -> Graph:
         return run(_with_bodies(graph, through))
@@ -37,8 +37,7 @@ def _with_bodies(graph: Graph, run: Pass) -> Graph:
 
 
 def run(graph: Graph) -> Graph:
-    """The graph with simpler control flow, and without what is known; what comes to light in one round may tell more in
-    the next."""
+    """The graph with simpler control flow and folded constants; repeated, as one round may enable the next."""
     if not any(op.bodies for op in graph.ops):
         return graph
     simplify = everywhere(lambda g: fold_constants.run(_once(g)))
@@ -64,18 +63,19 @@ def _simplified(graph: Graph, op: Control) -> Graph:
 
 
 def _simple_branch(graph: Graph, op: If) -> Graph:
-    """The branch that is always taken in place of the operator, or both with what they need."""
+    """Replaces an IF by the branch that is always taken, or drops inputs and outputs that it does not need."""
     condition = op.input(graph).data
     if condition is not None:
         inlining = _Inlining(graph, op)
         ops = inlining.turn(0 if condition.reshape(-1)[0] else 1, op.given[1:], op.made)
-        return _replaced(graph, op, ops, inlining.made)
+        return _replaced(graph, op, ops, inlining.added)
     graph, op = _without_unread_results(graph, op)
     return _replaced(graph, op, [_without_constants(graph, op, 1)])
 
 
 def _simple_loop(graph: Graph, op: While) -> Graph:
-    """The loop with what it needs, and with the number of its turns or its turns where these are known."""
+    """Simplifies a loop: drops inputs and variables that it does not need, finds its trip count, and unrolls it if it
+    is short."""
     graph, op = _with_invariants(graph, op)
     graph, op = _without_unread(graph, op)
     counted = _counted(graph, op)
@@ -88,13 +88,13 @@ def _simple_loop(graph: Graph, op: While) -> Graph:
 
 
 def _replaced(graph: Graph, op: Op, ops: Sequence[Op], tensors: Iterable[Tensor] = ()) -> Graph:
-    """The graph with other operators in place of one."""
+    """The graph with one operator replaced by others."""
     before = next(n for n, other in enumerate(graph.ops) if other is op)
     return graph.with_ops([*graph.ops[:before], *ops, *graph.ops[before + 1 :]], tensors)
 
 
 def _read(graph: Graph, outputs: Sequence[int]) -> set[int]:
-    """All tensors that some tensors of a graph, and its states, are made from."""
+    """All tensors that some outputs of a graph, and its states, depend on."""
     live = {*outputs, *(s.after for s in graph.states)}
     for op in reversed(graph.ops):
         if live & set(op.outputs):
@@ -103,8 +103,8 @@ def _read(graph: Graph, outputs: Sequence[int]) -> set[int]:
 
 
 def _without_constants(graph: Graph, op: Control, first: int) -> Control:
-    """The operator without the inputs from `first` on that no body reads or that are constants, which become constants
-    of the bodies."""
+    """The operator without inputs from position `first` on that are constant or that no body reads; constants move into
+    the bodies."""
     skipped = 1 if isinstance(op, If) else 0
     bodies, kept = list(op.bodies), list(op.given[:first])
     for position, t in enumerate(op.given):
@@ -122,7 +122,7 @@ def _without_constants(graph: Graph, op: Control, first: int) -> Control:
 
 
 def _with_constant(body: Graph, at: int, data: Array | None) -> Graph:
-    """A body of which an input is known, or nobody reads it."""
+    """A body with one input less, which is a constant or which nothing reads."""
     t = body.inputs[at]
     inputs = (*body.inputs[:at], *body.inputs[at + 1 :])
     if data is None or t not in _read(body, body.outputs):
@@ -150,14 +150,14 @@ def _with_invariants(graph: Graph, op: While) -> tuple[Graph, While]:
 
 
 def _loop(graph: Graph, op: While) -> While:
-    """The loop of a graph that makes the same as `op`."""
+    """The loop operator of a graph with the same outputs as `op`."""
     loop = next(other for other in graph.ops if other.outputs == op.outputs)
     assert isinstance(loop, While)
     return loop
 
 
 def _rearranged(op: While, order: Sequence[int], made: Sequence[int]) -> While:
-    """The loop with these of its inputs, in this order, and with these of its outputs."""
+    """The loop with only the inputs at positions `order`, in this order, and the outputs at positions `made`."""
 
     def taken(body: Graph) -> Graph:
         return replace(body, inputs=tuple(body.inputs[k] for k in order))
@@ -179,8 +179,8 @@ def _needed_ops(body: Graph) -> list[Op]:
 
 
 def _without_unread(graph: Graph, op: While) -> tuple[Graph, While]:
-    """Without what goes round for nothing: nobody reads it behind the loop, and neither the condition nor anything that
-    is read is made from it."""
+    """Removes loop variables that nothing reads after the loop, and that neither the condition nor a variable that is
+    read depends on."""
     read = {t for other in graph.ops if other is not op for t in other.inputs} | set(graph.outputs)
     body, condition = op.body, op.condition
     needed = {k for k, t in enumerate(op.made) if t in read}
@@ -196,7 +196,7 @@ def _without_unread(graph: Graph, op: While) -> tuple[Graph, While]:
 
 
 def _without_unread_results(graph: Graph, op: If) -> tuple[Graph, If]:
-    """Without outputs that nobody reads."""
+    """Removes outputs of an IF that nothing reads."""
     read = {t for other in graph.ops for t in other.inputs} | set(graph.outputs)
     left = [k for k, t in enumerate(op.made) if t in read]
     if len(left) == len(op.made) or not left:
@@ -209,13 +209,14 @@ def _without_unread_results(graph: Graph, op: If) -> tuple[Graph, If]:
 
 
 def _positions(body: Graph, outputs: Sequence[int]) -> set[int]:
-    """The inputs that outputs are made from."""
+    """The positions of the inputs that some outputs of a body depend on."""
     read = _read(body, outputs)
     return {k for k, t in enumerate(body.inputs) if t in read}
 
 
 def _counted(graph: Graph, op: While) -> While:
-    """The loop with the number of its turns, where the condition is made from constants and from what counts."""
+    """The loop with a fixed trip count, if its condition depends only on constants and on variables computed from
+    these."""
     condition = op.condition
     if condition is None or condition.states:
         return op
@@ -237,7 +238,8 @@ def _counted(graph: Graph, op: While) -> While:
 
 
 def _counters(op: While, positions: set[int]) -> set[int]:
-    """The inputs that these are made from in a turn of the loop, whatever it keeps."""
+    """The positions of the loop's inputs that some of its variables are computed from in one iteration, ignoring
+    states."""
     outputs = [op.body.outputs[k] for k in positions if k < len(op.made)]
     return _positions(replace(op.body, states=()), outputs)
 
@@ -249,7 +251,7 @@ def _part(body: Graph, outputs: Sequence[int]) -> Graph:
 
 
 def _values(body: Graph, values: Mapping[int, Array]) -> list[Array]:
-    """The outputs of a part of a body that is made from the inputs at some positions only."""
+    """Evaluates a part of a body, given the values of the inputs that it depends on, by position."""
     results = body.evaluate({body.inputs[k]: value for k, value in values.items()})
     constants = {t: x.data for t, x in body.tensors.items() if x.data is not None}
     return [{**constants, **results}[t] for t in body.outputs]
@@ -262,7 +264,7 @@ def _is_short(op: While) -> bool:
 
 
 def _unrolled(graph: Graph, op: While) -> Graph:
-    """A turn after another in place of the loop; where there is none, the outputs are the inputs."""
+    """The graph with a loop unrolled; for no iterations the outputs are copies of the inputs."""
     assert op.trips is not None
     inlining = _Inlining(graph, op)
     given = op.given
@@ -272,32 +274,32 @@ def _unrolled(graph: Graph, op: While) -> Graph:
         made = op.made if last else tuple(inlining.fresh(graph.tensors[t]) for t in op.made)
         ops += inlining.turn(len(op.bodies) - 1, given, made)
         given = (*made, *given[len(made) :])
-    return _replaced(graph, op, ops, inlining.made)
+    return _replaced(graph, op, ops, inlining.added)
 
 
 @dataclass
 class _Inlining:
-    """Puts bodies in the place of the operator that they belong to. Tensors inside get new numbers."""
+    """Inlines bodies in place of their control flow operator. Tensors inside get new ids."""
 
     graph: Graph
     op: Control
-    made: list[Tensor] = field(default_factory=list)
+    added: list[Tensor] = field(default_factory=list)
     next: int = -1
 
     def fresh(self, like: Tensor) -> int:
-        """The number of a new tensor, which the source file does not have."""
+        """The id of a new tensor, which the model file does not have."""
         self.next = max(self.next, self.graph.fresh_id()) + 1
-        self.made.append(replace(like, id=self.next - 1, inner=True))
+        self.added.append(replace(like, id=self.next - 1, inner=True))
         return self.next - 1
 
     def copy(self, source: int, target: Tensor) -> Op:
-        """Another name for a tensor."""
+        """A reshape that gives a tensor a second id."""
         return Reshape(
             inputs=(source,), outputs=(target.id,), name=self.op.name, index=self.op.index, shape=target.shape
         )
 
     def turn(self, number: int, given: Sequence[int], made: Sequence[int]) -> list[Op]:
-        """The operators of a body between tensors of the graph."""
+        """The operators of a body, which read the tensors `given` of the graph and write the tensors `made`."""
         op, body = self.op, self.op.bodies[number]
         names = {ABSENT: ABSENT, **dict(zip(body.inputs, given, strict=True))}
         states = list(zip(op.inputs[len(op.given) :], op.outputs[len(op.made) :], strict=True))

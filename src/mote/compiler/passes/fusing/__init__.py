@@ -1,1 +1,1 @@
-"""Passes that make one operator of several."""
+"""Passes that fuse several operators into one."""

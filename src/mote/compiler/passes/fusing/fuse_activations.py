@@ -1,6 +1,6 @@
 """Fold a RELU, RELU6 or RELU_N1_TO_1 into the operator before it, which clamps its result anyway.
 
-For int8 only where both tensors have the same quantization: then the activation is a clamp and nothing else.
+For int8 only if both tensors have the same quantization, as the activation is then only a clamp.
 """
 
 from __future__ import annotations

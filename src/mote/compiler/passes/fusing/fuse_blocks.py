@@ -1,7 +1,7 @@
 """Fuse SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND into one dilated convolution.
 
-Converters write dilated convolutions that way. The images are the pixels at each place of a block: their neighbours lie
-a block apart. Exact, because what pads them is the zero point, as in a convolution's own padding.
+Converters write dilated convolutions that way. Each image of the batch has the pixels at one position in their block,
+so that its neighbouring pixels are a block apart. Exact, because the padding is the zero point, as in a convolution.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def run(graph: Graph) -> Graph:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """A convolution of blocks: what it reads and makes once it is one with gaps, and what is left of nothing then."""
+    """A convolution between SPACE_TO_BATCH and BATCH_TO_SPACE: its axes with dilation, its input and output after
+    fusing, and the operators to remove."""
 
     conv: Conv2D | DepthwiseConv2D
     axes: tuple[Axis, Axis]
@@ -41,7 +42,7 @@ class _Blocks:
     gone: tuple[Op, ...]
 
     def replaced(self, graph: Graph) -> Graph:
-        """The graph with the plain convolution. Images with one axis are seen as having two."""
+        """The graph with one dilated convolution. Images with one axis are reshaped to two."""
         vertical, horizontal = self.axes
         reads, makes = self.source, self.target
         new: list[Tensor] = []
@@ -67,14 +68,14 @@ class _Blocks:
 
 
 def _seen(t: Tensor, number: int, *, row: bool) -> Tensor:
-    """Images of one axis as images of two."""
+    """A tensor of images with one axis as images with two."""
     n, size, channels = t.shape
     shape = (n, 1, size, channels) if row else (n, size, 1, channels)
     return replace(t, id=number, shape=shape, inner=True, copy_of=None)
 
 
 def _blocks(graph: Graph, together: BatchToSpace) -> _Blocks | None:
-    """The convolution in front of an operator that puts blocks together, if it is one of blocks."""
+    """The convolution before a BATCH_TO_SPACE, with what fusing it needs; None if it cannot be fused."""
     behind, conv = _behind_a_view(graph, together)
     if not isinstance(conv, Conv2D | DepthwiseConv2D) or conv.vertical.stride != 1 or conv.horizontal.stride != 1:
         return None
@@ -99,18 +100,19 @@ def _blocks(graph: Graph, together: BatchToSpace) -> _Blocks | None:
 
 
 def _behind_a_view(graph: Graph, op: Op) -> tuple[list[Op], Op | None]:
-    """The producer of an operator's input that has no other consumer, and the reshape between them if there is one."""
+    """The producer of an operator's input, past a reshape if there is one, and that reshape; None if others read the
+    tensors."""
     maker = _maker(graph, op.inputs[0])
     return ([maker], _maker(graph, maker.inputs[0])) if isinstance(maker, Reshape) else ([], maker)
 
 
 def _maker(graph: Graph, tensor: int) -> Op | None:
-    """The operator that makes a tensor which one operator reads and nobody else."""
+    """The producer of a tensor that has exactly one reader."""
     return graph.producers.get(tensor) if graph.only_consumer(tensor) is not None else None
 
 
 def _same_images(blocks: Tensor, image: Tensor) -> bool:
-    """Whether images of blocks, with one axis or two, are those of a convolution."""
+    """Whether a tensor of blocks, with one axis or two, has the shape of a convolution's images."""
     if len(blocks.shape) == 4:
         return blocks.shape == image.shape
     n, height, width, channels = image.shape
@@ -118,8 +120,8 @@ def _same_images(blocks: Tensor, image: Tensor) -> bool:
 
 
 def _padded(graph: Graph, apart: SpaceToBatch) -> tuple[Op, list[Edges]]:
-    """The operator that pads the input with its zero point, or the operator itself; and the padding along the image's
-    axes."""
+    """The PAD before SPACE_TO_BATCH, if it pads with the zero point, or SPACE_TO_BATCH itself; and the padding of the
+    image's axes."""
     pad = _maker(graph, apart.inputs[0])
     if isinstance(pad, Pad):
         x, y = pad.input(graph), pad.output(graph)
@@ -130,7 +132,8 @@ def _padded(graph: Graph, apart: SpaceToBatch) -> tuple[Op, list[Edges]]:
 
 
 def _cropped(graph: Graph, together: BatchToSpace) -> tuple[Op, list[Edges]]:
-    """The operator that crops the output, or the operator itself; and the cropping along the image's axes."""
+    """The SLICE after BATCH_TO_SPACE, if it crops the image, or BATCH_TO_SPACE itself; and the cropping of the image's
+    axes."""
     cut, whole = graph.only_consumer(together.outputs[0]), together.output(graph).shape
     if isinstance(cut, Slice) and cut.shape == cut.size and set(cut.strides) == {1}:
         crops = [(a, n - a - m) for n, a, m in zip(whole, cut.begin, cut.size, strict=True)]
@@ -140,19 +143,20 @@ def _cropped(graph: Graph, together: BatchToSpace) -> tuple[Op, list[Edges]]:
 
 
 def _on_image(conv: Op, graph: Graph, given: Sequence[T], none: T) -> list[T]:
-    """The parameters of each axis of the blocks, for both axes of the convolution's image."""
+    """A parameter for both axes of the convolution's image: `given` has it for the axes of the blocks, `none` is for a
+    missing axis."""
     if len(given) == 2:
         return list(given)
     return [none, *given] if _is_row(conv, graph) else [*given, none]
 
 
 def _is_row(conv: Op, graph: Graph) -> bool:
-    """Whether images with one axis are treated as a row, and not as a column."""
+    """Whether images with one axis are reshaped to a row, not to a column."""
     return conv.input(graph).shape[1] == 1
 
 
 def _gapped(axis: Axis, block: int, padding: Edges, crop: Edges) -> Axis:
-    """The axis over an image whose neighbours were `block` pixels apart, as one with dilation."""
+    """The axis of a convolution whose taps were `block` pixels apart, as one with dilation."""
     before = axis.before * block + padding[0] - crop[0]
     after = axis.after * block + padding[1] - crop[1]
     return replace(axis, dilation=axis.dilation * block, before=before, after=after)

@@ -1,5 +1,5 @@
-"""Fuse element-wise float32 functions of one tensor into one: SiLU, GELU and hard swish as converters write them out,
-and whatever else is made of such functions, sums and products. What is rounded stays the same."""
+"""Fuse element-wise float32 functions of one tensor into one operator: SiLU, GELU and hard swish as converters write
+them, and any other combination of such functions, sums and products. All roundings stay the same."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Fuse operators over the last axis, where each vector is independent, into one operator: layer normalization, RMS
-normalization and L2 normalization, as converters write them out.
+"""Fuse operators over the last axis, each vector of which is independent, into one operator: layer normalization, RMS
+normalization and L2 normalization, as converters write them.
 
-Its kernel runs the operators' own kernels one line after another: every rounding stays where it was, and of what lies
-between them there is one line at a time.
+The kernel of the fused operator runs the kernels of the operators line by line: all roundings stay the same, and of
+intermediate tensors there is only one line at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mote.ir.ops.reductions.mean import Mean
 from mote.ir.ops.reductions.reduce import Sum
 
 LEAST_SIZE = 16
-"""Of shorter lines the calls for each would take more than they spare."""
+"""Minimum length of lines: for shorter ones the calls for each line would cost more than fusing saves."""
 
 
 def run(graph: Graph) -> Graph:
@@ -39,6 +39,6 @@ def _fuse_one(graph: Graph) -> Graph | None:
 
 
 def _normalizes(graph: Graph, region: SourceRegion) -> bool:
-    """Whether a number of each line is computed, and a line from it again."""
+    """Whether a region computes a number for each line and then a line from it again, like a normalization."""
     same = region.last.output(graph).shape == graph.tensors[region.source].shape
     return same and any(isinstance(op, Mean | Sum) for op in region.ops)

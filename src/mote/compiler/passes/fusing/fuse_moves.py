@@ -1,8 +1,9 @@
-"""Fuse operators that only move elements of one tensor (TRANSPOSE, SLICE, CONCATENATION, TILE, RESHAPE and their kin)
-into one that moves them to the same places: a view, a slice, a transpose, blocks between channels and pixels, or an
-image with every pixel repeated, as Keras enlarges images.
+"""Fuse operators that only move elements of one tensor (TRANSPOSE, SLICE, CONCATENATION, TILE, RESHAPE and the like)
+into one that moves them to the same positions: a view, a slice, a transpose, DEPTH_TO_SPACE or SPACE_TO_DEPTH, or an
+image with every pixel repeated, as Keras upsamples images.
 
-Exact by construction: the operators are given the numbers of all elements, and what becomes of these must be the same.
+Exact by construction: the operators are evaluated on the indices of all elements, and the fused operator must give the
+same result.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ MOVES = (
     *(BroadcastTo, DepthToSpace, Reverse, SpaceToDepth, Tile),
 )
 MOST_ELEMENTS = 1 << 22
-"""Larger tensors are left as they are: their elements would take long to follow."""
+"""Maximum elements of a tensor that is considered: following more would take too long."""
 MOST_CHANNELS = 512
-"""The most channels that a gather by a list of channels is made for."""
+"""Maximum channels of a gather by a list of channels."""
 
 
 def run(graph: Graph) -> Graph:
@@ -60,7 +61,7 @@ def _fuse_one(graph: Graph) -> Graph | None:
 
 
 def _moves(graph: Graph, op: Op) -> bool:
-    """Whether all elements of the output are elements of computed inputs, as they are."""
+    """Whether all elements of the output are unchanged elements of computed inputs."""
     y = op.output(graph)
     if not isinstance(op, MOVES) or not 0 < y.size <= MOST_ELEMENTS:
         return False
@@ -71,7 +72,8 @@ def _moves(graph: Graph, op: Op) -> bool:
 
 
 def _simpler(graph: Graph, region: SourceRegion, places: Ints) -> Op | None:
-    """One operator that does the same with less, if there is one."""
+    """A single, cheaper operator with the same result, if there is one. `places`: for each output element the index of
+    its source."""
     work = [op for op in region.ops if not op.is_view]
     if not work:
         return None
@@ -88,7 +90,7 @@ def _simpler(graph: Graph, region: SourceRegion, places: Ints) -> Op | None:
 
 
 def _blocks(x: Shape, y: Shape, names: dict[str, Any]) -> Op | None:
-    """Blocks of pixels from channels, or channels from blocks of pixels."""
+    """DEPTH_TO_SPACE or SPACE_TO_DEPTH between two shapes, if they fit."""
     if len(x) != 4 or len(y) != 4:
         return None
     if y[1] > x[1] and y[1] % x[1] == 0:
@@ -97,14 +99,14 @@ def _blocks(x: Shape, y: Shape, names: dict[str, Any]) -> Op | None:
 
 
 def _repeated(x: Shape, y: Shape, names: dict[str, Any]) -> Op | None:
-    """Images with repeated pixels."""
+    """Nearest-neighbour upsampling between two shapes, if they fit."""
     if len(x) != 4 or len(y) != 4 or y[1] % x[1] or y[2] % x[2]:
         return None
     return ResizeNearest(**names, size=(y[1], y[2]))
 
 
 def _repeats_steps(x: Shape, places: Ints) -> bool:
-    """Whether every step of sequences [sequences, steps, channels] is repeated."""
+    """Whether the region repeats every step of sequences [sequences, steps, channels]."""
     y = places.shape
     if len(x) != 3 or len(y) != 3 or y[1] <= x[1] or y[1] % x[1]:
         return False
@@ -112,7 +114,7 @@ def _repeats_steps(x: Shape, places: Ints) -> bool:
 
 
 def _enlarged(graph: Graph, region: SourceRegion) -> Graph:
-    """The graph with sequences seen as images of one column, which are enlarged."""
+    """The graph with a region of repeated steps replaced by upsampling of images with one column."""
     small, large = (graph.tensors[i].shape for i in (region.source, region.last.outputs[0]))
     shapes = ((*small[:2], 1, small[2]), (*large[:2], 1, large[2]))
     return _between_views(graph, region, shapes, ResizeNearest, size=(large[1], 1))
@@ -121,7 +123,7 @@ def _enlarged(graph: Graph, region: SourceRegion) -> Graph:
 def _between_views(
     graph: Graph, region: SourceRegion, shapes: tuple[Shape, Shape], kind: type[Op], **fields: Any
 ) -> Graph:
-    """The graph with an operator in the place of a region, between tensors that are seen under these shapes."""
+    """The graph with a region replaced by one operator, between reshapes of its input and output to these shapes."""
     x, last = graph.tensors[region.source], region.last
     y, fresh = last.output(graph), graph.fresh_id()
     given, made = (
@@ -140,8 +142,8 @@ def _between_views(
 
 
 def _channels(x: Shape, places: Ints) -> tuple[int, tuple[int, ...]] | None:
-    """Which of the elements from an axis on each one of the result is, where everything before that axis has them mixed
-    alike, as the channels of ShuffleNet: the axis, and their numbers."""
+    """If a region permutes or picks channels equally for all leading indices, like the channel shuffle of ShuffleNet:
+    the axis from which on elements count as channels, and the source of each output channel; else None."""
     for axis in reversed(range(1, len(x))):
         rows, channels = prod(x[:axis]), prod(x[axis:])
         if rows == 1 or places.size % rows or channels > MOST_CHANNELS:
@@ -153,14 +155,15 @@ def _channels(x: Shape, places: Ints) -> tuple[int, tuple[int, ...]] | None:
 
 
 def _mixed(graph: Graph, region: SourceRegion, axis: int, channels: tuple[int, ...]) -> Graph:
-    """The graph with a region that mixes channels as one list of them."""
+    """The graph with a region replaced by a gather of channels by a list."""
     shape = graph.tensors[region.source].shape
     shapes = ((*shape[:axis], prod(shape[axis:])), (*shape[:axis], len(channels)))
     return _between_views(graph, region, shapes, Pick, places=(*[None] * axis, channels), shape=shapes[1])
 
 
 def _slice(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
-    """The box between the first and the last element; where axes are the same ones, with steps."""
+    """The SLICE between the first and the last source element, with strides if the rank is unchanged; None if it does
+    not fit."""
     first, last = (np.unravel_index(int(places.reshape(-1)[k]), x) for k in (0, -1))
     spans = [int(b) - int(a) for a, b in zip(first, last, strict=True)]
     if min(spans) < 0:
@@ -175,7 +178,7 @@ def _slice(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
 
 
 def _transpose(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
-    """Axes in another order: each is known by how far apart its elements were."""
+    """The TRANSPOSE whose axes have the strides that the result has in the source; None if there is none."""
     if places.ndim != len(x) or places.size != prod(x):
         return None
     steps = {prod(x[axis + 1 :]): axis for axis in reversed(range(len(x))) if x[axis] > 1}
@@ -191,7 +194,7 @@ def _transpose(x: Shape, places: Ints, names: dict[str, Any]) -> Op | None:
 
 
 def _places(graph: Graph, region: SourceRegion) -> Ints:
-    """The flat index of the element of the source that each element of the result is."""
+    """For each element of the result, the flat index of its source."""
     x = graph.tensors[region.source]
     known = {region.source: np.arange(x.size, dtype=np.int64).reshape(x.shape)}
     for op in region.ops:
@@ -201,7 +204,7 @@ def _places(graph: Graph, region: SourceRegion) -> Ints:
 
 
 def _does(graph: Graph, op: Op, places: Ints) -> bool:
-    """Whether an operator moves every element to where it shall be, and can be computed."""
+    """Whether an operator is supported and gives every output element from the source in `places`."""
     x = op.input(graph)
     if op.shapes(graph) != [places.shape] or op.unsupported(graph) is not None:
         return False

@@ -1,6 +1,6 @@
 """Fold a PAD of rows and columns into the convolution that reads it.
 
-Exact, because a convolution's own padding holds its input's zero point: the PAD must write just that value.
+Exact, because a convolution pads with its input's zero point: the PAD must write the same value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 from mote.ir.ops.windows.grouped_conv import GroupedConv2D
 
 Padded = Conv2D | GroupedConv2D | DepthwiseConv2D
-"""Layers that can pad their inputs themselves."""
+"""Layers with padding of their own."""
 
 
 def run(graph: Graph) -> Graph:

@@ -2,8 +2,7 @@
 DEQUANTIZE then QUANTIZE), and sums and products of several functions of the same tensor, as converters write SiLU, GELU
 or hard swish, or of a tensor with itself.
 
-Such a function has 256 possible inputs, so whatever is computed from them is one table of 256 bytes: exact by
-construction.
+Such a function has 256 possible inputs, so that a table of 256 bytes has all results: exact by construction.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def _fuse_one(graph: Graph) -> Graph | None:
 
 
 def _worth_a_table(region: SourceRegion) -> bool:
-    """Whether there are several functions, or one of a tensor and itself: a square as a product, say."""
+    """Whether a region is worth a table: several functions, or one of a tensor and itself, such as a square."""
     return len(region.ops) > 1 or region.last.inputs.count(region.source) > 1
 
 

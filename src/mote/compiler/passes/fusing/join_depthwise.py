@@ -1,7 +1,7 @@
-"""Join depthwise convolutions that share the channels of a tensor among them (mixed kernel sizes) into one.
+"""Join depthwise convolutions that each process some channels of a tensor (mixed kernel sizes) into one.
 
 Slices of channels and rows, a convolution of each and the concatenation become one convolution whose kernel is as high
-as the highest reaches; where another one is shorter its weights are zeros. Fewer copies, and all channels in one call.
+as the largest; smaller ones are padded with zero weights. This saves copies, and all channels take one call.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from mote.ir.ops.moves.slice import Slice
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 MOST_WORK = 2.0
-"""How many times the multiplications of the parts the joined convolution may have, zeros included."""
+"""Maximum MACs of the joined convolution, zeros included, relative to those of its parts."""
 
 
 BIASES = {DType.INT8: DType.INT32, DType.INT16: DType.INT64, DType.FLOAT32: DType.FLOAT32}
-"""The types of biases by those of outputs."""
+"""The type of biases for each type of outputs."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A convolution of some channels, from row `row` on, of tensor `source`."""
+    """A depthwise convolution of a slice of `source`: channels from `channel` on, rows from `row` on."""
 
     op: DepthwiseConv2D
     source: int
@@ -73,7 +73,7 @@ def _part(graph: Graph, tensor: int) -> _Part | None:
 
 
 def _fit(graph: Graph, join: Op, parts: list[_Part]) -> bool:
-    """Whether the parts are all channels of one tensor in order, and one convolution can do their work."""
+    """Whether the parts together are all channels of one tensor in order, and have compatible parameters."""
     first = parts[0]
     channels = [p.op.output(graph).shape[3] for p in parts]
     if [p.channel for p in parts] != [sum(channels[:i]) for i in range(len(parts))]:

@@ -1,5 +1,5 @@
-"""Parts of a graph between one tensor and another that is made from it alone, for passes that make one operator of such
-a part."""
+"""Regions of a graph that compute one tensor from another one alone, for passes that fuse such a region into one
+operator."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mote.ir.ops.elementwise.select import Select
 from mote.ir.ops.pointwise import Pointwise
 
 MOST_OPERATORS = 256
-"""No more than this many are looked at behind one tensor."""
+"""Maximum number of operators that are considered after one tensor."""
 MOST_ENDS = 32
-"""No more than this many of them are tried as the last one."""
+"""Maximum number of operators that are tried as the last one of a region."""
 
 
 @dataclass(frozen=True)
 class SourceRegion:
-    """Operators in their order that make the last one's output from tensor `source` and from constants. Nobody else
-    sees the tensors between them."""
+    """Operators in execution order that compute the last one's output from the tensor `source` and constants. Nothing
+    else reads the tensors between them."""
 
     source: int
     ops: tuple[Op, ...]
@@ -32,14 +32,14 @@ class SourceRegion:
         return self.ops[-1]
 
     def replaced(self, graph: Graph, op: Op) -> Graph:
-        """The graph with one operator in place of these."""
+        """The graph with the region replaced by one operator."""
         gone = {id(other) for other in self.ops[:-1]}
         return graph.with_ops(op if other is self.last else other for other in graph.ops if id(other) not in gone)
 
 
 def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterator[SourceRegion]:
-    """The regions behind a tensor whose operators all belong there, those that reach furthest first. `belongs` is asked
-    about operators with one output and no absent inputs."""
+    """The regions that start at a tensor and whose operators all satisfy `belongs`, longest first. `belongs` is only
+    called for operators with one output and no absent inputs."""
     grown = _grown(graph, source, belongs)
     for last in grown[: -MOST_ENDS - 1 : -1]:
         ops = _needed(grown, last)
@@ -50,7 +50,8 @@ def regions(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> Iterato
 
 
 def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]:
-    """Operators that are made from a tensor and constants alone, in their order, up to tensors that others see."""
+    """The operators in execution order that depend only on a tensor and constants, up to tensors that are also read
+    elsewhere."""
 
     def fits(op: Op) -> bool:
         return len(op.outputs) == 1 and ABSENT not in op.inputs and not op.updates and not op.bodies and belongs(op)
@@ -81,7 +82,7 @@ def _grown(graph: Graph, source: int, belongs: Callable[[Op], bool]) -> list[Op]
 
 
 def _needed(grown: list[Op], last: Op) -> list[Op]:
-    """The operators that `last` depends on, and itself."""
+    """The operators that `last` depends on, followed by `last`."""
     wanted = set(last.inputs)
     needed = [last]
     for op in reversed(grown[: grown.index(last)]):
@@ -92,8 +93,8 @@ def _needed(grown: list[Op], last: Op) -> list[Op]:
 
 
 def by_elements(graph: Graph, op: Op) -> bool:
-    """Whether each element of the output is made from the elements at the same place of computed inputs and from
-    constants that are the same everywhere."""
+    """Whether an operator is element-wise: each output element depends only on the elements at the same position of
+    computed inputs, and on scalar constants."""
     shape = op.output(graph).shape
     plain = isinstance(op, Pointwise | Binary) or (isinstance(op, Select) and not op.leading)
     if not plain or any(t.shape != shape for t in op.activations(graph)):

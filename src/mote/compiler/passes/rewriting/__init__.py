@@ -1,1 +1,1 @@
-"""Passes that replace operators by others that are computed better, or as another runtime does."""
+"""Passes that replace operators by others, which are faster or reproduce another runtime."""

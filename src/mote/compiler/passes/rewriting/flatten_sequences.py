@@ -1,7 +1,8 @@
-"""Sequences without the axis of one in front: [1, tokens, width] becomes [tokens, width], whose rows are tokens.
+"""Drop the leading axis of size 1 of sequences: [1, tokens, width] becomes [tokens, width], whose rows are tokens.
 
-A row is everything of the last two axes, so that a sequence with a third one is a single row, and has to be there as a
-whole. This is done in models with attention, where keys and values have to wait but all else can go token by token.
+A row has all elements of the last two axes, so that a sequence with three axes is a single row and must be in RAM as a
+whole. The pass is applied to models with attention, in which keys and values must be complete but everything else can
+be computed token by token.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mote.ir.ops.reductions.reduce import Reduction
 from mote.ir.ops.reductions.softmax import Softmax
 
 AXES = 3
-"""The rank of the tensors that lose their first axis."""
+"""Rank of the tensors whose first axis is dropped."""
 
 
 def run(graph: Graph) -> Graph:
@@ -32,14 +33,14 @@ def run(graph: Graph) -> Graph:
 
 
 def _attends(graph: Graph, op: Op) -> bool:
-    """Whether an operator multiplies sequences with one another."""
+    """Whether an operator is a product of two computed sequences, as in attention."""
     if isinstance(op, HeadMatmul):
         return True
     return isinstance(op, BatchMatmul) and op.output(graph).shape[:-2] == (1,) and op.input(graph, 1).data is None
 
 
 def _flattened(graph: Graph, op: Op) -> Op | None:
-    """The operator between tensors without the first axis, or None where it needs that."""
+    """The operator for tensors without the first axis; None if it cannot do without that axis."""
     y = op.output(graph)
     if len(op.outputs) > 1 or op.updates:
         return None
@@ -60,7 +61,7 @@ def _flattened(graph: Graph, op: Op) -> Op | None:
 
 
 def _reduction(graph: Graph, op: Reduction) -> Op | None:
-    """The reduction of each vector; or over all tokens, whose axis becomes the first."""
+    """A reduction of each vector, or over all tokens, for a tensor without the first axis."""
     shape = op.input(graph).shape
     if len(shape) != AXES or shape[0] != 1 or 0 in op.axes:
         return None
@@ -73,8 +74,8 @@ def _reduction(graph: Graph, op: Reduction) -> Op | None:
 class _Flattening:
     graph: Graph
     flat: dict[int, int] = field(default_factory=dict)
-    """Tensors, and those with the same elements and one axis less."""
-    made: dict[int, Tensor] = field(default_factory=dict)
+    """By the id of a tensor: the id of the same tensor without its first axis."""
+    added: dict[int, Tensor] = field(default_factory=dict)
     ops: list[Op] = field(default_factory=list)
 
     def run(self) -> Graph:
@@ -84,10 +85,10 @@ class _Flattening:
                 self.ops.append(op)
             else:
                 self._add(op, flattened)
-        return self.graph.with_ops(self.ops, self.made.values())
+        return self.graph.with_ops(self.ops, self.added.values())
 
     def _add(self, op: Op, flattened: Op) -> None:
-        """The operator, and its output in the shape that others may want."""
+        """Adds the flattened operator, and a reshape of its output to the original shape for other readers."""
         inputs = tuple(self._input(op, position) for position in range(len(op.inputs)))
         y = op.output(self.graph)
         if len(y.shape) != AXES:
@@ -108,18 +109,18 @@ class _Flattening:
         return self.flat[t]
 
     def _loses(self, op: Op, position: int) -> bool:
-        """Whether an input loses its first axis: sequences do, and the places of their vectors in a table."""
+        """Whether an input must lose its first axis: sequences, and the indices of a GATHER of their vectors."""
         if isinstance(op, Gather):
             return position == 1
         return len(op.input(self.graph, position).shape) == AXES
 
     def _tensor(self, t: Tensor) -> Tensor:
         """The tensor without its first axis."""
-        number = max(self.graph.fresh_id(), *(i + 1 for i in self.made), 0)
+        number = max(self.graph.fresh_id(), *(i + 1 for i in self.added), 0)
         shape = t.shape[1:]
         data = None if t.data is None else t.data.reshape(shape)
         made = replace(t, id=number, shape=shape, data=data, copy_of=t.source)
-        self.made[number], self.flat[t.id] = made, number
+        self.added[number], self.flat[t.id] = made, number
         return made
 
 

@@ -1,5 +1,5 @@
-"""Layers in half precision: weights of float32 convolutions and fully connected layers become float16, in which Helium
-computes eight products at once. Other layers stay as they are."""
+"""Half precision: weights of float32 convolutions and fully connected layers become float16, in which Helium computes
+eight products at once. Other layers are unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(graph: Graph, wanted: Callable[[Op], bool] = lambda op: True) -> tuple[G
 
 
 def _fits(graph: Graph, op: Op) -> bool:
-    """Whether a layer is float32, with constants that are finite in half precision."""
+    """Whether a layer is float32 and its constants are finite in half precision."""
     x, w = op.input(graph), op.input(graph, 1)
     if x.dtype != DType.FLOAT32 or w.dtype != DType.FLOAT32 or w.data is None:
         return False

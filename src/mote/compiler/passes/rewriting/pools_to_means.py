@@ -1,5 +1,5 @@
-"""Replace global AVERAGE_POOL_2D by MEAN: unlike AVERAGE_POOL_2D it gives its integers a scale of their own, and what
-is averaged over an image reaches over a small part of what the image's pixels do."""
+"""Replace global AVERAGE_POOL_2D by MEAN before quantization: the output of MEAN has a scale of its own, and the mean
+of an image has a much smaller range than its pixels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _is_whole(graph: Graph, op: Op) -> bool:
-    """Whether it is the average of each image."""
+    """Whether an operator averages each whole image."""
     if not isinstance(op, AveragePool) or op.activation != Activation.NONE:
         return False
     _, height, width, _ = op.input(graph).shape

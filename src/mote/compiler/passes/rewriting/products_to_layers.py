@@ -32,7 +32,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _is_layer(graph: Graph, op: BatchMatmul) -> bool:
-    """Whether every row of the left matrices meets the same constant matrix, with types that layers have."""
+    """Whether a product multiplies every row by the same constant matrix, with types that FULLY_CONNECTED supports."""
     left, right, output = op.input(graph), op.input(graph, 1), op.output(graph)
     types = {left.dtype, right.dtype, output.dtype}
     if right.data is None or prod(right.shape[:-2]) != 1 or op.left_turned or len(left.shape) != len(output.shape):
@@ -42,7 +42,7 @@ def _is_layer(graph: Graph, op: BatchMatmul) -> bool:
 
 
 def _weights(graph: Graph, op: BatchMatmul, fresh: int) -> Tensor:
-    """The constant matrix as [columns, depth]."""
+    """The constant matrix as weights [outputs, inputs]."""
     right = op.input(graph, 1)
     assert right.data is not None
     matrix = right.data.reshape(right.shape[-2:])

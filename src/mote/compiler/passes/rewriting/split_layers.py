@@ -1,5 +1,5 @@
-"""Fully connected layers and convolutions with many weights become several of fewer outputs, whose results are joined:
-each has few constants, so that decrypting them takes little RAM. Results are the same."""
+"""Split fully connected layers and convolutions with many weights into several with fewer outputs, whose results are
+concatenated: each has few constants, so that decrypting them takes little RAM. Results are the same."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mote.ir.ops.moves.pad_concat_transpose import INPUTS, Concatenation
 from mote.ir.ops.windows.conv import Conv2D
 
 MOST = {FullyConnected: 4 << 10, Conv2D: 16 << 10}
-"""Bytes of weights of a part, about: more of convolutions, which read all of their input again in each part."""
+"""Approximate bytes of weights of a part; more for convolutions, as each part reads all of the input again."""
 OUTPUTS = 8
-"""Outputs of a part come in multiples of this, which no kernel's lanes exceed."""
+"""Parts have multiples of this number of outputs, as kernels compute at most so many at a time."""
 
 
 def run(graph: Graph) -> Graph:
-    """The graph with no layer of more weights than MOST says, but for those of few outputs."""
+    """The graph in which no layer has more bytes of weights than `MOST`, except layers with few outputs."""
     ops: list[Op] = []
     tensors: list[Tensor] = []
     fresh = graph.fresh_id()
@@ -43,7 +43,7 @@ def run(graph: Graph) -> Graph:
 
 
 def _parts(graph: Graph, op: Op, most: int) -> Iterator[slice]:
-    """The outputs of each part."""
+    """The range of outputs of each part of a layer."""
     weights = op.input(graph, 1)
     if weights.data is None or learned(graph, op):
         return
@@ -55,7 +55,7 @@ def _parts(graph: Graph, op: Op, most: int) -> Iterator[slice]:
 
 
 def _part(graph: Graph, op: Op, outputs: slice, name: str, fresh: int) -> tuple[Op, list[Tensor]]:
-    """A layer that computes some of the outputs, with its tensors."""
+    """A part of a layer that computes some of its outputs, with its tensors."""
     count = op.input(graph, 1).shape[0]
     own: list[Tensor] = []
     inputs = list(op.inputs)
@@ -70,7 +70,7 @@ def _part(graph: Graph, op: Op, outputs: slice, name: str, fresh: int) -> tuple[
 
 
 def _rows(tensor: Tensor, outputs: slice, count: int) -> Tensor:
-    """The rows of weights, or the biases, of some outputs."""
+    """The slice of weights or biases for some outputs."""
     assert tensor.data is not None and tensor.shape[0] == count
     data, quant = tensor.data[outputs], tensor.quant
     if quant is not None and quant.per_channel and quant.axis == 0:

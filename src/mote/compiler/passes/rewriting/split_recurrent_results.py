@@ -1,5 +1,5 @@
-"""Recurrent layers with several results, which lie in one tensor: the last output is taken from the outputs of all
-steps, so that each result is a tensor that a file can have."""
+"""Split the results of recurrent layers, which are in one tensor: the last output is sliced from the outputs of all
+steps, so that each result is a tensor that a model file can have."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BOTH = (RecurrentOutput.SEQUENCE, RecurrentOutput.HIDDEN)
 
 
 def whole(graph: Graph, op: Recurrent) -> bool:
-    """Whether all sequences are as long as their tensor."""
+    """Whether all sequences have the full length of the tensor."""
     lengths, (_, time) = op.tensor(graph, LENGTHS), op.batch_and_time(graph)
     return lengths is None or (lengths.data is not None and bool(np.all(lengths.data >= time)))
 
 
 def last_step(graph: Graph, op: Recurrent, *, first: bool) -> dict[str, tuple[int, ...]]:
-    """The attributes of a slice that takes one step of all that a layer makes: the first one, or the last."""
+    """The attributes of a SLICE that takes the first or the last step of a layer's outputs."""
     batch, time = op.batch_and_time(graph)
     units, at = op.units(graph), 0 if first else time - 1
     begin, size = ((at, 0), (1, batch)) if op.time_major else ((0, at), (batch, 1))
@@ -35,8 +35,8 @@ def run(graph: Graph) -> Graph:
 
 
 def _parts(graph: Graph, op: Recurrent) -> list[Part] | None:
-    """The operators that take the outputs of all steps from what a layer makes, and then the last one; None where there
-    are others."""
+    """The operators that take the outputs of all steps, and the last output, from a layer's results; None if others
+    read them."""
     readers = graph.consumers.get(op.outputs[0], [])
     if op.results != BOTH or op.outputs[0] in graph.outputs or not whole(graph, op):
         return None

@@ -1,5 +1,5 @@
-"""`--io int8`: a QUANTIZE right after a model input and a DEQUANTIZE right before a model output are left to
-the caller, so that the model's edges are int8. Other inputs and outputs stay as they are."""
+"""`--io int8`: remove a QUANTIZE right after a model input and a DEQUANTIZE right before a model output, so that inputs
+and outputs are int8 and the caller converts. Other inputs and outputs are unchanged."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def run(graph: Graph) -> Graph:
 
 
 def _types(graph: Graph, op: Op) -> tuple[DType, DType]:
-    """The types of what an operator is given and of what it gives."""
+    """The element types of an operator's input and output."""
     return op.input(graph).dtype, op.output(graph).dtype

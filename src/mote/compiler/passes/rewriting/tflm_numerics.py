@@ -1,8 +1,8 @@
-"""Follow TensorFlow Lite Micro where it differs from LiteRT's reference.
+"""Reproduce TensorFlow Lite Micro where it differs from LiteRT's reference kernels.
 
-Fully connected layers round twice instead of once. SVDF multiplies its scales as double. LOGISTIC and TANH are in fixed
-point (gemmlowp's), where LiteRT has tables of the float function, and RELU6 clamps without rescaling: here they become
-tables of what TensorFlow Lite Micro computes.
+Fully connected layers round twice instead of once. SVDF multiplies its scales in double precision. LOGISTIC and TANH
+are computed in fixed point (gemmlowp's), where LiteRT has tables of the float function, and RELU6 clamps without
+rescaling: these become lookup tables with the results of TensorFlow Lite Micro.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mote.ir.ops.matrix.fully_connected_dynamic import Projection
 from mote.ir.ops.recurrent.svdf import Svdf
 
 INPUT_BITS = 4
-"""Bits before the point in the argument of both functions."""
+"""Integer bits of the fixed-point argument of LOGISTIC and TANH."""
 
 INT8 = np.arange(-128, 128, dtype=np.int64)
 
@@ -75,7 +75,7 @@ TABLES = {"LOGISTIC": logistic_table, "TANH": tanh_table, "RELU6": relu6_table}
 
 
 def _argument(x: Tensor) -> tuple[Ints, int]:
-    """Every int8 input in Q4.27, and the distance from the zero point that this can hold."""
+    """All int8 inputs as Q4.27, and the largest distance from the zero point that Q4.27 can represent."""
     mult, shift = quantize_multiplier(x.scale * (1 << 31 - INPUT_BITS))
     radius = math.floor(((1 << INPUT_BITS) - 1) * 2.0 ** (31 - INPUT_BITS - shift))
     steps = np.clip(INT8 - x.zero_point, -radius, radius)

@@ -1,1 +1,1 @@
-"""Passes of `mote shrink`: remove what cannot affect the outputs."""
+"""Shrinking passes: remove what cannot affect the outputs."""

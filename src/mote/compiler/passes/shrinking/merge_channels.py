@@ -1,5 +1,5 @@
-"""Merge channels that always have the same values: the first one stays, and the weights that layers have for the others
-are added to its own, as far as 8 bits hold them."""
+"""Merge channels that always have equal values: one of them stays, and the weights that layers have for the others are
+added to its weights, as far as int8 holds the sums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COPIES = RemovalKind(
     "they are made with the same numbers from the same channels; weights for them are added to those for the first one",
 )
 MOST = 127
-"""The largest magnitude of a weight."""
+"""Maximum magnitude of an int8 weight."""
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
@@ -51,7 +51,7 @@ def _reader(graph: Graph, layer: Layer, columns: Ints, first: Ints) -> ChannelRe
 
 
 def _first_alike(graph: Graph) -> dict[int, Ints]:
-    """For each channel of each tensor the first one that always has the same values."""
+    """For each channel of each tensor: the first channel that always has the same values."""
     firsts = {i: np.arange(t.channels, dtype=np.int64) for i, t in graph.tensors.items() if t.data is None}
     for op in graph.ops:
         threads, computed = op.threads(graph), op.computed(graph)
@@ -67,8 +67,8 @@ def _first_alike(graph: Graph) -> dict[int, Ints]:
 
 
 def _made_of(graph: Graph, op: Op, threads: Mapping[int, Ints], first: Mapping[int, Ints]) -> Ints:
-    """A row for each channel of an operator's output, which says what it is made of: channels with equal rows have the
-    same values. Views put several pixels side by side."""
+    """A row of numbers per output channel that describes how it is computed: channels with equal rows have equal
+    values. Views put several pixels into the channels of one."""
     channels = np.arange(op.output(graph).channels, dtype=np.int64)
     parts = [channels // op.input(graph).channels] if op.is_view else []
     for position in range(len(op.inputs)):
@@ -82,7 +82,7 @@ def _made_of(graph: Graph, op: Op, threads: Mapping[int, Ints], first: Mapping[i
 
 
 def _own_parts(t: Tensor, axis: int, channels: Ints) -> list[Ints]:
-    """The values and scales of a constant for each channel; nothing where they are the same for all."""
+    """The values and scales of a constant, per channel; none if they are equal for all channels."""
     assert t.data is not None
     data = t.data.reshape(-1) if t.size == len(channels) else t.data
     if t.size == 1 or (axis == -1 and t.channels == 1):
@@ -94,5 +94,5 @@ def _own_parts(t: Tensor, axis: int, channels: Ints) -> list[Ints]:
 
 
 def _bits(values: Array) -> Ints:
-    """Integers that are equal where the values are."""
+    """Values as int64 for comparison of rows: floats by their bits."""
     return values.astype(np.float64).view(np.int64) if values.dtype.kind == "f" else values.astype(np.int64)

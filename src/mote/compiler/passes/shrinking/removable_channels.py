@@ -1,5 +1,5 @@
-"""Remove channels from all tensors through which operators lead them without mixing them with others, as far as the
-layers that read them can do without: they have no weights for them, or something else to take their place."""
+"""Remove channels from all tensors that they pass through unmixed, if the layers that read them can do without: they
+have no weights for them, or a bias or other weights replace them."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.transpose_conv import TransposeConv
 
 Layer = Conv2D | FullyConnected | TransposeConv
-"""Operators whose outputs are sums over all channels: their weights are [outputs, .., inputs]."""
+"""Operators whose outputs are sums over all input channels, with weights [outputs, .., inputs]."""
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class ChannelReader:
-    """How a layer reads its input: columns are indices of the weights' last axis."""
+    """How a layer reads the channels of its input. A column is an index of the weights' last axis."""
 
     columns: Ints
-    """The input's channel that each belongs to."""
+    """The input channel of each column."""
     weights: Mask
-    """[outputs, columns]: where there are any but zeros."""
+    """[outputs, columns]: whether any weight is not zero."""
     dispensable: Mask
-    """Columns that the layer can do without."""
+    """Whether the layer can do without each column."""
     bias: NDArray[Any]
-    """[outputs, columns]: what the bias has to take in for it."""
+    """[outputs, columns]: the number to add to the bias if the column is removed."""
     into: Ints
-    """The columns whose weights have to take in theirs, OUTSIDE: none."""
+    """For each column, the column whose weights its own are added to if it is removed; OUTSIDE: none."""
 
 
 Readers = Mapping[int, ChannelReader]
-"""The readers of layers, by the id() of the operator."""
+"""By the id() of a layer: how it reads its input."""
 
 
 def taps_of(graph: Graph, layer: Layer) -> Array:
@@ -53,7 +53,8 @@ def taps_of(graph: Graph, layer: Layer) -> Array:
 
 
 def layers(graph: Graph, dtype: DType = DType.INT8) -> Iterator[tuple[Layer, Ints]]:
-    """The layers of this type whose weights have columns that each belong to a channel, and these."""
+    """The layers with inputs of this type whose weight columns each belong to one channel, with the channel of each
+    column."""
     for op in graph.ops:
         if isinstance(op, Layer) and op.input(graph).dtype == dtype and op.input(graph).data is None:
             columns = op.columns(graph)
@@ -62,7 +63,7 @@ def layers(graph: Graph, dtype: DType = DType.INT8) -> Iterator[tuple[Layer, Int
 
 
 def removable(graph: Graph, readers: Readers, needed: Mapping[int, Mask]) -> dict[int, Mask]:
-    """The channels of each tensor that may go: all but those that are or turn out to be needed."""
+    """The channels of each tensor that can be removed together: all except those that are or turn out to be needed."""
     free = _inner(graph, DType.INT8)
     for i, mask in needed.items():
         free[i] &= ~mask
@@ -78,8 +79,8 @@ def removable(graph: Graph, readers: Readers, needed: Mapping[int, Mask]) -> dic
 
 
 def dispensable(graph: Graph, readers: Readers, dtype: DType) -> dict[int, Mask]:
-    """The channels of each tensor that no operator objects to losing, if the readers give up what they can: any of them
-    may go, but a tensor can not lose all."""
+    """The channels of each tensor that can be removed, if readers give up what they can: any subset may go, but not all
+    channels of a tensor."""
     free, before = _inner(graph, dtype), -1
     while before != (before := sum(int(mask.sum()) for mask in free.values())):
         for op in reversed(graph.ops):
@@ -88,15 +89,15 @@ def dispensable(graph: Graph, readers: Readers, dtype: DType) -> dict[int, Mask]
 
 
 def _inner(graph: Graph, dtype: DType) -> dict[int, Mask]:
-    """All channels of the tensors of this type that nobody outside of the graph sees; none of the others."""
+    """A mask of all channels for inner tensors of this type; of none for others, such as inputs, outputs and states."""
     fixed = {*graph.inputs, *graph.outputs, *(t for s in graph.states for t in (s.before, s.after))}
     computed = {i: t for i, t in graph.tensors.items() if t.data is None}
     return {i: np.full(t.channels, t.dtype == dtype and i not in fixed) for i, t in computed.items()}
 
 
 def _keep_fours(graph: Graph, free: dict[int, Mask]) -> None:
-    """Convolutions read four channels at a time: some of those that may go stay where the last four would not be full,
-    constant ones first."""
+    """Keeps some removable channels, constant ones first, so that the remaining number is a multiple of four:
+    convolutions read four channels at a time."""
     for op in graph.ops:
         mask = free.get(op.inputs[0])
         if isinstance(op, Conv2D) and mask is not None and mask.any() and mask.size % 4 == 0:
@@ -106,7 +107,8 @@ def _keep_fours(graph: Graph, free: dict[int, Mask]) -> None:
 
 
 def _keep_needed(graph: Graph, op: Op, reader: ChannelReader | None, free: dict[int, Mask]) -> None:
-    """Mark the channels of the operator's inputs that its output needs as kept, and the other way round."""
+    """Marks input channels that the operator's needed outputs depend on as needed, and output channels whose inputs
+    stay."""
     out = free[op.outputs[0]]
     if reader is not None:
         needed = reader.weights[~out].any(axis=0) & ~reader.dispensable
@@ -126,7 +128,7 @@ def _keep_needed(graph: Graph, op: Op, reader: ChannelReader | None, free: dict[
 
 
 def remove(graph: Graph, free: Mapping[int, Mask], readers: Readers) -> Graph:
-    """The graph without these channels."""
+    """The graph without the channels in `free`."""
     kept = {t: np.flatnonzero(~mask) for t, mask in free.items()}
     tensors = [_narrowed(graph.tensors[t], channels) for t, channels in kept.items() if free[t].any()]
     fresh, ops = graph.fresh_id(), []
@@ -150,7 +152,7 @@ def _narrowed(t: Tensor, channels: Ints) -> Tensor:
 
 
 def _constants(graph: Graph, op: Op, kept: Mapping[int, Ints], reader: ChannelReader | None) -> dict[int, Tensor]:
-    """The operator's constants that change, by position."""
+    """The constants of an operator that change, by input position."""
     out, whole = kept[op.outputs[0]], op.output(graph).channels
     if reader is not None:
         return _layer_constants(graph, op, out, np.isin(reader.columns, kept[op.inputs[0]]), reader)
@@ -180,7 +182,7 @@ def _layer_constants(graph: Graph, op: Op, rows: Ints, columns: Mask, reader: Ch
 
 
 def _taken(t: Tensor, which: Ints, axis: int) -> Tensor:
-    """A part of a constant along an axis."""
+    """A selection of a constant's elements along an axis."""
     assert t.data is not None
     data, quant = np.ascontiguousarray(t.data.take(which, axis=axis)), t.quant
     if quant is not None and quant.per_channel and quant.axis == axis % t.data.ndim:

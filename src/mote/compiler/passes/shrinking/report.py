@@ -1,4 +1,4 @@
-"""Report of what passes removed, and why outputs stay bit-exact."""
+"""Reports of what shrinking passes removed, and why outputs stay bit-exact."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RemovalKind:
-    """Things that can be removed, and why results stay equal bit for bit, whatever a model is given."""
+    """A kind of thing that is removed, and the reason why results stay bit-exact for any input."""
 
     name: str
     proof: str
@@ -15,7 +15,7 @@ class RemovalKind:
 
 @dataclass(frozen=True)
 class Removal:
-    """`count` things of a kind, from the layer of the file with this index."""
+    """A number of removed things of one kind; `index`: their layer in the model file."""
 
     index: int
     kind: RemovalKind

@@ -24,8 +24,8 @@ PASSES: tuple[Shrinking, ...] = (
 
 
 def run(graph: Graph) -> tuple[Graph, list[Removal]]:
-    """All passes, again and again until nothing is left to remove, in the bodies of control flow first. A graph with
-    layers that learn stays whole: what cannot matter today may have weights tomorrow."""
+    """Runs all shrinking passes until nothing is left to remove, first in the bodies of control flow. A graph with
+    layers that learn is not changed, as channels that have no effect may get one by training."""
     if any(learned(graph, op) for op in graph.ops):
         return graph, []
     graph, removals = _in_bodies(graph)
@@ -41,7 +41,7 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 
 def reported(graph: Graph) -> tuple[Graph, str]:
-    """The graph after all passes, and what they removed in a line."""
+    """The graph after all shrinking passes, and a line of text about what they removed."""
     after, removals = run(graph)
     return after, summary(graph, after, removals) if removals else ""
 
@@ -60,7 +60,7 @@ def _in_bodies(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 
 def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:
-    """A line about the removals by kind, and the savings."""
+    """A line of text with the number of removals by kind, and the savings."""
     parts = [f"{count:,} {kind.name}" for kind, count in totals(removals).items()]
     for unit, measure in (("MACs", _macs), ("bytes of weights", _weight_bytes)):
         if saved := measure(before) - measure(after):
@@ -69,7 +69,7 @@ def summary(before: Graph, after: Graph, removals: list[Removal]) -> str:
 
 
 def totals(removals: Iterable[Removal]) -> dict[RemovalKind, int]:
-    """How many of each kind."""
+    """The number of removed things by kind."""
     totals: dict[RemovalKind, int] = {}
     for r in removals:
         totals[r.kind] = totals.get(r.kind, 0) + r.count

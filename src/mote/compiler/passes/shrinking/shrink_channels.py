@@ -1,8 +1,7 @@
-"""Remove channels that cannot matter: those that no layer has weights for, and those that are constant, whose part in
-the sums of the layers that read them goes into the bias.
+"""Remove channels that have no effect: those that no layer has weights for, and constant ones, whose contribution to
+the layers that read them is added to the bias.
 
-Padding holds the zero point: a constant that is another value is folded only where no window reaches outside of the
-image.
+Padding is the zero point: a channel with another constant value is folded only if no window of the layer is padded.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 
 def reader(graph: Graph, layer: Layer, columns: Ints) -> ChannelReader:
-    """How a layer reads its input, where channels without weights and constant ones can go."""
+    """How a layer reads its input, if channels without weights and constant channels can be removed."""
     x, taps = layer.input(graph), taps_of(graph, layer)
     limits = graph.ranges[x.id]
     value = np.where(limits.constant, limits.low - x.zero_point, 0)[columns]
@@ -62,14 +61,14 @@ def reader(graph: Graph, layer: Layer, columns: Ints) -> ChannelReader:
 
 
 def _padded(graph: Graph, layer: Layer) -> bool:
-    """Whether windows reach outside of the image."""
+    """Whether windows are padded."""
     if isinstance(layer, Conv2D):
         return not all(ways.all() for ways in layer.present(graph))
     return not isinstance(layer, FullyConnected)
 
 
 def _removals(graph: Graph, free: Mapping[int, Mask], readers: Readers) -> list[Removal]:
-    """Channels by the layer that computed them."""
+    """The removed channels, counted for the layer that computed them."""
     folded = {t: np.zeros_like(mask) for t, mask in free.items()}
     for op in reversed(graph.ops):
         if reader := readers.get(id(op)):
@@ -93,7 +92,7 @@ def _removals(graph: Graph, free: Mapping[int, Mask], readers: Readers) -> list[
 
 
 def _without_weights(graph: Graph, op: Op, silent: Mapping[int, Mask]) -> Mask:
-    """Outputs of a layer all of whose weights are zero, and what other operators make of these alone."""
+    """The output channels with only zero weights, and those of other operators that depend only on such channels."""
     zero = np.zeros(op.output(graph).channels, np.bool_)
     if isinstance(op, Layer | DepthwiseConv2D):
         weights = op.input(graph, 1).data

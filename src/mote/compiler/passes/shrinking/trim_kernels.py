@@ -1,5 +1,5 @@
-"""Trim the rows and columns at the edges of kernels that cannot matter: their weights are all zero, or they never lie
-inside the image. The padding shrinks by as much, and is never less than none."""
+"""Trim rows and columns at the edges of kernels that have no effect: their weights are all zero, or they are always in
+the padding. The padding shrinks by as much, but not below zero."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(graph: Graph) -> tuple[Graph, list[Removal]]:
 
 
 def _trimmed(graph: Graph, op: Conv2D | DepthwiseConv2D) -> tuple[Axis, Axis, NDArray[np.int8]] | None:
-    """Both axes and the weights, where anything is to be trimmed."""
+    """Both axes and the weights after trimming; None if nothing can be trimmed."""
     x, w = op.input(graph), op.input(graph, 1)
     if x.dtype != DType.INT8:
         return None
@@ -53,8 +53,8 @@ def _trimmed(graph: Graph, op: Conv2D | DepthwiseConv2D) -> tuple[Axis, Axis, ND
 
 
 def trim(axis: Axis, used: NDArray[np.bool_], size: int) -> tuple[Axis, slice]:
-    """The axis over an image of `size` with the taps that are left, from the first to the last that is used, as far as
-    the padding allows."""
+    """The trimmed axis for an image of `size` and the slice of taps that remains: from the first to the last tap that
+    is used, as far as the padding allows."""
     taps = np.flatnonzero(used) if used.any() else np.array([axis.kernel // 2], np.int64)
     first = min(int(taps[0]), axis.before // axis.dilation)
     for last in range(int(taps[-1]), axis.kernel):

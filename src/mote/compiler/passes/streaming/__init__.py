@@ -1,1 +1,1 @@
-"""Passes for models that take a stream piece by piece."""
+"""Passes for models that process a stream piece by piece."""

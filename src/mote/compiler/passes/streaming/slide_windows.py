@@ -1,7 +1,7 @@
 """Recognize sliding windows over a stream: a state that is concatenated with new elements and keeps the newest ones.
 
-CONCATENATION of the state and the new elements, STRIDED_SLICE of the end and ASSIGN_VARIABLE become one WINDOW, which
-keeps all elements that its readers see, in place: nothing is joined or cut out any more.
+CONCATENATION of the state and the new elements, STRIDED_SLICE of the end and ASSIGN_VARIABLE become one WINDOW
+operator, which keeps all elements that its readers need in place, without copies.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Convert a model over a window of a stream into a streaming one, which takes only the new elements (`mote compile
+"""Convert a model of a window of a stream into a streaming one, which takes only the new elements (`mote compile
 --stream`).
 
-Tensors that have the stream's axis carry their newest elements; an operator that looks further back has a window of
-them as a state. From the first operator on that needs all of an axis (a dense layer, a mean over time) the model runs
-as it was, over windows that hold what the original would have computed again.
+Tensors along the stream hold only their newest elements; an operator that reads older ones has a sliding window of them
+as a state. From the first operator on that needs the whole axis (a dense layer, a mean over time) the model is
+unchanged, and reads windows instead of recomputing what they hold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mote.ir.ops.moves.slice import Slice
 
 
 def run(graph: Graph, axis: int, hop: int = 0, *, causal: bool = False) -> Graph:
-    """The graph for `hop` new elements along `axis` of the input with every inference; 0: as few as its strides
+    """The graph that takes `hop` new elements along `axis` of the input in every inference; 0: as few as its strides
     allow."""
     flow = _flow(graph, axis, hop or 1)
     while True:
@@ -71,14 +71,14 @@ class _Streaming:
     causal: bool
     flows: dict[int, StreamAxis] = field(default_factory=dict)
     increments: dict[int, Increment | None] = field(default_factory=dict)
-    """The increment of each operator (by its id()) that a stream reaches."""
+    """By the id() of an operator that depends on the stream: its streaming form; None if it needs the whole axis."""
     needs: dict[int, set[int]] = field(default_factory=dict)
-    """How many of the last elements the readers of a tensor want."""
+    """By tensor: the numbers of newest elements that its readers need."""
     tensors: dict[int, Tensor] = field(default_factory=dict)
     states: list[State] = field(default_factory=list)
     window_of: dict[int, int] = field(default_factory=dict)
     next: int = 0
-    """The id of the next tensor that is made."""
+    """The id for the next new tensor."""
 
     def run(self, flow: StreamAxis) -> Graph:
         self.flows[self.graph.inputs[0]] = flow
@@ -140,7 +140,7 @@ class _Streaming:
         return replace(tensor, shape=flow.cut(tensor.shape), newest=flow.axis)
 
     def _windows(self, t: int) -> list[Op]:
-        """The window behind a tensor, as long as any of its readers wants it."""
+        """The sliding window of a tensor, as long as its readers need; none if the new elements are enough."""
         flow = self.flows.get(t)
         longest = max(self.needs.get(t, ()), default=0)
         if flow is None or longest <= flow.fresh:
@@ -155,7 +155,7 @@ class _Streaming:
         ]
 
     def _fresh(self, t: int, count: int) -> Tensor:
-        """Another tensor with the last `count` elements of one."""
+        """A new tensor for the last `count` elements of a stream tensor."""
         flow, tensor = self.flows[t], self.graph.tensors[t]
         self.next += 1
         made = replace(
@@ -173,7 +173,8 @@ class _Streaming:
         return tuple(inputs)
 
     def _last(self, t: int, count: int, ops: list[Op]) -> int:
-        """The tensor with the last `count` elements of a stream."""
+        """The id of the tensor with the last `count` elements of a stream tensor: itself, its window, or a slice of
+        that."""
         flow = self.flows[t]
         if count == flow.fresh:
             return t

@@ -1,7 +1,7 @@
-"""Update caches in place: states of which some elements are replaced.
+"""Update caches in place: states of which some elements are overwritten.
 
-READ_VARIABLE, DYNAMIC_UPDATE_SLICE and ASSIGN_VARIABLE, as decoders keep keys and values, would copy all
-of them to the arena and back to change one line.
+READ_VARIABLE, DYNAMIC_UPDATE_SLICE and ASSIGN_VARIABLE, as in the key-value caches of decoders, would copy the whole
+state to the arena and back to change one line.
 """
 
 from __future__ import annotations

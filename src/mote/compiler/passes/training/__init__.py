@@ -1,1 +1,1 @@
-"""The graph of training: loss, gradients and updates of weights behind the model's operators."""
+"""Training graphs: loss, gradients and weight updates, appended to a model's operators."""

@@ -1,4 +1,4 @@
-"""The graph of a step of training: a model, its loss, gradients back to the earliest layer that learns, and updates."""
+"""Float32 training graphs: a model, its loss, gradients back to the earliest layer that learns, and updates."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Loss(StrEnum):
     """The losses that a model can be trained with."""
 
     SOFTMAX_CROSS_ENTROPY = "softmax_cross_entropy"
-    """The model's first output has a logit for each class, or the softmax of these; `label` has the classes, int32."""
+    """The first output has a logit for each class, or the softmax of these; the label is an int32 class."""
     MEAN_SQUARED_ERROR = "mean_squared_error"
-    """`target` has what the model's first output should be."""
+    """The state `target` has the values that the first output should have."""
 
 
 def training_graph(graph: Graph, learned: Collection[int], loss: str, optimizer: Optimizer) -> Graph:
-    """A float32 model with a step of training behind it, in which the constants `learned` (ids of tensors) are states.
+    """A float32 model followed by a training step, in which the constants `learned` (ids of tensors) are states.
 
-    The step is run where the state of role LABEL is not negative, then that is -1 again: inferences without a label
-    learn nothing, and pay nothing for training. The loss, of the weights before the step, is a state, and so is the
-    learning rate. Gradients are computed where a learned tensor needs them, and each of these is updated as soon as
-    nothing reads it any more, so that its gradient need not be kept. `graph` is as the front end made it: there is no
-    gradient of operators that passes have fused.
+    The step runs if the state of role LABEL is not negative, and resets it to -1: inferences without a label neither
+    learn nor take time for training. The loss, computed with the weights before the step, is a state, and so is the
+    learning rate. Gradients are computed only where a learned tensor needs them, and each weight is updated as soon as
+    nothing reads it any more, so that its gradient need not be stored. `graph` must come from a front end: operators
+    that passes have fused have no gradient.
     """
     return with_gradients(graph, learned, loss, optimizer)[0]
 
@@ -44,7 +44,7 @@ def training_graph(graph: Graph, learned: Collection[int], loss: str, optimizer:
 def with_gradients(
     graph: Graph, learned: Collection[int], loss: str, optimizer: Optimizer
 ) -> tuple[Graph, Mapping[int, int]]:
-    """The graph of training, and the gradients of the model's tensors in it, by these."""
+    """The training graph, and the ids of gradients in it, by the tensors of the model."""
     check_learned(graph, learned, DType.FLOAT32)
     t = Tape(graph)
     task = Supervision(t, graph, known_loss(loss))
@@ -56,13 +56,13 @@ def with_gradients(
         t.at = None
         counted(t, step)
     rates = State(rate, rate, np.array([optimizer.learning_rate], np.float32), StateRole.RATE)
-    told = labelled(t, task.label)
-    return t.finish(told.condition, told.back, [rates, *task.states, told.state]), walk.complete
+    sample = labelled(t, task.label)
+    return t.finish(sample.condition, sample.back, [rates, *task.states, sample.state]), walk.complete
 
 
 class Supervision:
-    """The loss of a model's first output, and the states that say what is right. A label is int32: -1 where there is
-    none. Of a regression, it is 0 where the target is to be learned."""
+    """The loss of a model's first output, and the states with labels or targets. A label is int32, -1 for none; with a
+    target it is 0 if the sample is to be learned."""
 
     def __init__(self, t: Tape, graph: Graph, loss: Loss) -> None:
         self.tape = t
@@ -85,7 +85,7 @@ class Supervision:
 
 
 class Backward(BackwardWalk):
-    """Gradients in float32, and an optimizer's steps."""
+    """The backward pass in float32, with the steps of an optimizer."""
 
     rules = RULES
     takes = DType.FLOAT32
@@ -109,7 +109,7 @@ class Backward(BackwardWalk):
 
 
 def known_loss(loss: str) -> Loss:
-    """The loss with a name."""
+    """The loss with a name; an error for an unknown one."""
     try:
         return Loss(loss)
     except ValueError:

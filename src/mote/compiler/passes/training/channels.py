@@ -1,5 +1,5 @@
-"""Layers of which some output channels learn: the same layer in parts, of which one has weights that learn. So only
-these weights lie in RAM, and only their gradients are computed."""
+"""Layers of which only some output channels learn: the layer is split, and one part has learned weights. So only these
+weights are in RAM, and only their gradients are computed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from mote.ir.ops.windows.conv import Conv2D
 
 @dataclass(frozen=True)
 class InParts:
-    """A graph with a layer in parts."""
+    """A graph with a layer split by output channels."""
 
     graph: Graph
     weights: int
-    """The weights of the channels that were asked for."""
+    """The weights of the channels that learn."""
     biases: tuple[int, ...]
-    """The bias of each part; empty where the layer has none."""
+    """The bias of each part; empty if the layer has none."""
 
 
 def in_parts(graph: Graph, op: Op, channels: range, where: str) -> InParts:
-    """The graph with a layer as two or three, whose results are concatenated: `channels`, and those before and behind
-    them."""
+    """The graph with a layer split into two or three, whose results are concatenated: the output channels `channels`,
+    and those before and after them."""
     count = op.input(graph, WEIGHTS).shape[0]
     if not isinstance(op, Conv2D | FullyConnected) or not 0 <= channels.start < channels.stop <= count:
         reason = f"{op.where} has no output channels {channels.start} to {channels.stop - 1} that learn by themselves"
@@ -60,7 +60,7 @@ def in_parts(graph: Graph, op: Op, channels: range, where: str) -> InParts:
 
 
 def _part(t: Tensor, channels: range, tensor: int) -> Tensor:
-    """The weights or the bias of some output channels, which lie along the first axis."""
+    """The slice of weights or bias for some output channels, along the first axis."""
     assert t.data is not None
     part = slice(channels.start, channels.stop)
     quant = t.quant

@@ -1,4 +1,4 @@
-"""The weights and biases that learn, by the names of layers."""
+"""Choice of the weights and biases that learn, by names of layers."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 LAYERS = (Conv2D, DepthwiseConv2D, FullyConnected)
-"""Layers of weights and a bias."""
+"""Layers with weights and a bias."""
 LEARNING = (*LAYERS, BatchMatmul, Standardize)
-"""All whose constants can learn."""
+"""Operators whose constants can learn."""
 _CHANNELS = re.compile(r"(?P<layer>.+)\[(?P<first>[0-9]{1,6}):(?P<end>[0-9]{1,6})\]", re.ASCII)
 _PART = re.compile(r"(?P<layer>.+)\[(?P<part>weights|bias)\]")
 _POSITIONS = {"weights": slice(WEIGHTS, BIAS), "bias": slice(BIAS, None)}
 LISTED = 12
-"""Layers that a message lists."""
+"""Maximum number of layers that an error lists."""
 
 
 @dataclass(frozen=True)
 class LearnedConstants:
-    """The constants that learn in a graph, in which layers of which only some output channels learn are in parts."""
+    """The constants that learn, and the graph, in which layers are split if only some output channels learn."""
 
     graph: Graph
     constants: tuple[int, ...]
 
 
 def chosen(graph: Graph, items: Collection[str]) -> LearnedConstants:
-    """The constants of a graph that items name, by id: of the last layer (`last`), the biases of all layers
-    (`biases`), or all that a layer has, by its name, its short name or its number in the file; of a layer also the
-    weights, the bias, or the weights of some output channels: `LAYER[weights]`, `LAYER[bias]`, `LAYER[0:16]`. Layers
-    that the first output does not depend on have no part in `last` and `biases`."""
+    """The constants of a graph that `items` name: those of the last layer (`last`), the biases of all layers
+    (`biases`), or all constants of a layer, by its name, short name or number in the model file; also only its weights
+    or bias, or the weights of some output channels: `LAYER[weights]`, `LAYER[bias]`, `LAYER[0:16]`. `last` and `biases`
+    ignore layers that the first output does not depend on."""
     learned, ranges = set[int](), list[tuple[Op, range]]()
     for item in items:
         part = _CHANNELS.fullmatch(item)
@@ -71,7 +71,7 @@ def constants(graph: Graph, op: Op) -> tuple[int, ...]:
 
 
 def in_integers(graph: Graph, learned: Iterable[int]) -> bool:
-    """Whether constants learn in integers: no layer of theirs has float32 weights."""
+    """Whether constants learn in integer arithmetic: none of them is float32."""
     return all(graph.tensors[i].dtype != DType.FLOAT32 for i in learned)
 
 
@@ -96,18 +96,18 @@ def _chosen(graph: Graph, item: str) -> Collection[int]:
 
 
 def _layer(graph: Graph, name: str) -> Op:
-    """The layer with channels of its own that a name is of."""
+    """The one layer with a name, whose output channels can learn separately."""
     ops = [op for op in named(graph, name, _known(graph), _candidates(graph)) if constants(graph, op)]
     return ops[0] if len(ops) == 1 else _nothing(graph, f"layer '{printable(name)}' has no channels that learn")
 
 
 def _known(graph: Graph) -> list[str]:
-    """All names of layers that can learn."""
+    """The names of all layers that can learn."""
     return [word for op in graph.ops if constants(graph, op) for word in (op.name, graph.short_name(op))]
 
 
 def on_the_way(graph: Graph) -> Iterator[Op]:
-    """The operators with constants that can learn, on the way to the first output."""
+    """The operators with constants that can learn, which the first output depends on."""
     needed, ops = set(graph.outputs[:1]), []
     for op in reversed(graph.ops):
         if not needed.isdisjoint(op.outputs):
@@ -117,8 +117,8 @@ def on_the_way(graph: Graph) -> Iterator[Op]:
 
 
 def named(graph: Graph, name: str, known: Iterable[str], others: str) -> list[Op]:
-    """The operators of the one layer with a name, a short name or a number. An error has the `known` words that are
-    most like it, and `others`."""
+    """The operators of the one layer with a name, short name or number. The remedy of the error suggests similar words
+    of `known`, and `others`."""
     ways: list[Callable[[Op], str]] = [lambda op: str(graph.layer_of(op)), lambda op: op.name, graph.short_name]
     for called in ways:
         ops = [op for op in graph.ops if called(op) == name]

@@ -1,5 +1,5 @@
-"""Output channels whose weights are all zero, as training and pruning leave them behind: converters give their weights
-tiny scales, for which int32 has no room for a bias that learns."""
+"""Output channels with only zero weights, which training and pruning leave: converters give their weights tiny scales,
+with which int32 has no room for a learned bias."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def with_room(graph: Graph, learned: Collection[int]) -> Graph:
-    """The graph in which dead channels of layers that learn have the median scale of the layer's other channels, and
-    biases that are quantized for it, where int32 had no room for half of the output's range beside them. A channel is
-    left as it is where its output would be another one."""
+    """The graph in which dead channels of layers that learn have the median weight scale of the layer's other channels,
+    and biases requantized for it, if int32 had no room for the bias plus half of the output range. A channel is
+    unchanged if its output would change."""
     tensors = dict(graph.tensors)
     for op in graph.ops:
         if any(i in learned for i in op.inputs) and _own_scales(graph, op):
@@ -30,7 +30,7 @@ def with_room(graph: Graph, learned: Collection[int]) -> Graph:
 
 
 def _own_scales(graph: Graph, op: Op) -> bool:
-    """Whether a layer has int8 weights with scales that are no other layer's, and a bias."""
+    """Whether a layer has a bias, and int8 weights with per-channel scales that no other layer shares."""
     if not isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected) or op.tensor(graph, BIAS) is None:
         return False
     w, operands = op.input(graph, WEIGHTS), op.inputs[WEIGHTS:]
@@ -40,7 +40,7 @@ def _own_scales(graph: Graph, op: Op) -> bool:
 
 
 def _roomy(graph: Graph, op: Op) -> tuple[Tensor, Tensor]:
-    """A layer's weights and bias with room for learning in dead channels."""
+    """The weights and bias of a layer with larger scales for dead channels, so that biases can learn."""
     x, w, b, y = op.input(graph), op.input(graph, WEIGHTS), op.input(graph, BIAS), op.output(graph)
     assert w.quant is not None and w.data is not None and b.data is not None
     half_range = -y.dtype.limits[0] / real_scales(x, w, y, y.channels)
@@ -63,7 +63,7 @@ def _requantized(w: Tensor, b: Tensor, scale: NDArray[np.float32], bias: Array) 
 
 
 def _outputs_of_biases(graph: Graph, op: Op, bias: Array) -> Array:
-    """The output of each channel where products add up to nothing."""
+    """The output of each channel if all products are zero, so that only the bias counts."""
     assert isinstance(op, Conv2D | DepthwiseConv2D | FullyConnected)
     sums = np.zeros((1, bias.size))
     return finish(graph, op, (None, None, bias), sums, op.activation, op.rounding).reshape(-1)

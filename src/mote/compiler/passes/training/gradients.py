@@ -1,7 +1,7 @@
-"""The gradients of operators, by their classes: what a rule adds to the tape, from the gradient of the output before
-the fused activation to the gradients of the inputs that are wanted, by position.
+"""Gradient rules of operators, by class: each adds operators to the tape that compute the gradients of wanted inputs,
+by position, from the gradient of the output before the fused activation.
 
-Rules use operators of inference where these compute a gradient, and those of `mote.ir.ops.training` for the rest.
+Rules use operators of inference if these compute a gradient, else operators of `mote.ir.ops.training`.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 from mote.ir.ops.windows.pool import AveragePool, MaxPool
 
 Wanted = Collection[int]
-"""The positions of the inputs whose gradients are wanted."""
+"""Positions of the inputs whose gradients are wanted."""
 INPUT, WEIGHT = "input_gradient", "weight_gradient"
-"""Ends of the names of operators."""
+"""Suffixes of operator names."""
 
 
 def before_activation(t: Tape, op: Op, gradient: int) -> int:
-    """The gradient of the output before the fused activation, from that behind it and the output."""
+    """The gradient of the output before the fused activation, from the gradient after it and the output."""
     activation = getattr(op, "activation", Activation.NONE)
     if activation == Activation.NONE:
         return gradient
@@ -99,7 +99,8 @@ def depthwise(t: Tape, op: DepthwiseConv2D, gradient: int, wanted: Wanted) -> Gr
 
 
 def fully_connected(t: Tape, op: FullyConnected, gradient: int, wanted: Wanted) -> Gradients:
-    """Products of matrices: gradient and weights, gradient (turned) and vectors."""
+    """Gradients of a fully connected layer as matrix products: gradient and weights for the input, transposed gradient
+    and input for the weights."""
     channels, depth = t.shape(op.inputs[1])
     rows = t.reshaped(gradient, (t.tensors[gradient].size // channels, channels))
     made = _bias(t, op, rows, wanted)
@@ -113,7 +114,7 @@ def fully_connected(t: Tape, op: FullyConnected, gradient: int, wanted: Wanted) 
 
 
 def _bias(t: Tape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
-    """The gradient of a layer's bias (input 2): the sums over all positions."""
+    """The gradient of a layer's bias (input 2): the sum of the gradient over all positions."""
     if 2 not in wanted:
         return {}
     axes = range(len(t.shape(gradient)) - 1)
@@ -126,7 +127,7 @@ def _size(t: Tape, op: Op) -> tuple[int, int]:
 
 
 def matrix_product(t: Tape, op: BatchMatmul, gradient: int, wanted: Wanted) -> Gradients:
-    """Products of the gradient and the other operand, summed over matrices that were repeated."""
+    """Gradients of a matrix product: products of the gradient and the other operand, summed over broadcast matrices."""
     left, right = op.inputs
     made = {}
     if 0 in wanted:
@@ -173,14 +174,14 @@ def max_pool(t: Tape, op: MaxPool, gradient: int, wanted: Wanted) -> Gradients:
 
 
 def total(t: Tape, op: Sum | Mean, gradient: int, wanted: Wanted) -> Gradients:
-    """Every element has the gradient of its sum."""
+    """The gradient of a sum: broadcast to every element."""
     shape = t.shape(op.inputs[0])
     kept = t.reshaped(gradient, tuple(1 if axis in op.axes else n for axis, n in enumerate(shape)))
     return {0: kept if t.shape(kept) == shape else t.one(BroadcastTo, [kept], INPUT, shape=shape)}
 
 
 def mean(t: Tape, op: Mean, gradient: int, wanted: Wanted) -> Gradients:
-    """Every element has its share of the gradient of its mean."""
+    """The gradient of a mean: broadcast to every element, divided by their number."""
     count = prod(t.shape(op.inputs[0])[axis] for axis in op.axes)
     return total(t, op, t.product(gradient, t.scalar(1.0 / count), "share"), wanted)
 
@@ -191,7 +192,7 @@ ACTIVATIONS: Mapping[type[Op], type[ActivationGradient]] = {
     Logistic: LogisticGradient,
     Tanh: TanhGradient,
 }
-"""The gradients of activations that are more than a clamp."""
+"""The gradient operators of activations that are not just a clamp."""
 
 
 def activation(t: Tape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
@@ -209,7 +210,8 @@ def softmax(t: Tape, op: Softmax, gradient: int, wanted: Wanted) -> Gradients:
 
 
 def normalization(t: Tape, op: Standardize, gradient: int, wanted: Wanted) -> Gradients:
-    """Vectors are normalized again for the gradient of the scale, which reads them without scale and bias."""
+    """Gradients of a normalization. For the gradient of the scale, the input is normalized again without scale and
+    bias."""
     x, *constants = op.inputs
     made = {}
     if BIAS in wanted:
@@ -275,4 +277,4 @@ RULES: Rules = {
     Pad: pad,
     Concatenation: concatenation,
 }
-"""The rules, by classes themselves: a class derived from one of these may compute something else."""
+"""The rules by exact class: subclasses may compute something else."""

@@ -1,5 +1,5 @@
-"""Channels that are zero for any input and stay zero whatever is learned: those without weights whose activation cuts
-off their biases, and those that only such lead to. No gradient passes them, so that training does without them."""
+"""Inert channels: always zero, whatever is learned, as they have no weights and their activation cuts off their bias,
+or as they depend only on such channels. No gradient passes them, so that training removes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 
 def without_inert_channels(graph: Graph, learned: Collection[int]) -> tuple[Graph, frozenset[int]]:
-    """The graph without them, and what learns there."""
+    """The graph without inert channels, and the ids of its learned constants."""
     inert, columns = _inert(graph), dict(layers(graph))
     readers = {id(layer): reader(graph, layer, own) for layer, own in columns.items()}
     free = removable(graph, readers, {i: ~mask for i, mask in inert.items()})
@@ -32,7 +32,7 @@ def without_inert_channels(graph: Graph, learned: Collection[int]) -> tuple[Grap
 
 
 def _inert(graph: Graph) -> Mapping[int, Mask]:
-    """Which channels of each tensor of activations are inert."""
+    """A mask of the inert channels of each activation tensor."""
     columns = {id(layer): own for layer, own in layers(graph)}
     inert = {i: np.zeros(t.channels, bool) for i, t in graph.tensors.items() if t.data is None}
     for op in graph.ops:
@@ -45,7 +45,7 @@ def _inert(graph: Graph) -> Mapping[int, Mask]:
 
 
 def _fed_by_inert(graph: Graph, op: Op, inert: Mapping[int, Mask], columns: np.ndarray | None) -> Mask:
-    """The channels of an operator's output that nothing but inert ones has a part in, if they are zero."""
+    """A mask of an operator's output channels that only inert channels contribute to."""
     none = np.zeros(op.output(graph).channels, bool)
     if columns is not None:
         weights = (taps_of(graph, op) != 0).any(axis=1)  # type: ignore[arg-type]
@@ -65,6 +65,6 @@ def _fed_by_inert(graph: Graph, op: Op, inert: Mapping[int, Mask], columns: np.n
 
 
 def _cuts_off_zero(graph: Graph, op: Op) -> bool:
-    """Whether no gradient passes the activation of a layer where its output is zero."""
+    """Whether the activation of a layer passes no gradient if its output is zero."""
     out, activation = op.output(graph), activation_of(op, op.output(graph))
     return activation.bounds[0] == 0 and int8_range(activation, out)[0] == out.zero_point

@@ -1,5 +1,5 @@
-"""The graph of a step of integer training: an int8 model, its loss, int8 gradients back to the earliest layer that
-learns, and steps of int8 weights and int32 biases, which are rounded stochastically."""
+"""Integer training graphs: an int8 model, its loss, int8 gradients back to the earliest layer that learns, and
+stochastically rounded steps of int8 weights and int32 biases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mote.ir.ops.windows.conv import Conv2D
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 StepOf = tuple[type[IntegerStep], list[int], dict[str, Any]]
-"""The operator that makes a step, what it reads beside the state, and its attributes."""
+"""The class of the operator that makes a step, its inputs other than the state, and its attributes."""
 
 
 @dataclass(frozen=True)
@@ -42,22 +42,22 @@ class IntegerSgd:
     """The seed of stochastic rounding."""
     momentum: float = 0.0
     accumulate: int = 1
-    """Weights change once in so many samples, by the mean of their gradients."""
+    """Number of samples per step, which uses their mean gradient."""
 
     @property
     def each_sample(self) -> bool:
-        """Whether weights take the step of each sample at once."""
+        """Whether weights change after each sample, so that nothing is accumulated."""
         return not self.momentum and self.accumulate == 1
 
 
 def integer_training_graph(
     graph: Graph, learned: Collection[int], loss: str, settings: IntegerSgd, samples: Samples | None = None
 ) -> Graph:
-    """An int8 model with a step of training behind it, in which the constants `learned` (ids of int8 weights and
-    int32 biases) are states.
+    """An int8 model followed by a training step, in which the constants `learned` (ids of int8 weights and int32
+    biases) are states.
 
-    As `training_graph` for float32, but that targets are int8 as the model's int8 output is. Gradients have scales that
-    are measured on `samples`, which only models need of which more than the last layer learns.
+    Like `training_graph` for float32, except that targets are int8, as the model's int8 output. The scales of gradients
+    are measured on `samples`, which are only needed if more than the last layer learns.
     """
     check_learned(graph, learned, DType.INT8, DType.INT32)
     _check_readers(graph, learned)
@@ -76,7 +76,7 @@ def integer_training_graph(
 
 
 class IntegerBackward(BackwardWalk):
-    """Gradients in int8, and steps that are made of them at once."""
+    """The backward pass with int8 gradients, and steps taken from them at once."""
 
     rules = RULES
     takes = DType.INT8
@@ -114,7 +114,7 @@ class IntegerBackward(BackwardWalk):
         return BiasStep, [sums], {"over": summed.size // summed.channels}
 
     def _seed_of(self, weights: int) -> int:
-        """Another one for each tensor, so that their roundings have nothing to do with one another."""
+        """The seed of a tensor's stochastic rounding: different for each, so that their roundings are independent."""
         return (self.settings.seed * 0x9E3779B1 + sorted(self.learned).index(weights) * 0xC2B2AE3D) & MOST_SEED
 
 
@@ -130,7 +130,8 @@ def _of_weights(op: Op, gradient: int) -> StepOf:
 
 
 def _check_readers(graph: Graph, learned: Collection[int]) -> None:
-    """Refuse constants that are no weights or biases of one layer: a step takes the gradient of one layer's sums."""
+    """Refuses constants other than weights or biases of a single layer, as a step takes the gradient of one layer's
+    accumulators."""
     for i in sorted(learned):
         readers = graph.consumers[i]
         if len(readers) > 1 or not isinstance(readers[0], Conv2D | DepthwiseConv2D | FullyConnected):
@@ -143,7 +144,7 @@ def _check_readers(graph: Graph, learned: Collection[int]) -> None:
 
 
 def _scales(graph: Graph, learned: Collection[int], loss: IntegerLoss, samples: Samples | None) -> Mapping[int, float]:
-    """The scales of gradients: that of what the loss judges is known, others are measured."""
+    """The scales of gradients, measured on samples; none are needed if only the layer before the loss learns."""
     if all(graph.consumers[i][0].outputs == (loss.tensor.id,) for i in learned):
         return {}
     if samples is None or len(samples) == 0:

@@ -1,9 +1,9 @@
-"""The gradients of int8 operators, by their classes, as `gradients.py` has those of float32 ones.
+"""Gradient rules of int8 operators, by class, like those for float32 in `gradients.py`.
 
-A gradient is int8 with zero point 0, and the scale that `IntegerTape.scales` has for its tensor. Where a layer's
-weights are constants, the gradient of its input is another layer with turned weights, or several where windows have
-strides, so that the fastest kernels of inference serve both ways. For weights and biases that learn a rule gives the
-gradient of the layer's sums: a step takes it and the layer's input.
+A gradient is int8 with zero point 0, and the scale that `IntegerTape.scales` has for its tensor. If a layer's weights
+are constant, the gradient of its input is another layer with transposed weights, or several for windows with strides,
+so that the fastest kernels of inference are used. For weights and biases that learn, a rule gives the gradient of the
+layer's accumulators, and the step combines it with the layer's input.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ REMEDY = "let only layers behind it learn, or train the float32 model"
 
 
 class IntegerTape(Tape):
-    """A tape with the scales that gradients of tensors have, and the constants that are going to learn."""
+    """A tape with the scales of gradients, and the constants that will learn."""
 
     def __init__(self, graph: Graph, learned: Collection[int], scales: Mapping[int, float]) -> None:
         super().__init__(graph)
@@ -66,14 +66,14 @@ def symmetric(scale: float | Array, axis: int = 0) -> Quantization:
 
 
 def before_activation(t: IntegerTape, op: Op, gradient: int) -> int:
-    """The gradient of the output before the fused activation: nothing where that has clamped it."""
+    """The gradient of the output before the fused activation: zero where the activation clamped it."""
     activation = activation_of(op, t.tensors[op.outputs[0]])
     return gradient if activation == Activation.NONE else _masked(t, op, gradient, activation)
 
 
 def activation_of(op: Op, output: Tensor) -> Activation:
-    """The fused activation of an operator. Quantized ONNX files have no ReLU where the codes of its output begin at
-    zero: whatever is negative saturates."""
+    """The fused activation of an operator. Quantized ONNX files leave out a ReLU if the output's zero point is the
+    lowest code, as negative values then saturate."""
     attributes = op.attributes()
     activation: Activation = attributes.get("activation", Activation.NONE)
     even = isinstance(op, EvenAdd) or attributes.get("rounding") is Rounding.EVEN
@@ -104,8 +104,9 @@ def convolution(t: IntegerTape, op: Conv2D, gradient: int, wanted: Wanted) -> Gr
 
 
 def _spread(t: IntegerTape, gradient: int, turned: TurnedWeights, axes: tuple[Axis, Axis], x: Tensor) -> int:
-    """The gradient of images by weights [in, kh, kw, out]: a convolution for each place that a pixel has within a
-    stride, whose results are interleaved. Where a place has no taps it is one transposed convolution."""
+    """The gradient of a convolution's input, by weights [in, kh, kw, out]: with strides, a convolution for each
+    position of a pixel within a stride, whose results are interleaved; a transposed convolution if some position has no
+    taps."""
     of_x, size = t.quant_of(x.id), (x.shape[1], x.shape[2])
     if _reads_pixels(axes, size):
         return _spread_pixels(t, gradient, turned, axes, of_x)
@@ -126,7 +127,7 @@ def _spread(t: IntegerTape, gradient: int, turned: TurnedWeights, axes: tuple[Ax
 
 
 def _reads_pixels(axes: tuple[Axis, Axis], size: tuple[int, int]) -> bool:
-    """Whether windows are one pixel each, the first one of each stride."""
+    """Whether windows are one pixel each, the first in each stride."""
     plain = all((axis.kernel, axis.before, axis.after) == (1, 0, 0) for axis in axes)
     return plain and axes[0].stride == axes[1].stride and all(n % axes[0].stride == 0 for n in size)
 
@@ -134,7 +135,8 @@ def _reads_pixels(axes: tuple[Axis, Axis], size: tuple[int, int]) -> bool:
 def _spread_pixels(
     t: IntegerTape, gradient: int, turned: TurnedWeights, axes: tuple[Axis, Axis], quant: Quantization
 ) -> int:
-    """The gradient of images of which windows of one pixel read one in each stride: zeros around it."""
+    """The gradient of the input of a convolution with 1x1 windows and strides: zeros between the pixels that are
+    read."""
     stride, plain = axes[0].stride, Axis(1)
     weights = _constant(t, turned.codes, turned.quant)
     pixels = t.one(Conv2D, [gradient, weights], INPUT, quant=quant, vertical=plain, horizontal=plain)
@@ -146,16 +148,16 @@ def _spread_pixels(
 
 @dataclass(frozen=True)
 class Phase:
-    """The pixels at one place within each stride of an axis: the taps that reach them, the last one first, and the
-    window of stride 1 by which they read the gradient."""
+    """The pixels at one position within each stride of an axis: `taps` are the kernel taps that reach them, in reverse;
+    `window` is the axis of stride 1 by which they read the gradient."""
 
     taps: slice
     window: Axis
 
 
 def phase(axis: Axis, size: int, place: int) -> Phase | None:
-    """The phase of a place; None where no tap reaches it, where there are not as many pixels at each place, and where
-    windows with strides are dilated or padded by more than they are large."""
+    """The phase of a position within strides; None if no tap reaches it, if positions have different numbers of pixels,
+    or if windows with strides are dilated or padded by more than their size."""
     ahead, first = divmod(place + axis.before, axis.stride)
     count = len(range(first, axis.kernel, axis.stride))
     before, after = (count - 1) * axis.dilation - ahead, size // axis.stride - axis.size(size) + ahead
@@ -211,7 +213,7 @@ def _data(t: IntegerTape, tensor: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class TurnedWeights:
-    """Weights whose output channels were inputs, which are quantized for each of these again."""
+    """Transposed weights, whose output channels were the inputs, quantized again for each of these."""
 
     codes: Array
     quant: Quantization
@@ -228,7 +230,7 @@ def _constant(t: IntegerTape, codes: Array, quant: Quantization | None) -> int:
 
 
 def addition(t: IntegerTape, op: Add, gradient: int, wanted: Wanted) -> Gradients:
-    """Both operands have the gradient of the sum."""
+    """The gradients of a sum: both operands have that of the output."""
     _check_shapes(t, op, wanted)
     return dict.fromkeys(wanted, gradient)
 
@@ -239,7 +241,7 @@ def _check_shapes(t: IntegerTape, op: Op, wanted: Wanted) -> None:
 
 
 def is_repeated(tensors: Mapping[int, Tensor], op: Op, operand: int) -> bool:
-    """Whether an element of an operand of a sum or a product is read for several elements of the output."""
+    """Whether an operand of a sum or product is broadcast."""
     return isinstance(op, Arithmetic) and tensors[op.inputs[operand]].shape != tensors[op.outputs[0]].shape
 
 
@@ -250,7 +252,8 @@ def mean(t: IntegerTape, op: Mean | EvenMean, gradient: int, wanted: Wanted) -> 
 
 
 def average_pool(t: IntegerTape, op: AveragePool | EvenAveragePool, gradient: int, wanted: Wanted) -> Gradients:
-    """Of one window over all of the image each pixel has its share. Other windows are those of a depthwise layer."""
+    """The gradient of average pooling: for one window over the whole image each pixel's share; for others, that of a
+    depthwise layer with equal weights."""
     x, axes = t.tensors[op.inputs[0]], (op.vertical, op.horizontal)
     if any(axis.before or axis.after for axis in axes):
         raise MoteError("there is no int8 gradient of windows with padding", where=op.where, remedy=REMEDY)
@@ -266,15 +269,15 @@ def average_pool(t: IntegerTape, op: AveragePool | EvenAveragePool, gradient: in
 
 
 def _shares(t: IntegerTape, gradient: int, of: int) -> int:
-    """The gradient of every element of a mean: the same codes, with a smaller scale."""
+    """The gradient of a mean's input: the same codes, with a smaller scale."""
     shape = t.shape(of)
     scale = t.scale(gradient) * t.tensors[gradient].size / t.tensors[of].size
     return t.one(BroadcastTo, [gradient], INPUT, quant=symmetric(scale), shape=shape)
 
 
 def max_pool(t: IntegerTape, op: MaxPool, gradient: int, wanted: Wanted) -> Gradients:
-    """A pixel that is the largest of several windows has all their gradients: they are in its scale before they are
-    added up."""
+    """The gradient of max pooling. A pixel that is the maximum of several windows gets all their gradients, which are
+    requantized to its scale before they are added."""
     windows = {"vertical": op.vertical, "horizontal": op.horizontal}
     of_x = t.quant_of(op.inputs[0])
     if any(axis.stride < axis.kernel for axis in windows.values()) and float(of_x.scale[0]) > t.scale(gradient):
@@ -289,7 +292,7 @@ def clamp(t: IntegerTape, op: Relu | Relu6 | Relu0To1 | ReluN1To1, gradient: int
 
 
 def curve(t: IntegerTape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
-    """The gradient times the slope of an activation, which is looked up by the codes of its input."""
+    """The gradient of an activation: multiplied by its slope, which is looked up by the input's codes."""
     assert isinstance(op, Unary)
     x, kind = t.tensors[op.inputs[0]], ACTIVATIONS[type(op)]
     real = dequantized(INT8, x).astype(np.float32)
@@ -302,7 +305,7 @@ def curve(t: IntegerTape, op: Op, gradient: int, wanted: Wanted) -> Gradients:
 
 
 def multiplication(t: IntegerTape, op: Mul | EvenMul, gradient: int, wanted: Wanted) -> Gradients:
-    """The gradient times the other operand."""
+    """The gradients of a product: multiplied by the other operand."""
     _check_shapes(t, op, wanted)
     return {p: t.one(Mul, [gradient, op.inputs[1 - p]], INPUT, quant=t.quant_of(op.inputs[p])) for p in sorted(wanted)}
 
@@ -330,4 +333,4 @@ RULES: Rules = {
     Pad: pad,
     Concatenation: concatenation,
 }
-"""The rules, by classes themselves: a class derived from one of these may compute something else."""
+"""The rules by exact class: subclasses may compute something else."""

@@ -1,5 +1,5 @@
-"""The losses of integer training: what they judge in an int8 model, and how their gradients are normalized, so that the
-largest element has the largest code. What that takes away is in the size of the step."""
+"""Losses of integer training, with gradients normalized so that the largest element has the largest int8 code. The
+factor that this removes is in the size of the step."""
 
 from __future__ import annotations
 
@@ -32,30 +32,31 @@ from mote.ir.ops.training.integer.losses import (
 
 @dataclass(frozen=True)
 class IntegerSupervision:
-    """A loss on a tape: its tensors, and the states that say what is right beside the label."""
+    """A loss on a tape: its tensors, and the states with targets, if any."""
 
     label: int
     gradient: int
     size: int
-    """The size of the step, times the learning rate."""
+    """The tensor with the size of the step, including the learning rate."""
     states: tuple[State, ...]
 
 
 @dataclass(frozen=True)
 class IntegerLoss:
-    """A loss of a model's first output."""
+    """A loss of an int8 model's first output."""
 
     tensor: Tensor
-    """The int8 tensor that is judged."""
+    """The int8 tensor that the loss is computed from."""
     output: int
-    """The tensor that the same loss judges in float32."""
+    """The tensor that the loss is computed from in float32."""
     kind: ClassVar[Loss]
     operators: ClassVar[tuple[type[Op], type[Op]]]
-    """The operators of the normalized gradient, and of the size of the step with the loss."""
+    """The operator that computes the normalized gradient, and the one that computes the size of the step and the
+    loss."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The attributes of both operators."""
+        """The attributes of both operators of the loss."""
         return {}
 
     @property
@@ -64,15 +65,16 @@ class IntegerLoss:
         raise NotImplementedError
 
     def size(self, values: Mapping[int, Array], right: Array) -> float:
-        """The divisor of the gradient of a sample, from the model's activations."""
+        """The factor by which the gradient of a sample is normalized, from the model's activations and the expected
+        value `right`."""
         raise NotImplementedError
 
     def target(self, t: Tape) -> State | None:
-        """The state of what is right, where that is not the label."""
+        """The state with the expected values, if these are not labels."""
         return None
 
     def supervision(self, t: Tape, rate: int) -> IntegerSupervision:
-        """Add the loss to a tape."""
+        """Adds the loss to a tape."""
         given, state, (gradient, size) = label(t), self.target(t), self.operators
         read, value = [self.tensor.id, given if state is None else state.before], t.tensor("loss", (1,))
         normalized = t.one(gradient, read, self.kind, quant=symmetric(self.scale), **self.attributes)
@@ -83,7 +85,7 @@ class IntegerLoss:
 
 @dataclass(frozen=True)
 class IntegerCrossEntropy(IntegerLoss):
-    """The cross entropy of the softmax of logits, normalized by the share of the other classes."""
+    """Cross entropy of the softmax of logits, normalized by the probability of all wrong classes together."""
 
     beta: float
     kind = Loss.SOFTMAX_CROSS_ENTROPY
@@ -105,7 +107,7 @@ class IntegerCrossEntropy(IntegerLoss):
 
 @dataclass(frozen=True)
 class IntegerSquaredError(IntegerLoss):
-    """The mean squared error, normalized by the largest error in codes. Targets are quantized as the output is."""
+    """Mean squared error, normalized by the largest error in codes. Targets are quantized as the output."""
 
     kind = Loss.MEAN_SQUARED_ERROR
     operators = MeanSquaredErrorGradient, MeanSquaredErrorStep
@@ -124,7 +126,8 @@ class IntegerSquaredError(IntegerLoss):
 
 
 def integer_loss(graph: Graph, kind: str) -> IntegerLoss:
-    """A loss of an int8 model: the squared error of its first output, or the cross entropy of the logits behind it."""
+    """The loss of an int8 model: the squared error of its first output, or the cross entropy of the logits that it is
+    computed from."""
     output = quantized_output(graph)
     if known_loss(kind) is Loss.MEAN_SQUARED_ERROR:
         return IntegerSquaredError(_int8(graph, output), output.id)
@@ -138,12 +141,12 @@ def integer_loss(graph: Graph, kind: str) -> IntegerLoss:
 
 
 def quantized_output(graph: Graph) -> Tensor:
-    """A model's first output, before it is made floats."""
+    """A model's first output before dequantization."""
     return before_floats(graph, graph.outputs[0])
 
 
 def before_floats(graph: Graph, tensor: int) -> Tensor:
-    """A tensor before it is made floats, and these are given another shape."""
+    """A float tensor before dequantization and reshapes after it."""
     while isinstance(op := graph.producers.get(tensor), Dequantize | Reshape) and graph.tensors[tensor].dtype.real:
         tensor = op.inputs[0]
     return graph.tensors[tensor]

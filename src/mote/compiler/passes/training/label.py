@@ -1,4 +1,4 @@
-"""The label of a sample: a state that says whether there is something to learn, and what."""
+"""The label of a sample: a state that says whether the sample is to be learned, and its class."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ NO_LABEL = -1
 
 @dataclass(frozen=True)
 class Labelled:
-    """The use of a label in a graph: the condition of everything that learns, and how the label is taken back."""
+    """The use of a label in a training graph: the condition of the training step, and the reset of the label."""
 
     condition: tuple[Op, ...]
-    """Operators, of which the last one gives whether there is a label."""
+    """Operators, the last of which computes whether there is a label."""
     back: tuple[Op, ...]
-    """Operators that leave the state without a label."""
+    """Operators that reset the state to no label."""
     state: State
 
 
 def label(t: Tape, shape: Shape = (1,)) -> int:
-    """The tensor of labels, int32."""
+    """Adds the int32 tensor of labels to a tape."""
     return t.tensor("label", shape, DType.INT32)
 
 
 def labelled(t: Tape, label: int) -> Labelled:
-    """There is a label where the largest is not negative; each counts for one inference."""
+    """Adds the operators for a label: a sample is learned if its largest label is not negative; then the label is
+    reset."""
     shape = t.shape(label)
     t.at = None
     largest, condition = label, list[Op]()

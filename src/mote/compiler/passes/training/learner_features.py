@@ -1,4 +1,5 @@
-"""The features of a learner: the output of a layer of the frozen model, pooled over positions, or a score of it."""
+"""The features that a learner gets: the output of a layer of the frozen model, pooled over positions, or a single
+score."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ NO_POOL = "none"
 
 
 def vector(t: Tape, graph: Graph, layer: str, pool: str, takes: DType, longest: int) -> int:
-    """The tensor of features of one sample, in the type that a learner takes."""
-    x = output_of(graph, layer) if layer else usual(graph)
+    """The tensor with the feature vector of one sample, in the type that the learner takes. `longest`: maximum number
+    of features."""
+    x = output_of(graph, layer) if layer else default_layer(graph)
     shape = t.shape(x)
     if shape[:1] not in ((), (1,)):
         remedy = "give the model with a batch of 1"
@@ -51,10 +53,9 @@ def _check_type(t: Tape, x: int, takes: DType) -> None:
     raise MoteError(reason, where=WHERE, remedy=remedy)
 
 
-def usual(graph: Graph) -> int:
-    """The tensor that tells new classes apart best (benchmarks/few_shot.py): what the last convolution with a window of
-    several positions gives, behind its activation; in a model without one, the input of the last fully connected
-    layer."""
+def default_layer(graph: Graph) -> int:
+    """The tensor that separates new classes best (benchmarks/few_shot.py): the activated output of the last convolution
+    with a window of several positions; without one, the input of the last fully connected layer."""
     windows = [op for op in graph.ops if isinstance(op, Conv2D | DepthwiseConv2D) and _looks_around(graph, op)]
     if windows:
         return _activated(graph, windows[-1].outputs[0])
@@ -71,7 +72,7 @@ def _looks_around(graph: Graph, op: Conv2D | DepthwiseConv2D) -> bool:
 
 
 def _activated(graph: Graph, x: int) -> int:
-    """The tensor behind element-wise functions of it alone."""
+    """The tensor after all element-wise functions that follow directly."""
     while (op := graph.only_consumer(x)) and isinstance(op, Pointwise) and len(op.computed(graph)) == 1:
         if op.output(graph).dtype != graph.tensors[x].dtype:
             break
@@ -80,8 +81,8 @@ def _activated(graph: Graph, x: int) -> int:
 
 
 def score(t: Tape, graph: Graph, layer: str) -> int:
-    """The tensor with one integer of a sample: the output, where that is one number, or how far the output of an
-    autoencoder is from its input."""
+    """The tensor with the integer score of a sample: the output, if it is one number, or the difference between input
+    and output of an autoencoder."""
     y = _codes(graph, output_of(graph, layer) if layer else graph.outputs[0])
     if t.tensors[y].size == 1 and t.tensors[y].dtype in MEASURES:
         return y
@@ -98,18 +99,18 @@ def score(t: Tape, graph: Graph, layer: str) -> int:
 
 
 def _codes(graph: Graph, y: int) -> int:
-    """The integers that a float output is made of."""
+    """The quantized tensor before a float output, if there is one."""
     op = graph.producers.get(y)
     return op.inputs[0] if isinstance(op, Dequantize) else y
 
 
 def _quantized(graph: Graph, x: int) -> int:
-    """The integers that a float input becomes."""
+    """The quantized tensor of a float input, if the model quantizes it first."""
     made = graph.becomes(x)
     return x if made is None else made.id
 
 
 def output_of(graph: Graph, layer: str) -> int:
-    """The output of the layer with a name, a short name or a number in the file."""
+    """The output of the layer with a name, a short name or a number in the model file."""
     names = [name for op in graph.ops for name in (op.name, graph.short_name(op))]
     return named(graph, layer, names, "`mote inspect` lists layers with their numbers")[-1].outputs[0]

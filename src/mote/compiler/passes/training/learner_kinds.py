@@ -1,4 +1,4 @@
-"""Kinds of learners without gradients: their settings, and their operators and states for as many features."""
+"""Kinds of learners without gradients: their settings, operators and states."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from mote.ir.ops.learning.ridge import MOST_FEATURES, RidgeUpdate, first_inverse
 from mote.ir.ops.learning.samples import LONGEST
 
 SAMPLES = 5
-"""Samples of each class that a memory of neighbours has room for, where its capacity is not stated."""
+"""Default number of samples per class that a k-nearest-neighbours learner stores."""
 MOST_NUMBERS = 1 << 22
-"""The most numbers of a state."""
+"""Maximum number of elements of a state."""
 Setting = float | str
 
 
 @dataclass(frozen=True)
 class Number:
-    """A setting that is a number: the usual one, which is whole where others must be, and the range of others."""
+    """A numeric setting: its default, which is an int if all values must be integers, and its range."""
 
     usual: int | float
     least: float
@@ -41,36 +41,36 @@ class Number:
 
 @dataclass(frozen=True)
 class LearnerMethod:
-    """The operators of a learner and its states, by name, at the beginning: scores read the states at `read`, and the
-    update reads and writes all of them."""
+    """The operators of a learner, and the initial values of its states by name. Scores read the states in `read`; the
+    update reads and writes all."""
 
     update: type[Op]
     scores: type[Op]
     states: Mapping[str, Array]
     read: Sequence[str]
     result: DType = DType.INT32
-    """The type of scores."""
+    """The element type of scores."""
     taught: Mapping[str, Any] = field(default_factory=dict)
-    """Attributes of the update."""
+    """Attributes of the update operator."""
     judged: Mapping[str, Any] = field(default_factory=dict)
-    """Attributes of the scores."""
+    """Attributes of the scores operator."""
 
 
 @dataclass(frozen=True)
 class LearnerKind:
-    """A kind of learners: `make` takes the features, the number of classes and the settings. A setting that is a word
-    has all of these, the usual one first."""
+    """A kind of learner: `make` creates its method from features, number of classes and settings. A text setting has a
+    tuple of its values, the default first."""
 
     make: Callable[[Tensor, int, Mapping[str, Any]], LearnerMethod]
     settings: Mapping[str, Number | tuple[str, ...]]
     takes: DType = DType.INT8
-    """The type of features."""
+    """The element type of features."""
     longest: int = LONGEST
-    """The most features."""
+    """Maximum number of features."""
 
 
-def settled(kind: str, given: Mapping[str, Setting]) -> dict[str, Any]:
-    """All settings of a kind, from those that are stated."""
+def all_settings(kind: str, given: Mapping[str, Setting]) -> dict[str, Any]:
+    """All settings of a kind of learner: the stated ones, and defaults."""
     known = KINDS[kind].settings
     for key in given:
         if key not in known:
@@ -81,7 +81,7 @@ def settled(kind: str, given: Mapping[str, Setting]) -> dict[str, Any]:
 
 
 def _checked(key: str, known: Number | tuple[str, ...], value: Setting) -> Setting:
-    """A stated setting, as the type that it has."""
+    """A stated setting, checked and converted to its type."""
     if not isinstance(known, Number):
         if value not in known:
             raise _wrong(f"there is no {key} '{printable(str(value))}'", f"one of {', '.join(known)}")

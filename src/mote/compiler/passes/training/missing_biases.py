@@ -1,5 +1,5 @@
-"""Int8 layers that learn and have no bias: kernels of learned weights take one, so that such a layer gets zeros, which
-stay as they are."""
+"""Int8 layers that learn and have no bias get one of zeros, as kernels of learned weights need it; it does not
+learn."""
 
 from __future__ import annotations
 

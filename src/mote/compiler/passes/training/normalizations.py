@@ -1,5 +1,5 @@
-"""Normalizations whose scale or bias learns: kernels have these as constants, and take the operands of products and
-sums."""
+"""Normalizations whose scale or bias learns: kernels take these only as constants, so that a product and a sum replace
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mote.ir.ops.reductions.layer_norm import BIAS, SCALE, Standardize
 
 
 def apart(graph: Graph, learned: Collection[int]) -> Graph:
-    """The graph with products and sums behind such normalizations, in the place of their scales and biases."""
+    """The graph in which such normalizations are followed by a product and a sum, which replace scale and bias."""
     tensors = dict(graph.tensors)
     fresh = count(graph.fresh_id())
 

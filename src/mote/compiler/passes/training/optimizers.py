@@ -1,4 +1,4 @@
-"""Optimizers: the settings that the user chooses, and the operators and states that update a tensor by its gradient."""
+"""Optimizers: their settings, and the operators and states that update a tensor by its gradient."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mote.ir.ops.training.optimizers import AccumulateGradient, AdamStep, Optimi
 
 @dataclass(frozen=True, kw_only=True)
 class Optimizer:
-    """The settings that all optimizers share. A subclass says which operator makes a step, with which states."""
+    """Settings of all optimizers. A subclass says which operator makes a step, with which states."""
 
     learning_rate: float
     weight_decay: float = 0.0
     accumulate: int = 1
-    """Weights change once in so many inferences, by the mean of their gradients."""
+    """Number of inferences per step, which uses their mean gradient."""
 
     def __post_init__(self) -> None:
         if not 0 < self.learning_rate < np.inf or not 0 <= self.weight_decay < np.inf or self.accumulate < 1:
@@ -34,20 +34,20 @@ class Optimizer:
 
     @property
     def counts(self) -> bool:
-        """Whether steps are counted."""
+        """Whether the optimizer needs the number of the step."""
         return self.accumulate > 1
 
     def moments(self, size: int, shape: tuple[int, ...]) -> list[tuple[DType, tuple[int, ...]]]:
-        """The types and shapes of the states that a tensor of this size and shape has beside itself."""
+        """The types and shapes of the optimizer's states for a tensor of this size and shape."""
         return []
 
     def operator(self) -> tuple[type[OptimizerStep], dict[str, float]]:
-        """The class of the operator, and its own attributes."""
+        """The class of the operator that makes a step, and its own attributes."""
         raise NotImplementedError
 
     def update(self, t: Tape, weights: int, gradient: int, rate: int, step: int) -> None:
-        """Add the operators and states that change the weights by their gradient. `rate` is the tensor with the
-        learning rate, `step` that with the number of the step, ABSENT where it is not counted."""
+        """Adds the operators and states that update weights by their gradient. `rate`: the tensor with the learning
+        rate; `step`: the tensor with the number of the step, or ABSENT."""
         initial = t.learns(weights)
         if self.accumulate > 1:
             gradient = self._accumulated(t, gradient, step)
@@ -70,7 +70,7 @@ class Optimizer:
 
 @dataclass(frozen=True, kw_only=True)
 class Sgd(Optimizer):
-    """Stochastic gradient descent, with momentum where it is more than 0."""
+    """Stochastic gradient descent, with momentum if it is above 0."""
 
     momentum: float = 0.0
 
@@ -83,7 +83,7 @@ class Sgd(Optimizer):
 
 @dataclass(frozen=True, kw_only=True)
 class Adam(Optimizer):
-    """AdamW with its moments in 8 bits: 2 bytes for each weight, and 8 for each block of 64."""
+    """AdamW with 8-bit moments: 2 bytes per weight, and 8 per block of 64 weights."""
 
     beta1: float = 0.9
     beta2: float = 0.999
@@ -101,7 +101,7 @@ class Adam(Optimizer):
 
 
 def counted(t: Tape, step: int) -> None:
-    """Count a step, once everyone has read its number."""
+    """Increments the number of the step, after all readers."""
     one = t.tensor("one", (1,), DType.INT32, np.ones(1, np.int32))
     after = t.one(Add, [step, one], "count")
     t.state(step, t.one(Assign, [step, after], "step"), np.zeros(1, np.int32), StateRole.OPTIMIZER)

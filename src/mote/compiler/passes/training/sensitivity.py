@@ -1,9 +1,10 @@
-"""How much a model would gain if some of its weights and biases learned, from their gradients for each sample.
+"""Estimates how much a model would gain if some of its weights and biases learned, from their gradients for each
+sample.
 
-Steps along the mean gradient say little: where one weight has large gradients of its own for each sample, a learning
-rate that is right for it is too small for all others. So a step is made as of natural gradient descent, which knows
-how gradients of samples differ, and it is judged by what it takes away from the loss of samples that it was not made
-from. All that takes is the products of the gradients of any two samples, which add up over whatever learns.
+Steps along the mean gradient say little: if one weight has large gradients in every sample, a learning rate that suits
+it is too small for all others. So the estimate uses a step of natural gradient descent, which takes the covariance of
+per-sample gradients into account, and measures the decrease of the loss on samples that the step was not computed from.
+This only needs the products of the gradients of every pair of samples, which add up over whatever learns.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.windows.depthwise import DepthwiseConv2D
 
 Products = NDArray[np.float64]
-"""The products of the gradients of any two samples, [samples, samples]."""
+"""Dot products of the gradients of every pair of samples, [samples, samples]."""
 LEAST_SAMPLES, MEASURED = 8, 256
-"""The fewest samples that show a gain, and the most that are looked at."""
+"""Minimum number of samples that show a gain, and maximum number that is used."""
 FOLDED = 16
-"""Numbers to which the gradient of a channel is folded."""
+"""Numbers that the gradient of a channel is reduced to, by random projection."""
 FOLDS = 8
-"""Parts of the samples, for each of which a step is made from the others."""
+"""Number of folds of the cross-validation."""
 RIDGE = 3.0
-"""How much of the mean eigenvalue of Fisher's matrix is added to its diagonal."""
+"""Multiple of the mean eigenvalue of the Fisher matrix that is added to its diagonal."""
 
 
 def reached(graph: Graph, loss: str) -> list[Op]:
-    """The operators that gradients of a loss come to, in the order of the graph: those behind the last one that has no
-    gradient, in the types of the last layer."""
+    """The operators that gradients of a loss reach, in the order of the graph: those after the last operator that has
+    no gradient in the type of the last layer."""
     layers = [op for op in on_the_way(graph) if isinstance(op, LAYERS)]
     if not layers:
         return []
@@ -57,24 +58,24 @@ def reached(graph: Graph, loss: str) -> list[Op]:
 
 
 def _repeats(graph: Graph, op: Op) -> bool:
-    """Whether an operator repeats an activation, which has no gradient in integers."""
+    """Whether an operator broadcasts an activation, which has no gradient in integers."""
     return any(is_repeated(graph.tensors, op, p) for p, _ in op.computed(graph))
 
 
 @dataclass(frozen=True, eq=False)
 class SampleGradients:
-    """The gradients of a constant that could learn."""
+    """Per-sample gradients of a constant that could learn."""
 
     folded: NDArray[np.float32]
-    """[samples, output channels, numbers]: sums of elements with random signs, which have the same products on average,
-    in a fraction of the memory."""
+    """[samples, output channels, numbers]: random projections of the gradients (sums of elements with random signs),
+    which have the same dot products on average in a fraction of the memory."""
 
     @property
     def channels(self) -> int:
         return len(self.folded[0])
 
     def products(self, channels: range | None = None) -> Products:
-        """The products of the gradients of all output channels, or of some."""
+        """Dot products of the gradients of all output channels, or of some, for every pair of samples."""
         part = slice(None) if channels is None else slice(channels.start, channels.stop)
         rows = self.folded[:, part].reshape(len(self.folded), -1).astype(np.float64)
         products: Products = rows @ rows.T
@@ -84,7 +85,7 @@ class SampleGradients:
 def sample_gradients(
     graph: Graph, learned: Collection[int], loss: str, samples: Samples
 ) -> Mapping[int, SampleGradients]:
-    """The gradients of constants for samples, or for some of many."""
+    """Per-sample gradients of constants, for at most `MEASURED` samples."""
     if len(samples) < LEAST_SAMPLES:
         reason = f"{len(samples)} samples do not show what would gain from training"
         raise MoteError(reason, where="option train_data", remedy=f"give {LEAST_SAMPLES} or more, a few of each class")
@@ -97,7 +98,7 @@ def sample_gradients(
 
 
 def _by_channels(op: Op, gradient: Array) -> Array:
-    """[output channels, all others]."""
+    """A gradient as [output channels, all other axes]."""
     turned = np.moveaxis(gradient, -1, 0) if isinstance(op, DepthwiseConv2D) else gradient
     return turned.reshape(len(turned), -1)
 
@@ -113,8 +114,8 @@ def _folded(gradient: Array) -> NDArray[np.float32]:
 
 
 def gain(products: Products) -> float:
-    """How much of the loss of a sample a step takes away that was made from others, to second order, at the best
-    learning rate: cross-validated. Below 0 it adds to the loss."""
+    """The decrease of the loss of a sample by a step computed from other samples, to second order, at the best learning
+    rate: cross-validated. Below 0 the step increases the loss."""
     falls = np.zeros(len(products))
     for fold in range(FOLDS):
         tried = np.arange(len(products), dtype=np.int64) % FOLDS == fold
@@ -124,8 +125,8 @@ def gain(products: Products) -> float:
 
 
 def _step(products: Products) -> NDArray[np.floating]:
-    """The step of natural gradient descent, as shares of the gradients of samples: Fisher's matrix is that of these
-    samples, with a multiple of its mean eigenvalue on the diagonal."""
+    """The step of natural gradient descent, as a weight for the gradient of each sample: the Fisher matrix is estimated
+    from these samples, with a multiple of its mean eigenvalue added to the diagonal."""
     ridge = RIDGE * np.trace(products) / len(products)
     matrix = products + (ridge if ridge > 0 else 1.0) * np.eye(len(products))
     return np.linalg.solve(matrix, np.ones(len(products)))

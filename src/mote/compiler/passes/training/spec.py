@@ -1,5 +1,5 @@
-"""Training on the device, as the user states it: `last`, `biases,conv2:optimizer=adam,rate=0.001`,
-`auto:RAM=64K`, `prototype:classes=3`."""
+"""The text form of on-device training: `last`, `biases,conv2:optimizer=adam,rate=0.001`, `auto:RAM=64K`,
+`prototype:classes=3`."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ LEARNERS = ("prototype", "knn", "ridge", "logistic", "bayes", "one-class")
 OPTIMIZERS = ("sgd", "adam")
 POOLS = ("max", "mean", "none")
 RATES = {"sgd": 0.01, "adam": 0.001}
-"""Learning rates of optimizers where none is stated."""
+"""Default learning rate of each optimizer."""
 _SETTINGS = re.compile(r":\s*(?=[A-Za-z][A-Za-z_-]*\s*=)")
-"""Where settings begin: names of layers may have colons, too."""
+"""Matches the colon before settings, as names of layers may have colons, too."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _MOST = {"accumulate": 1 << 30, "seed": (1 << 32) - 1, "cycles": 1 << 62, "classes": 1 << 15, "recompute": 1 << 15}
-"""The largest whole numbers of settings."""
+"""Maximum of each integer setting."""
 _REAL = {
     "rate": (1e-37, 3e38, "above 0 that float32 has"),
     "momentum": (0.0, 1.0, "of 0 or more, below 1"),
     "decay": (0.0, 3e38, "of 0 or more that float32 has"),
 }
-"""The least and the largest real values of settings, and how messages call them."""
+"""Minimum and maximum of each float setting, and the range in words for errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepSettings:
-    """How gradients change weights."""
+    """Settings of gradient steps."""
 
     optimizer: str = "sgd"
     rate: float = 0.0
-    """The learning rate; 0: the optimizer's own."""
+    """The learning rate; 0: the optimizer's default."""
     momentum: float = 0.0
     decay: float = 0.0
     """Weight decay."""
     accumulate: int = 1
-    """Samples whose mean gradient makes a step."""
+    """Number of samples per step, which uses their mean gradient."""
     loss: str = ""
-    """The name of the loss; empty: cross entropy for classes, else the mean squared error."""
+    """The name of the loss; empty: cross entropy for classes, else mean squared error."""
     seed: int = 0
     """The seed of stochastic rounding."""
     recompute: int | None = None
-    """How many of the activations that gradients read are computed again instead of kept: the largest ones. None: not
-    stated, as few as a budget of RAM needs."""
+    """Number of activations, largest first, that are recomputed for gradients instead of kept. None: not stated, as few
+    as a RAM budget needs."""
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The settings of a step that are not the usual ones."""
+        """The settings of steps that differ from their defaults."""
         usual, names = StepSettings(), _names(StepSettings)
         return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
 
@@ -67,7 +67,7 @@ class StepSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenLayers(StepSettings):
-    """Training of items by gradients: `last`, `biases`, and layers by name or number."""
+    """Training by gradients of what `items` name: `last`, `biases`, and layers by name or number."""
 
     items: tuple[str, ...]
 
@@ -77,21 +77,21 @@ class ChosenLayers(StepSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(StepSettings):
-    """Training by gradients of what gains most within budgets."""
+    """Training by gradients, with what learns chosen within budgets."""
 
     ram: int | None = None
-    """Bytes of RAM beside those of an inference."""
+    """RAM budget in bytes, in addition to the RAM of an inference."""
     flash: int | None = None
-    """Bytes of what is saved."""
+    """Budget for the bytes of a saved record of learned weights."""
     cycles: int | None = None
-    """Cycles of a step."""
+    """Cycle budget of a training step and its inference."""
 
     def __str__(self) -> str:
         budgets = {"RAM": self.ram, "FLASH": self.flash, "CYCLES": self.cycles}
         return _text(AUTO, {name: value for name, value in budgets.items() if value is not None} | self.changed)
 
     def chosen(self, items: Sequence[str]) -> ChosenLayers:
-        """The training of items that budgets have chosen, with the same settings of steps."""
+        """Training in which `items` learn, with the settings of steps unchanged."""
         return ChosenLayers(items=tuple(items), **self.changed)
 
 
@@ -102,13 +102,13 @@ class Learner:
     kind: str
     """One of `LEARNERS`."""
     classes: int = 0
-    """Classes that can be learned; 0: not stated."""
+    """Number of classes; 0: not stated."""
     features: str = ""
-    """The layer whose output is learned from; empty: not stated."""
+    """The layer whose output is the features; empty: not stated."""
     pool: str = ""
-    """How features of several positions become one vector; empty: not stated."""
+    """How features of several positions are pooled to one vector; empty: not stated."""
     options: Mapping[str, float | str] = field(default_factory=dict, hash=False)
-    """Settings of this kind of learner."""
+    """Settings that only this kind of learner has."""
 
     def __str__(self) -> str:
         own = {"classes": self.classes, "features": self.features, "pool": self.pool}
@@ -119,7 +119,7 @@ Spec = ChosenLayers | Auto | Learner
 
 
 def parsed(text: str) -> Spec:
-    """The training that a text states, `ITEM[,ITEM...][:KEY=VALUE,...]`."""
+    """Parses a text `ITEM[,ITEM...][:KEY=VALUE,...]`."""
     head, *rest = _SETTINGS.split(text, maxsplit=1)
     items = tuple(item.strip() for item in head.split(","))
     if not all(items):
@@ -134,7 +134,7 @@ def parsed(text: str) -> Spec:
 
 
 def _text(head: str, settings: Mapping[str, object]) -> str:
-    """The text of a training: `parsed` the other way round."""
+    """A training specification in the text form that `parsed` reads."""
     words = ",".join(f"{name}={str(value).removesuffix('.0')}" for name, value in settings.items())
     return f"{head}:{words}" if words else head
 
@@ -157,7 +157,7 @@ def _names(kind: type[StepSettings]) -> tuple[str, ...]:
 
 
 def _settings(text: str) -> dict[str, str]:
-    """The settings by key."""
+    """Parses KEY=VALUE pairs with commas between."""
     settings: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = (word.strip() for word in part.partition("="))
@@ -170,7 +170,7 @@ def _settings(text: str) -> dict[str, str]:
 
 
 def _values(settings: Mapping[str, str], known: tuple[str, ...]) -> dict[str, Any]:
-    """Settings as the values of fields."""
+    """Settings converted to the values of dataclass fields; unknown ones are refused."""
     for key in settings:
         if key not in known:
             takes = f"gradient training takes {', '.join(known)}"
@@ -204,7 +204,7 @@ def _whole(key: str, text: str, least: int, most: int) -> int:
 
 
 def _real(key: str, text: str) -> float:
-    """A learning rate, a momentum or a weight decay."""
+    """Parses a learning rate, momentum or weight decay."""
     value = _number_or_text(text)
     least, most, wanted = _REAL[key]
     if isinstance(value, str) or not least <= value < most:

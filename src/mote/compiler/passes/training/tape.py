@@ -1,4 +1,4 @@
-"""The tape of a backward pass: operators behind those of a model, as they are added."""
+"""The tape of a backward pass: operators that are appended to those of a model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mote.ir.ops.moves.reshape import Reshape
 from mote.ir.ops.reductions.reduce import Sum
 
 LOSS = "loss"
-"""The name of operators of a backward pass that belong to no layer of the model."""
+"""Name of backward-pass operators that belong to no layer of the model."""
 REMEDY = "leave the layer as it is: train others, or all behind it"
 
 
 class Tape:
-    """Operators and tensors that are added behind those of a graph, to be run where a condition holds. What is added
-    belongs to the layer `at` that it is the gradient of; None: to no layer, and has `name`."""
+    """Operators and tensors that are appended to a graph, and run only under a condition. They belong to the layer `at`
+    whose gradient is computed; if that is None, they have the name `name`."""
 
     def __init__(self, graph: Graph, name: str = LOSS, remedy: str = REMEDY) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class Tape:
         data: Array | None = None,
         quant: Quantization | None = None,
     ) -> int:
-        """A new tensor's id."""
+        """Adds a tensor and returns its id."""
         added = Tensor(self._next, name, shape, dtype, quant, data, inner=True)
         self.tensors[added.id] = added
         self._next += 1
@@ -57,8 +57,7 @@ class Tape:
         return self.tensors[tensor].shape
 
     def add(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> tuple[int, ...]:
-        """An operator's outputs, of the types of the states that they update or of its first input. `what` says what it
-        computes."""
+        """Adds an operator and returns its outputs. `what`: suffix of its name, says what it computes."""
         op = self.made(kind, inputs, what, **attributes)
         self.ops.append(op)
         return op.outputs
@@ -72,8 +71,8 @@ class Tape:
         quant: Quantization | None = None,
         **attributes: Any,
     ) -> Op:
-        """An operator that is not added, with its outputs: of the types of the states that they update, others of the
-        first input's, or of another type or quantization where one is given."""
+        """Creates an operator without adding it to the conditional part. Outputs that update states have the states'
+        types; others have the type and quantization of the first input, unless `dtype` or `quant` is given."""
         index, name = (-1, self.name) if self.at is None else (self.at.index, self.at.name)
         op = kind(inputs=tuple(inputs), outputs=(), name=f"{name}/{what}", index=index, **attributes)
         shapes = op.shapes(self._known)
@@ -89,15 +88,15 @@ class Tape:
         return op
 
     def beside(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
-        """The output of an operator that every inference runs, right behind the layer that it belongs to: what it keeps
-        is smaller than what it reads."""
+        """Adds an operator that runs in every inference, right after its layer, to store less for the backward pass
+        than its input; returns its output."""
         assert self.at is not None
         op = self.made(kind, inputs, what, **attributes)
         self._beside.setdefault(id(self.at), []).append(op)
         return op.outputs[0]
 
     def one(self, kind: type[Op], inputs: Sequence[int], what: str, **attributes: Any) -> int:
-        """The output of an operator that has one."""
+        """Adds an operator with one output and returns that."""
         (output,) = self.add(kind, inputs, what, **attributes)
         return output
 
@@ -105,8 +104,7 @@ class Tape:
         self.states.append(State(before, after, initial, role))
 
     def learns(self, constant: int, quant: Quantization | None = None) -> Array:
-        """Make a constant a state's tensor before the inference, with another quantization where one is given; its
-        value."""
+        """Turns a constant into a state, optionally with another quantization, and returns its value."""
         t = self.tensors[constant]
         assert t.data is not None
         self.tensors[constant] = replace(t, data=None, quant=t.quant if quant is None else quant)
@@ -116,11 +114,11 @@ class Tape:
         return self.tensor("scalar", (1,), data=np.array([value], np.float32))
 
     def reshaped(self, tensor: int, shape: Shape) -> int:
-        """The tensor under another shape; itself where it has it."""
+        """The tensor reshaped; itself if it has the shape."""
         return tensor if self.shape(tensor) == shape else self.one(Reshape, [tensor], "reshape", shape=shape)
 
     def summed(self, tensor: int, axes: Sequence[int], what: str) -> int:
-        """The sums along axes, without these; the tensor under another shape where they have one element each."""
+        """The sums along axes, which are dropped; a reshape if they have size 1."""
         shape = self.shape(tensor)
         kept = tuple(n for axis, n in enumerate(shape) if axis not in axes)
         if all(shape[axis] == 1 for axis in axes):
@@ -128,7 +126,8 @@ class Tape:
         return self.one(Sum, [tensor], what, axes=tuple(axes))
 
     def sum_to(self, tensor: int, shape: Shape, what: str = "sum") -> int:
-        """The sums over what was repeated when a tensor of this shape was broadcast."""
+        """The gradient of broadcasting to the tensor's shape: sums over the axes along which a tensor of shape `shape`
+        was repeated."""
         own = self.shape(tensor)
         new = len(own) - len(shape)
         axes = [a for a, n in enumerate(own) if a < new or (shape[a - new] == 1 and n > 1)]
@@ -141,13 +140,13 @@ class Tape:
         return self.one(Mul, [first, second], what)
 
     def taken(self) -> list[Op]:
-        """Take everything that was added so far out of what the condition is for."""
+        """Removes and returns everything that was added so far, so that it is not under the condition."""
         ops, self.ops = self.ops, []
         return ops
 
     def finish(self, condition: Sequence[Op], after: Sequence[Op], more: Sequence[State]) -> Graph:
-        """The graph of everything, verified: `condition` computes whether what was added is run, `after` comes behind
-        it; both have the states `more`."""
+        """The whole graph, verified: `condition` computes whether the added operators run, `after` runs after them;
+        both use the states `more`."""
         branch = self._conditional(condition[-1].outputs[0])
         afters = dict(zip(branch.outputs, self.states, strict=True))
         for output, state in afters.items():
@@ -158,7 +157,7 @@ class Tape:
         return replace(self._given, states=states).with_ops(ops, self.tensors.values()).verify()
 
     def _conditional(self, condition: int) -> If:
-        """Everything that was added, as the first branch of an operator; the second one does nothing."""
+        """The added operators as the first branch of an IF, whose second branch does nothing."""
         kept = [state.before for state in self.states]
         made = {i for op in self.ops for i in op.outputs}
         read = dict.fromkeys(i for op in self.ops for i in op.inputs if i != ABSENT)

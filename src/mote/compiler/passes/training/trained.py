@@ -1,4 +1,4 @@
-"""A model with what it learns on the device, as the user states it."""
+"""Adds on-device training to a model, as specified by the user."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mote.ir.ops.reductions.softmax import Softmax
 from mote.ir.ops.training.integer.momentum import KEPT_BITS, kept_share
 
 SHOWN = (Dequantize, Reshape)
-"""Operators behind a softmax that show its results in another way."""
+"""Operators after a softmax that only convert or reshape its results."""
 
 
 def trained(graph: Graph, spec: Spec, samples: Samples | None = None) -> Graph:
-    """The graph of a model that infers, then learns where there is a label. `graph` is as the front end made it, before
-    passes optimize it; `samples` are for the ranges of int8 gradients and for what budgets choose."""
+    """The graph of a model that runs an inference, then learns if there is a label. `graph` must come from a front end,
+    before passes; `samples`: for the ranges of int8 gradients."""
     if isinstance(spec, Learner):
         return with_learner(graph, spec)
     if isinstance(spec, Auto):
@@ -35,7 +35,7 @@ def trained(graph: Graph, spec: Spec, samples: Samples | None = None) -> Graph:
 
 
 def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings, samples: Samples | None) -> Graph:
-    """A model whose constants `learned` change by their gradients."""
+    """A model whose constants `learned` are trained by gradients."""
     loss = settings.loss or default_loss(graph)
     if in_integers(graph, learned):
         return integer_training_graph(graph, learned, loss, _integer_sgd(settings), samples)
@@ -48,7 +48,7 @@ def by_gradients(graph: Graph, learned: Collection[int], settings: StepSettings,
 
 
 def _integer_sgd(settings: StepSettings) -> IntegerSgd:
-    """The settings of int8 layers, for which some of those of float32 layers mean nothing."""
+    """The settings for int8 layers; refuses settings that only float32 layers support."""
     usual = StepSettings()
     for name in ("optimizer", "decay"):
         value = getattr(settings, name)
@@ -64,7 +64,7 @@ def _integer_sgd(settings: StepSettings) -> IntegerSgd:
 
 
 def default_loss(graph: Graph) -> Loss:
-    """Cross entropy where the first output is of two or more classes, else the mean squared error."""
+    """The default loss: cross entropy if the first output has two or more classes, else mean squared error."""
     output = graph.tensors[graph.outputs[0]]
     op = graph.producers.get(output.id)
     while isinstance(op, SHOWN):
@@ -74,7 +74,7 @@ def default_loss(graph: Graph) -> Loss:
 
 
 def optimizer(settings: StepSettings) -> Optimizer:
-    """The optimizer of float32 weights that settings name."""
+    """The optimizer for float32 weights, by settings."""
     rate, decay, accumulate = settings.learning_rate, settings.decay, settings.accumulate
     if settings.optimizer == "sgd":
         momentum = settings.momentum

@@ -1,4 +1,4 @@
-"""The walk back from a loss through a model's operators, by which gradients of any type are made."""
+"""The walk back from a loss through a model's operators, which adds their gradients, for any element type."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from mote.ir.graph.graph import ABSENT
 from mote.ir.graph.types import DType
 
 Gradients = dict[int, int]
-"""The gradients' tensors by the positions of an operator's inputs."""
+"""The tensors of gradients, by input position of an operator."""
 Rules = Mapping[type[Op], Callable[[Any, Any, int, Collection[int]], Gradients]]
-"""Of classes of operators: what adds the gradients of wanted inputs to a tape, from the gradient of the output."""
+"""By class of operator: a function that adds the gradients of wanted inputs to a tape, from the gradient of the
+output."""
 REMEDY = "let only layers behind it learn, or replace it by one with a gradient"
 
 
 class BackwardWalk:
-    """Gradients flow from the last operator to the first, along tensors that depend on what learns; each constant that
-    learns is updated as soon as all its gradients are known and nothing reads it any more."""
+    """The backward pass: from the last operator to the first, along tensors that depend on what learns. Each constant
+    that learns is updated as soon as its gradient is complete and nothing reads it any more."""
 
     rules: Rules
     takes: DType
-    """The type of the tensors that gradients flow through."""
+    """The element type of tensors that have gradients."""
     other_types: str
-    """The remedy for tensors of other types."""
+    """The remedy in errors about tensors of other types."""
 
     def __init__(self, graph: Graph, tape: Tape, learned: frozenset[int]) -> None:
         self.graph = graph
         self.tape = tape
         self.learned = learned
         self.gradients: dict[int, int] = {}
-        """The gradients of tensors, by these, as far as they are known."""
+        """The gradients so far, by tensor."""
         self.complete: dict[int, int] = {}
-        """Those to which nothing is added any more."""
+        """The complete gradients, by tensor."""
         self.needed = _needed(graph, learned)
 
     def run(self, judged: int, gradient: int) -> None:
-        """Add everything, from the gradient of the tensor that the loss judges on."""
+        """Adds all gradients and updates, starting from the gradient of the tensor that the loss is computed from."""
         self.gradients[judged] = gradient
         first = {i: min(self.graph.places[id(op)] for op in self.graph.consumers[i]) for i in self.learned}
         for place, op in reversed(list(enumerate(self.graph.ops))):
@@ -57,11 +58,11 @@ class BackwardWalk:
         raise NotImplementedError
 
     def update(self, op: Op, weights: int, gradient: int) -> None:
-        """Add what changes a constant that learns, which `op` reads."""
+        """Adds the operators that update a constant that learns, which `op` reads."""
         raise NotImplementedError
 
     def _back(self, op: Op) -> None:
-        """Add the gradients of an operator's inputs that lead to something that learns."""
+        """Adds the gradients of an operator's inputs that depend on what learns."""
         gradients = [self.gradients.pop(out, None) for out in op.outputs]
         self.complete |= {out: g for out, g in zip(op.outputs, gradients, strict=True) if g is not None}
         wanted = [p for p, i in enumerate(op.inputs) if i in self.needed]
@@ -78,7 +79,7 @@ class BackwardWalk:
             self.gradients[tensor] = new if before is None else self.total(tensor, before, new)
 
     def _check_types(self, op: Op) -> None:
-        """Refuse gradients through tensors of other types. Biases may have one of their own."""
+        """Refuses gradients through tensors of other types; biases may have a type of their own."""
         positions = [p for p, i in enumerate(op.inputs) if i != ABSENT and not (p == 2 and op.weights is not None)]
         tensors = [self.graph.tensors[i] for i in (*(op.inputs[p] for p in positions), *op.outputs)]
         other = next((t for t in tensors if t.dtype != self.takes), None)
@@ -97,7 +98,7 @@ class BackwardWalk:
 
 
 def check_learned(graph: Graph, learned: Collection[int], *types: DType) -> None:
-    """Refuse what cannot learn: only constants of these types can, which operators read."""
+    """Refuses tensors that cannot learn: all except constants of `types` that operators read."""
     names = " or ".join(types)
     remedy = f"choose {names} weights or biases of layers"
     if not learned:

@@ -1,1 +1,1 @@
-"""The model's own C: its header, constants, states, arenas and the program that runs it."""
+"""The C of a model: its header, constants, states, arenas and the program that runs it."""

@@ -1,4 +1,4 @@
-"""The arenas of a model in its C: one for each memory that the plan uses."""
+"""The tensor arenas in a model's C: one for each memory that the plan uses."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from mote.compiler.plan.plan import ARENA_ALIGNMENT, Plan
 from mote.hardware.targets import KEPT, Memory
 
 CACHE_LINE = 32
-"""Bytes of a line of the data caches of Cortex-M."""
+"""Bytes of a data cache line of Cortex-M."""
 KEPT_SUFFIX = f"_{KEPT}"
-"""Suffix of persistent state."""
+"""Suffix of the arena that holds persistent state."""
 
 SECTION = Text("""\
 /* Which linker section a definition goes to; define it before this file is compiled to have it otherwise. */
@@ -72,13 +72,13 @@ ZEROS = Text("""\
 
 
 def sections(memories: Iterable[Memory]) -> list[Definition]:
-    """The macros that place definitions in memories."""
+    """Definitions of the macros that place variables in linker sections."""
     memories = list(memories)
     return [*([ZEROS] if any(map(_needs_type, memories)) else []), *([SECTION] if memories else [])]
 
 
 def _needs_type(memory: Memory) -> bool:
-    """Whether a compiler would not take the memory's section for one of zeros."""
+    """Whether the memory's section needs a type, as the compiler would not treat it as zero-initialized by its name."""
     return (
         memory.kind == "ram" and memory.section != CONSTANTS.section and not re.match(r"\.s?bss(\.|$)", memory.section)
     )
@@ -89,42 +89,42 @@ class Arena:
     nbytes: int
     memory: Memory | None
     suffix: str
-    """Distinguishes the names of several arenas; empty where there is one."""
+    """Suffix that distinguishes the names of several arenas; empty if there is one."""
 
     @property
     def pointer(self) -> str:
-        """The variable that points to it."""
+        """The variable that points to the arena."""
         return f"arena{self.suffix}"
 
     @property
     def size(self) -> str:
-        """The parameter with its size."""
+        """The parameter of init with the arena's size."""
         return f"bytes{self.suffix}"
 
     @property
     def at(self) -> str:
-        """The macro for the address of an offset."""
+        """Name of the macro for the address of an offset in the arena."""
         return f"AT{self.suffix.upper()}"
 
     @property
     def row(self) -> str:
-        """The macro for the address of a row in the table."""
+        """Name of the macro for the address of a row, by its index in the table of row offsets."""
         return f"ROW{self.suffix.upper()}"
 
     def address(self, offset: Expression) -> Expression:
-        """The address of an offset."""
+        """The C expression for the address of an offset in the arena."""
         return call(self.at, offset)
 
     def address_of_row(self, rows: str, place: Expression) -> Expression:
-        """The address of the row with an index in the table `rows`."""
+        """The C expression for the address of a row; `place` is its index in the table of row offsets `rows`."""
         return call(self.row, place)
 
     def macro(self, options: ProjectOptions) -> str:
-        """The macro of its size."""
+        """Name of the macro with the arena's size in bytes."""
         return f"{options.name.upper()}_ARENA{_suffix(self.memory).upper()}_BYTES"
 
     def storage(self, options: ProjectOptions) -> str:
-        """Its storage."""
+        """The C expression for the storage of the arena: a variable, or the caller's pointer."""
         if self.suffix == KEPT_SUFFIX:
             return f"{variable(options, 'kept')}.states.bytes"
         if options.caller_arena:
@@ -135,11 +135,12 @@ class Arena:
 
 
 @dataclass(frozen=True)
-class Given(Arena):
-    """Memory passed to a function by pointer: the arena of a control flow body, or a caller's tensor."""
+class PassedMemory(Arena):
+    """Memory that a generated function gets by pointer: the arena of a control flow body, or a tensor of the program
+    around it."""
 
     constant: bool = False
-    """The function may not write there."""
+    """Whether the pointer is to const."""
 
     @property
     def pointer(self) -> str:
@@ -168,7 +169,7 @@ def arenas(plan: Plan) -> list[Arena]:
 
 
 def places(plan: Plan) -> dict[int, Arena]:
-    """The arenas by the number of their memory, with what is kept from one inference to the next."""
+    """The arenas of a plan by memory number, including the one of persistent state."""
     kept = {STATES: Arena(plan.state_bytes, None, KEPT_SUFFIX)} if plan.graph.states else {}
     return {**dict(enumerate(arenas(plan))), **kept}
 
@@ -176,7 +177,7 @@ def places(plan: Plan) -> dict[int, Arena]:
 def definition(
     union: str, name: str, nbytes: int | str, memory: Memory | None = None, alignment: int = ARENA_ALIGNMENT
 ) -> Compound:
-    """An aligned block of memory; one that is aligned to lines of a cache has all of its last line."""
+    """The definition of an aligned block of memory; a block that is aligned to cache lines is padded to whole lines."""
     if alignment >= CACHE_LINE:
         counted = f"({nbytes} + {alignment - 1}) / {alignment} * {alignment}"
         nbytes = aligned(nbytes, alignment) if isinstance(nbytes, int) else counted
@@ -194,7 +195,7 @@ def shared_name(memory: Memory | None) -> str:
 
 
 def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
-    """Sizes of shared arenas: the maximum over the models in each memory."""
+    """The size of the shared arena in each memory: the maximum over the models."""
     sizes: dict[Memory | None, int] = {}
     for a in (a for plan in plans for a in arenas(plan)):
         sizes[a.memory] = max(sizes.get(a.memory, 0), a.nbytes)
@@ -202,7 +203,7 @@ def shared(plans: Iterable[Plan]) -> dict[Memory | None, int]:
 
 
 def size_macro(name: str, nbytes: int, memory: Memory | None) -> Definition:
-    """The macro of an arena's size, with its memory."""
+    """The definition of the macro of an arena's size, with the memory in a comment."""
     macro = Define(name, nbytes)
     return macro if memory is None else Noted(macro, f"in {brief(memory.name)}")
 

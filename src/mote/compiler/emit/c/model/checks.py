@@ -1,9 +1,9 @@
 """`NAME_check`: a CRC-32 over all constants of the model, to detect corrupted flash.
 
-It covers weights and tables, the kernels' parameters, and the tables that say what runs when. Addresses in parameters,
-which only the linker knows, are compared with what they must be. The check's own tables say where each of their entries
-ends twice, so that no damaged address is followed. Not covered is code, with the tables inside of kernels' functions,
-which `function_tables` lists for the header.
+It covers weights and tables, the parameters of kernels, and the tables of the schedule. Addresses in parameters, which
+only the linker knows, are compared with the expected ones. The tables of the check itself state the end of each entry
+twice, so that no corrupted address is followed. Code is not covered, nor the tables inside of kernel functions, which
+`function_tables` lists for the header.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mote.compiler.kernels.structs import Field, words
 from mote.ir.graph.tensor import Array
 
 _TABLES = re.compile(r"^[ \t]+static const \w+ ([^*;][^;]*);", re.MULTILINE)
-"""Declarations of constants inside of functions."""
+"""Matches declarations of constants inside of functions."""
 _BRACES = re.compile(r"\{[^{}]*\}")
 _NAME = re.compile(r"[\s\\]*(\w+)")
 
@@ -35,7 +35,7 @@ class ConstantSpan:
     address: str
     end: str
     values: Array
-    """Values with their width in C."""
+    """The values, in a NumPy type as wide as the C type."""
 
     @property
     def width(self) -> int:
@@ -44,20 +44,21 @@ class ConstantSpan:
 
 @dataclass(frozen=True)
 class Checked:
-    """Constants that are checked."""
+    """Constants that `NAME_check` covers: spans for the CRC, and addresses to compare."""
 
     spans: Sequence[ConstantSpan]
     addresses: Mapping[str, str]
-    """Pointers in the kernels' parameters, and their targets."""
+    """Pointers in the parameters of kernels, and the addresses that they must hold."""
 
 
 def struct(
     name: str, fields: Sequence[Field], params: Mapping[str, Value], named: Callable[[Array | Structs], str]
 ) -> Checked:
-    """The numbers and pointers in a kernel's parameters. `named`: the name of a constant in C.
+    """The numbers and pointers in the parameter struct of a kernel. `named`: gives the C name of a constant.
 
-    Numbers are contiguous up to the next pointer, or up to the edge of a struct with pointers, where a 64-bit host may
-    have padding."""
+    A span of numbers ends at the next pointer and at the edges of nested structs with pointers, where a 64-bit host may
+    have padding.
+    """
     spans: list[ConstantSpan] = []
     addresses: dict[str, str] = {}
     holders = {parent for field in fields if field.pointer for parent in _parents(field)}
@@ -73,7 +74,7 @@ def struct(
 
 
 def _parents(field: Field) -> frozenset[str]:
-    """The nested structs that contain a field."""
+    """The paths of the nested structs that contain a field."""
     parts = field.path.split(".")
     return frozenset(".".join(parts[:i]) for i in range(1, len(parts)))
 
@@ -90,29 +91,30 @@ def array_span(name: str, value: Array | Structs) -> ConstantSpan:
 
 
 def check(name: str, parts: Sequence[Checked], mark: str = "") -> list[Definition]:
-    """The check function and its tables: constants by width, then addresses. `mark`: the attribute of constants."""
+    """The check function and its tables: constants by width, then addresses. `mark`: the attribute of constants in
+    flash."""
     crc = 0
     tables: list[Definition] = []
-    looks: list[str] = []
+    comparisons: list[str] = []
     every = [span for part in parts for span in part.spans]
     for width in sorted({s.width for s in every}):
         spans = [s for s in every if s.width == width]
         table = f"{name}_checked_{8 * width}"
         items = [f"{{{s.address}, {s.end}, {s.values.nbytes}}}" for s in spans]
         tables.append(_table("mote_constant_t", table, items, mark))
-        looks.append(f"mote_crc_constants(&crc, {table}, {len(spans)}, {width})")
+        comparisons.append(f"mote_crc_constants(&crc, {table}, {len(spans)}, {width})")
         for s in spans:
             crc = zlib.crc32(s.values.astype(s.values.dtype.newbyteorder("<")).tobytes(), crc)
     if addresses := {at: value for part in parts for at, value in part.addresses.items()}:
         table = f"{name}_checked_addresses"
         items = [f"{{&{at}, &{at} + 1, {v}}}" for at, v in addresses.items()]
         tables.append(_table("mote_address_t", table, items, mark))
-        looks.append(f"mote_addresses_hold({table}, {len(addresses)})")
+        comparisons.append(f"mote_addresses_hold({table}, {len(addresses)})")
     steps: list[Statement] = []
-    if looks:
+    if comparisons:
         expected = Define(f"{name.upper()}_CRC", f"0x{crc:08x}u")
         tables = [Comment("Every constant that the model reads, and its CRC-32."), expected, *tables]
-        steps = ["uint32_t crc = 0", *(when(f"!{look}", "return MOTE_DAMAGED") for look in looks)]
+        steps = ["uint32_t crc = 0", *(when(f"!{each}", "return MOTE_DAMAGED") for each in comparisons)]
         steps.append(when(f"crc != {name.upper()}_CRC", "return MOTE_DAMAGED"))
     return [*tables, CFunction(f"mote_status {name}_check(void)", [*steps, "return MOTE_OK"])]
 
@@ -122,7 +124,7 @@ def _table(ctype: str, name: str, items: list[str], mark: str) -> Text:
 
 
 def function_tables(texts: Mapping[str, str]) -> tuple[str, ...]:
-    """The constants inside of functions in files of C, with the file of each: nothing else can reach them."""
+    """The constants inside of functions in C files, as "NAME in FILE": no other code can reach them."""
     return tuple(f"{table} in {file}" for file, text in texts.items() for table in _function_tables(text))
 
 

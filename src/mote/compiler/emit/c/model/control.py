@@ -1,4 +1,4 @@
-"""Control flow in C: a function for each body, and the statements that choose between bodies or repeat one."""
+"""Control flow in C: a function for each body, and the statements that select or repeat bodies."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mote.compiler.emit.c.c import Compound, Expression, Statement, Template, call, loop, when
-from mote.compiler.emit.c.model.arenas import Given
+from mote.compiler.emit.c.model.arenas import PassedMemory
 from mote.compiler.emit.c.model.handle import HANDLE, instance_type
 from mote.compiler.emit.c.options import ProjectOptions
 from mote.compiler.lower.program import Body, Branches, Instruction, Loop, Place
 from mote.compiler.plan.plan import LENT
 
 Address = Callable[[Place], Expression]
-"""Where a tensor lies."""
+"""A function from the place of a tensor to the C expression of its address."""
 
 
 @dataclass(frozen=True)
 class BodyFunction:
-    """The function of a body: it is given its arena, and pointers to what it is lent."""
+    """The C function of a control flow body. Its parameters are its arena, and pointers to the tensors that it shares
+    with the program around it."""
 
     body: Body
     name: str
     asks: bool
-    """It returns whether a loop goes on."""
+    """Whether the body is the condition of a loop: the function then returns whether the loop continues."""
     instance: str = ""
-    """The type of the instance that it takes a pointer to, if any."""
+    """The type of the model instance that the function takes a pointer to, if any."""
 
     @property
-    def memories(self) -> dict[int, Given]:
-        memories = {0: Given(self.body.program.arenas[0], None, "arena")}
+    def memories(self) -> dict[int, PassedMemory]:
+        memories = {0: PassedMemory(self.body.program.arenas[0], None, "arena")}
         for k, lent in enumerate(self.body.lent):
             pointer = f"given_{k}" if lent.output is None else f"output_{lent.output}"
-            memories[LENT - k] = Given(lent.place.nbytes, None, pointer, not lent.written)
+            memories[LENT - k] = PassedMemory(lent.place.nbytes, None, pointer, not lent.written)
         return memories
 
     @property
@@ -43,7 +44,7 @@ class BodyFunction:
 
     @property
     def unused(self) -> list[Statement]:
-        """The casts to void that avoid compiler warnings about unused pointers."""
+        """Casts of unused parameters to void, which avoid compiler warnings."""
         copied = (place for c in self.body.copies for place in (c.source, c.target, c.by_way))
         asked = (self.body.program.outputs[0].place,) if self.asks else ()
         instructions = [part for i in self.body.program.instructions for part in i.memory]
@@ -53,8 +54,8 @@ class BodyFunction:
 
     @property
     def end(self) -> list[Statement]:
-        """The C statements after the steps: outputs are copied, those first out of the way that lie where others
-        are copied to; a condition returns its result."""
+        """The C statements after the steps: copies of outputs to their targets, in two passes if a source overlaps the
+        target of another; a condition returns its result."""
         if self.asks:
             asked = self.body.program.outputs[0].place
             assert asked is not None
@@ -70,13 +71,14 @@ class BodyFunction:
         return call("memcpy", target, self._address(source), source.nbytes)
 
     def call(self, address: Address, scratch: Expression) -> Expression:
-        """The call of its function, between tensors of the program around it."""
+        """The call of the function, with the addresses of tensors in the program around it."""
         handle = [HANDLE] if self.instance else []
         return call(self.name, *handle, scratch, *(address(lent.place) for lent in self.body.lent))
 
 
 def functions(i: Instruction, prefix: str, reporting: ProjectOptions | None) -> list[BodyFunction]:
-    """The functions of an instruction's bodies. `reporting`: options of the model whose variables they write to."""
+    """The functions of the bodies of an instruction. `reporting`: options of the model, if bodies write its
+    variables."""
     instance = instance_type(reporting) if reporting and reporting.instances else ""
     names = ("then", "else") if isinstance(i.control, Branches) else ("condition", "body")[-len(i.bodies) :]
     return [
@@ -86,7 +88,7 @@ def functions(i: Instruction, prefix: str, reporting: ProjectOptions | None) -> 
 
 
 def statements(i: Instruction, own: Sequence[BodyFunction], address: Address, scratch: Expression) -> list[Statement]:
-    """The C statements of a control flow instruction: call one of its bodies, or one repeatedly on its loop
+    """The C statements of a control flow instruction: a call of one of its bodies, or repeated calls with loop
     variables."""
     calls = [body.call(address, scratch) for body in own]
     if not isinstance(i.control, Loop):

@@ -1,5 +1,5 @@
-"""Functions of `<name>.h` on the model's values: quantize, dequantize, the best classes and their labels. They are
-static inline, so that they take no memory where nobody calls them."""
+"""Functions in `<name>.h` that convert the model's values: quantize, dequantize, best classes and their labels. They
+are static inline, so that unused ones take no flash."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mote.ir.ops.elementwise.quantize import QUANTIZED
 
 
 def is_quantized(port: CPort) -> bool:
-    """Whether the elements of an input or output are quantized floats with one scale."""
+    """Whether an input or output is quantized per tensor."""
     t = port.tensor
     return t.dtype in QUANTIZED and t.quant is not None and not t.quant.per_channel and t.scale > 0
 
 
 def is_ranked(port: CPort) -> bool:
-    """Whether an output is one vector of scores."""
+    """Whether an output is a single vector of scores, for which best classes can be found."""
     t = port.tensor
     return (
         not port.is_input
@@ -31,7 +31,7 @@ def is_ranked(port: CPort) -> bool:
 
 
 def quantization_macros(macro: str, t: Tensor) -> list[Definition]:
-    """The scale and the zero point of a tensor; nothing where it has none."""
+    """Macros for the scale and the zero point of a tensor; none if it is not quantized."""
     if t.quant is None or t.dtype == DType.FLOAT32:
         return []
     scale = Define(f"{macro}_SCALE", f"{t.quant.scale[0]!s}f")
@@ -42,7 +42,7 @@ def quantization_macros(macro: str, t: Tensor) -> list[Definition]:
 
 
 def quantizing(port: CPort, *, whole: bool) -> list[Definition]:
-    """The functions that quantize one float, and the whole input; not the latter where the caller has its memory."""
+    """The functions that quantize one float, and, if `whole`, all elements of the input."""
     name = port.named("quantize")
     told = Comment(
         "A float as an element of the input, rounded as LiteRT does: to the nearest, halves away from zero.\n"
@@ -56,7 +56,7 @@ def quantizing(port: CPort, *, whole: bool) -> list[Definition]:
 
 
 def quantizer(name: str, macro: str, element: str, t: Tensor) -> CFunction:
-    """The function that quantizes one float, with the scale and zero point that macros have."""
+    """The function that quantizes one float, by the macros for scale and zero point."""
     least, most = t.dtype.limits
     return CFunction(
         f"static inline {element} {name}(float value)",
@@ -91,7 +91,7 @@ def _quantizing_all(port: CPort, one: str) -> list[Definition]:
 
 
 def dequantizing(port: CPort) -> list[Definition]:
-    """The function that gives the float of an output's element."""
+    """The function that dequantizes an element of an output."""
     real = f"return {port.macro}_SCALE * (float)((int32_t)element - {port.macro}_ZERO_POINT)"
     return [
         Comment("The float that an element of the output stands for."),
@@ -110,14 +110,14 @@ def normalizing(port: CPort) -> list[Definition]:
 
 
 def labelled(outputs: Sequence[CPort]) -> dict[str, CPort]:
-    """The outputs whose classes have names, by the suffix of the function: one, or one for each output where their
-    classes differ."""
+    """The outputs whose classes have names, by the suffix of the function that returns the names: one function for all
+    outputs, or one each if their classes differ."""
     first = {port.labels: port for port in reversed(outputs) if port.labels}
     return {f"label{port.suffix if len(first) > 1 else ''}": port for port in reversed(first.values())}
 
 
 def labelling(outputs: Sequence[CPort]) -> list[Definition]:
-    """The functions that name classes."""
+    """The functions that return the names of classes."""
     return [d for function, port in labelled(outputs).items() for d in _labelling(port, function)]
 
 
@@ -163,6 +163,6 @@ def ranking(port: CPort) -> list[Definition]:
 
 
 def _above(port: CPort, a: str, b: str) -> str:
-    """The condition that a score is greater than another; NaN is less than any number."""
+    """The C condition that a score is greater than another; NaN is less than any number."""
     greater = f"{a} > {b}"
     return greater if port.tensor.dtype != DType.FLOAT32 else f"{greater} || ({b} != {b} && {a} == {a})"

@@ -8,7 +8,7 @@ from mote.compiler.plan.plan import Plan
 
 
 def facts(plan: Plan, options: ProjectOptions, constants: int) -> str:
-    """Lines on RAM, flash, stack and time. `constants`: their bytes in flash."""
+    """Lines about RAM, flash, stack and time. `constants`: bytes of constants in flash."""
     built = options.built
     told = f", built by {built.compiler}" if built else ""
     code = f", {built.code} bytes of code" if built else ""

@@ -60,9 +60,9 @@ typedef enum {
 """)
 
 WIDTH = 110
-"""Characters per line of the comment at the top."""
+"""Line length of the comment at the top."""
 MOST_NOTE = 400
-"""Most characters of a note."""
+"""Maximum characters of a note in the comment at the top."""
 UNALIGNED = """\
 Kernels load words from any address: on an Arm core CCR.UNALIGN_TRP must be 0, as it is after reset. For a firmware
 that sets it, generate the model with --aligned."""
@@ -92,7 +92,8 @@ until the next one ends. MOTE_WAITING: none has ended."""
 
 
 def text(plan: Plan, options: ProjectOptions, constants: int, tables: Sequence[str] = ()) -> str:
-    """The header of a model with some bytes of constants. `tables`: the constants inside of functions."""
+    """The text of a model's header. `constants`: bytes of constants; `tables`: constants inside of functions, which no
+    check covers."""
     reads, writes, learns = inputs(plan, options), outputs(plan, options), training.training(plan)
     body: list[Definition] = [
         Text('#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "C" {\n#endif\n'),
@@ -128,12 +129,12 @@ def text(plan: Plan, options: ProjectOptions, constants: int, tables: Sequence[s
 
 
 def _types(plan: Plan) -> list[Definition]:
-    """The types by which callers describe flash, where the model learns."""
+    """Includes of the types that describe flash memory to a model that learns."""
     return [Include(weights.TYPES), BLANK] if weights.learned(plan) else []
 
 
 def _usage(plan: Plan, options: ProjectOptions) -> str:
-    """The example and the rules at the top."""
+    """Usage example and rules, for the comment at the top."""
     writes = outputs(plan, options)
     best = (called(options, f"top1{port.suffix}") for port in writes if is_ranked(port))
     results = ", ".join([*(port.call for port in writes), *best])
@@ -179,7 +180,7 @@ def _usage(plan: Plan, options: ProjectOptions) -> str:
 
 
 def _rules(plan: Plan, options: ProjectOptions) -> str:
-    """Rules on memory, threads and the order of calls."""
+    """Rules about memory, threads and the order of calls."""
     if options.instances:
         arena = " and the arena that init was given" if options.caller_arena else ""
         return (
@@ -199,14 +200,14 @@ def _rules(plan: Plan, options: ProjectOptions) -> str:
 
 
 def _fill(port: CPort) -> str:
-    """The line that writes an input: also from floats, where they are quantized."""
+    """The line of the usage example that writes an input: from bytes, or from floats if it is quantized."""
     copy = f"memcpy({port.call}, my_data, {port.macro}_BYTES);"
     quantize = called(port.options, f"quantize_input{port.suffix}", "my_floats")
     return f"{quantize};   or   {copy}" if is_quantized(port) else copy
 
 
 def _instance(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The struct that callers make an instance of, where the model has no variables of its own."""
+    """The type of an instance, if all variables of the model are members of one."""
     if not options.instances:
         return []
     return [*([ALIGN] if plan.alignment > ARENA_ALIGNMENT else []), *instance(plan, options)]
@@ -229,7 +230,7 @@ def _running(options: ProjectOptions) -> list[Definition]:
 
 
 def _on_two_cores(options: ProjectOptions) -> list[Definition]:
-    """The function that two cores call."""
+    """Declaration of the function that two cores call for one inference."""
     name = options.name
     return [
         Comment(
@@ -267,7 +268,7 @@ def _pushing(port: CPort, options: ProjectOptions) -> list[Definition]:
 
 
 def _samples(port: CPort) -> str:
-    """The comment on an input that comes as samples of a sensor."""
+    """The comment about an input that is pushed as samples of a sensor."""
     elements = port.tensor.size // port.options.samples
     channels = f", each of {elements} channels" if elements > 1 else ""
     return (
@@ -277,7 +278,7 @@ def _samples(port: CPort) -> str:
 
 
 def _result(options: ProjectOptions) -> list[Definition]:
-    """The function that tells how the last run ended."""
+    """Declaration of the function that returns the status of the last run."""
     return [
         Comment("How the last run ended: its return value, or MOTE_NOT_READY before the first one."),
         f"mote_status {options.name}_status({taken(options, const=True)})",
@@ -286,7 +287,7 @@ def _result(options: ProjectOptions) -> list[Definition]:
 
 
 def _step(options: ProjectOptions) -> list[Definition]:
-    """The step function, and the longest step where it was measured."""
+    """Declaration of the step function, with the instructions of the longest step, if measured."""
     step: list[Definition] = [f"mote_status {options.name}_step({taken(options)})", BLANK]
     if options.longest_step is None:
         return step
@@ -303,7 +304,7 @@ def _step(options: ProjectOptions) -> list[Definition]:
 
 
 def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """Functions for the model's persistent state."""
+    """Declarations of functions that reset, save and restore persistent state."""
     name, waiting = options.name, plan.graph.warm_up - 1
     first: list[Definition] = [
         Comment(
@@ -333,7 +334,7 @@ def _keeping(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def _checking(options: ProjectOptions, tables: Sequence[str]) -> list[Definition]:
-    """The function that checks constants in flash."""
+    """Declaration of the function that checks constants in flash."""
     when = "Init does this too." if options.check_flash else "The linker drops this where nobody calls it."
     not_covered = "; ".join(
         [
@@ -355,7 +356,7 @@ def _checking(options: ProjectOptions, tables: Sequence[str]) -> list[Definition
 
 
 def _decrypting(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The hook that decrypts constants, and what it has to do."""
+    """Declaration of the hook that decrypts constants, and what it must do."""
     macro = options.name.upper()
     most = max((s.kernel.sealed.nbytes for p in plan.all for s in p.steps if s.kernel.sealed), default=0)
     return [
@@ -376,7 +377,7 @@ def _decrypting(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def port_macros(port: CPort) -> list[Definition]:
-    """Macros of an input or output."""
+    """The macros of an input or output: size, shape, quantization and class names."""
     t, macro = port.tensor, port.macro
     dims = ", ".join(map(str, t.shape)) or "1"
     return [
@@ -406,13 +407,13 @@ def _names(port: CPort) -> list[Definition]:
 
 
 def _named_once(ports: Sequence[CPort]) -> list[CPort]:
-    """The ports, with labels at the first of several outputs that have the same ones."""
+    """The ports; of several with equal labels only the first keeps them, as the macro is defined once."""
     first = {port.labels: port for port in reversed(ports)}
     return [port if first[port.labels] is port else replace(port, labels=()) for port in ports]
 
 
 def _numbers(port: CPort) -> list[Definition]:
-    """The places of the numbers of a decision, and the meaning of its score."""
+    """Macros for the columns of a decision output (such as detections), and for the quantization of its score."""
     if not port.numbers:
         return []
     macro, scores = port.macro, port.scores
@@ -428,7 +429,7 @@ def _numbers(port: CPort) -> list[Definition]:
 
 
 def _normalization(port: CPort) -> list[Definition]:
-    """Mean and standard deviation as numbers, or as initializers where each channel has its own."""
+    """Macros for mean and standard deviation of an input: numbers, or an initializer with one number per channel."""
     if not port.normalization:
         return []
     values = [[number(np.float32(x)) for x in column] for column in zip(*port.normalization, strict=True)]
@@ -443,7 +444,7 @@ def _normalization(port: CPort) -> list[Definition]:
 
 
 def _lying(t: Tensor) -> str:
-    """The element order of the model's own tensor, if it differs."""
+    """A note on the element order in the model file, if the generated code uses another one (channels last)."""
     if t.arrangement is None:
         return ""
     names = ["n", "c", *"zyx"[5 - len(t.shape) :]] if len(t.shape) <= 5 else [f"i{a}" for a in range(len(t.shape))]
@@ -454,7 +455,7 @@ def _lying(t: Tensor) -> str:
 
 
 def _identity(options: ProjectOptions) -> list[Definition]:
-    """Macros that tell which model it is, and which Mote compiled it."""
+    """Macros that identify the model file and the version of Mote."""
     macro = options.name.upper()
     own: list[Definition] = []
     if options.digest:
@@ -469,7 +470,7 @@ def _identity(options: ProjectOptions) -> list[Definition]:
 
 
 def _sizes(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """Sizes of the arenas, by memory name; the first one has a fixed name."""
+    """Macros for the sizes of the arenas, named by memory; the first one also has a fixed name."""
     own = arenas(plan)
     always = Define(f"{options.name.upper()}_ARENA_BYTES", own[0].macro(options))
     return [
@@ -492,5 +493,5 @@ def _init(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def accessor(port: CPort, what: str) -> list[Definition]:
-    """The declaration of an accessor."""
+    """The declaration of the function that returns a pointer to an input or output."""
     return [Comment(f"{what} ({port.tensor.size} elements) here."), port.signature, BLANK]

@@ -1,4 +1,4 @@
-"""The functions of a compiled model as wrappers in other languages see them."""
+"""The API of a compiled model, for wrappers in other languages."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from mote.compiler.plan.plan import ARENA_ALIGNMENT, STATUS_BYTES, Plan
 
 @dataclass(frozen=True)
 class Interface:
-    """A compiled model: its inputs and outputs, and how it is run."""
+    """The API of a compiled model: inputs, outputs, and how it is run."""
 
     name: str
     inputs: tuple[CPort, ...]
     outputs: tuple[CPort, ...]
     rows: int
-    """Rows of the input, which comes row by row; 0: it comes as a whole."""
+    """Rows of an input that is pushed row by row; 0: it is written as a whole."""
     saved_bytes: int
-    """Bytes of a saved state; 0: the model has none."""
+    """Bytes of a saved persistent state; 0: the model has none."""
     instance_bytes: int
-    """Bytes that hold an instance on any core."""
+    """Bytes that are enough for an instance on any core."""
     arena_bytes: int
     """Bytes of all arenas."""
 
 
 def interface(plan: Plan, options: ProjectOptions) -> Interface:
-    """The interface of a model."""
+    """The API of a compiled model."""
     reads, writes = tuple(inputs(plan, options)), tuple(outputs(plan, options))
     stateful = bool(plan.graph.states)
     return Interface(
@@ -45,7 +45,7 @@ def interface(plan: Plan, options: ProjectOptions) -> Interface:
 
 
 def _instance_bytes(plan: Plan) -> int:
-    """A bound of an instance's size: each member rounded up to the alignment that any core asks for."""
+    """An upper bound of the size of an instance: each member rounded up to the largest alignment of any core."""
     state = plan.position_bytes + plan.counters * plan.counter_bytes
     kept = plan.state_bytes + 2 * plan.rings + 2 if plan.graph.states else 0
     state += STATUS_BYTES + ARENA_ALIGNMENT + plan.external_state if plan.polls else 0

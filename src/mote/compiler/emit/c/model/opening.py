@@ -1,4 +1,4 @@
-"""The functions of a model that decrypt its constants."""
+"""C functions that decrypt a model's constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.compiler.emit.c.values import ConstantPool
 
 AES = "mote_aes.h"
 KEY = "mote_key.h"
-"""The file with `#define MOTE_KEY {0x.., ..}` that a user makes for tests."""
+"""The header with `#define MOTE_KEY {0x.., ..}` that users write for tests of encrypted models."""
 
 LITTLE_ENDIAN = Text("""\
 #if defined(__BYTE_ORDER__) && defined(__ORDER_LITTLE_ENDIAN__)
@@ -24,17 +24,17 @@ LITTLE_ENDIAN = Text("""\
 
 
 def aes() -> str:
-    """The reference AES."""
+    """The text of the AES implementation in C, for tests."""
     return (Path(__file__).parent / AES).read_text(encoding="utf-8")
 
 
 def signature(options: ProjectOptions) -> str:
-    """The hook that the firmware defines."""
+    """Signature of the decryption function that the firmware defines."""
     return f"int {options.name}_decrypt(uint8_t *to, const uint8_t *from, size_t bytes, const uint8_t *counter)"
 
 
 def functions(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
-    """The function that decrypts constants, and the one that tells whether the key is right: it decrypts zeros."""
+    """The function that decrypts constants, and one that checks the key by decrypting zeros."""
     name, cipher = options.name, options.cipher
     assert cipher is not None
     checked = pool.sealed("key_check", cipher.encrypt("key", bytes(COUNTER)))
@@ -63,7 +63,7 @@ def functions(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
 
 
 def reference(options: ProjectOptions) -> list[Definition]:
-    """The hook for tests, in software, with a key in a file beside."""
+    """The decryption hook in software for tests, with the key in a file next to it."""
     return [
         Text(f"""\
 /* For tests: the hook in software, with the key in {KEY}, which you make: #define MOTE_KEY {{0x01, 0x02, ...}} */
@@ -76,7 +76,7 @@ def reference(options: ProjectOptions) -> list[Definition]:
 
 
 def hook(options: ProjectOptions, before: str, key: str) -> str:
-    """The hook in software; `key`: the arguments with the key and its size."""
+    """The decryption hook in software. `before`: its first lines; `key`: the arguments for the key and its size."""
     return f"""\
 {signature(options)} {{
     {before}

@@ -1,4 +1,4 @@
-"""Inputs and outputs of a generated model as callers see them: accessors, and arguments of init."""
+"""Inputs and outputs of generated C as callers see them: accessors, and arguments of init."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mote.ir.ops.features.scores import Decision
 
 @dataclass(frozen=True)
 class CPort:
-    """An input or output: the accessor `function`, which returns a `ctype *`, and the prefix of its macros."""
+    """An input or output. Its accessor `function` returns a `ctype *`; its macros begin with `macro`."""
 
     options: ProjectOptions
     suffix: str
-    """The port's number, where there are several."""
+    """The number of the input or output with an underscore, if there are several."""
     ctype: str
     tensor: Tensor
     is_input: bool
@@ -29,11 +29,12 @@ class CPort:
     """Names of an input's features, or of an output's classes."""
     normalization: Normalization = ()
     numbers: tuple[tuple[str, str], ...] = ()
-    """Names and meanings of the numbers of an output that is a decision, row by row."""
+    """Of a decision output (such as detections): name and meaning of each number in a row."""
     noticed: tuple[str, str] = ("", "")
-    """The number of the first of these rows that says that there is something, and the comparison behind it."""
+    """Of a decision output: the name of the number that says whether something was detected, and the C comparison with
+    it."""
     scores: Tensor | None = None
-    """The scores that it decides on."""
+    """The tensor of scores that a decision output is computed from."""
 
     @property
     def function(self) -> str:
@@ -45,12 +46,12 @@ class CPort:
 
     @property
     def signature(self) -> str:
-        """The declaration of the accessor."""
+        """The signature of the accessor."""
         return f"{self.ctype} *{self.function}({taken(self.options, const=not self.is_input)})"
 
     @property
     def call(self) -> str:
-        """A program's call of the accessor."""
+        """The call of the accessor in a program around the model."""
         return called(self.options, f"{'input' if self.is_input else 'output'}{self.suffix}")
 
     @property
@@ -60,11 +61,11 @@ class CPort:
 
     @property
     def element(self) -> str:
-        """The type of an element."""
+        """The C type of an element, without const."""
         return self.ctype.removeprefix("const ")
 
     def named(self, what: str) -> str:
-        """The name of a function of this port."""
+        """The name of a C function for this input or output."""
         return f"{self.options.name}_{what}{self.suffix}"
 
 
@@ -81,26 +82,27 @@ def outputs(plan: Plan, options: ProjectOptions) -> list[CPort]:
 
 
 def _ports(plan: Plan, options: ProjectOptions, ids: tuple[int, ...], const: str, *, is_input: bool) -> list[CPort]:
-    """Ports with numbered names, where there are several."""
+    """The inputs or outputs, with numbered names if there are several."""
     ports = []
     for i, t in enumerate(plan.graph.tensors[t] for t in ids):
         suffix = f"_{i}" if len(ids) > 1 else ""
         port = CPort(options, suffix, f"{const}{CTYPES[t.dtype].name}", t, is_input, t.labels)
-        made = plan.graph.producers.get(t.id)
-        if isinstance(made, Decision):
-            port = replace(port, numbers=made.numbers, noticed=made.noticed, scores=made.scores(plan.graph))
+        producer = plan.graph.producers.get(t.id)
+        if isinstance(producer, Decision):
+            scores = producer.scores(plan.graph)
+            port = replace(port, numbers=producer.numbers, noticed=producer.noticed, scores=scores)
         ports.append(port)
     return ports
 
 
 def caller_arenas(plan: Plan, options: ProjectOptions) -> list[str]:
-    """Definitions of the memory that the caller supplies: an instance, arenas. Empty where the model has its own."""
+    """Definitions of the memory that callers supply: an instance and arenas. Empty if the model has its own."""
     instance = [f"static {instance_type(options)} {HANDLE};"] if options.instances else []
     return [*instance, *arena_definitions(plan, options)]
 
 
 def arena_definitions(plan: Plan, options: ProjectOptions) -> list[str]:
-    """Definitions of the arenas that the caller supplies."""
+    """Definitions of the arenas that callers pass to init."""
     own = arenas(plan) if options.caller_arena else []
     more = f" __attribute__((aligned({plan.alignment})))" if plan.alignment > ARENA_ALIGNMENT else ""
     return [f"static uint64_t {a.pointer}[({a.macro(options)} + 7) / 8]{more};" for a in own]
@@ -112,11 +114,11 @@ def init_call(plan: Plan, options: ProjectOptions) -> str:
 
 
 def parameters(plan: Plan, options: ProjectOptions) -> str:
-    """The parameters of init."""
+    """The parameter list of init."""
     given = [f"void *{a.pointer}, size_t {a.size}" for a in arenas(plan)] if options.caller_arena else []
     return taken(options, *given)
 
 
 def pushed_rows(port: CPort) -> int:
-    """The rows in which a caller pushes an input: samples of a sensor, where it may push any number of them."""
+    """The number of rows that an input is pushed in; for sensors, of samples per inference."""
     return port.options.samples or row_count(port.tensor.shape)

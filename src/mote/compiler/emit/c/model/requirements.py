@@ -1,5 +1,5 @@
-"""Compile-time checks of `<name>.c`: a C compiler that was not told of the core that the model is for, or whose objects
-are too small, is an error with a remedy."""
+"""Compile-time checks in `<name>.c`: a C compiler without the flags for the model's core, or whose objects cannot be
+large enough, gets an error with a remedy."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from mote.compiler.plan.plan import Plan
 from mote.ir.graph.tolerance import computes_floats
 
 MOST_SMALL = 32767
-"""Bytes of an object that any C compiler takes."""
+"""Maximum bytes of an object with any C compiler."""
 INSTRUCTIONS = {
     "armv7m": ("!defined(__thumb2__)", "the instructions of Armv7-M"),
     "dsp": ("!defined(__ARM_FEATURE_DSP)", "DSP instructions"),
     "mve": ("!defined(__ARM_FEATURE_MVE)", "Helium"),
     "fpu": ("!defined(__ARM_FP) || !(__ARM_FP & 4)", "the FPU"),
 }
-"""For features of Cortex-M: the condition that the C compiler does not use them, and their name."""
+"""By feature of Cortex-M: the preprocessor condition that the C compiler does not use it, and its name in the error."""
 RISCV_INSTRUCTIONS = {"zve32x": ("!defined(__riscv_v_min_vlen)", "vectors of 128 bits")}
-"""For features of RISC-V: the condition that the C compiler does not use them, and their name."""
+"""By feature of RISC-V: the preprocessor condition that the C compiler does not use it, and its name in the error."""
 
 
 def requirements(plan: Plan, options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
-    """The checks that a model needs."""
+    """The compile-time checks that a model needs."""
     return [*_instructions(plan, options), *_objects(plan, options, pool)]
 
 
 def _instructions(plan: Plan, options: ProjectOptions) -> Iterator[Definition]:
-    """Tuned kernels have portable twins, so that the wrong flags would only show in the speed."""
+    """Checks of compiler flags: tuned kernels have portable fallbacks, so that wrong flags would only show in the
+    speed."""
     used = {feature for p in plan.all for step in p.steps for feature in step.kernel.isa}
     used |= {"fpu"} if computes_floats(plan.graph) else set()
 
     def checked(known: Mapping[str, tuple[str, str]]) -> str:
         return "\n".join(
-            f'#if {missing}\n#error "{_told(options, what)}"\n#endif'
+            f'#if {missing}\n#error "{_error_text(options, what)}"\n#endif'
             for feature, (missing, what) in known.items()
             if feature in used & plan.how.features
         )
@@ -61,7 +62,7 @@ def _instructions(plan: Plan, options: ProjectOptions) -> Iterator[Definition]:
 """)
 
 
-def _told(options: ProjectOptions, what: str) -> str:
+def _error_text(options: ProjectOptions, what: str) -> str:
     flags = " ".join(flag for flag in options.core_flags if flag.startswith("-m"))
     text = (
         f"{options.name} is for {options.target} and uses {what}, which the C compiler is not told of:"
@@ -72,7 +73,7 @@ def _told(options: ProjectOptions, what: str) -> str:
 
 
 def _objects(plan: Plan, options: ProjectOptions, pool: ConstantPool) -> Iterator[Definition]:
-    """On cores with 16-bit addresses an object has fewer bytes than an arena or weights may need."""
+    """A check that the C compiler takes objects as large as the largest arena or constant: 16-bit cores do not."""
     largest = max([array.nbytes for array in pool.arrays] + [a.nbytes for a in arenas(plan)], default=0)
     if largest > MOST_SMALL:
         yield Text(f"""\

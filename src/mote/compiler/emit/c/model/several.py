@@ -1,4 +1,4 @@
-"""`mote_models.h` and the arena of `mote_models.c`: what several models of one project have in common."""
+"""`mote_models.h` and the shared arena in `mote_models.c`: the common parts of several models in one project."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def header(
     options: ProjectOptions,
     functions: Sequence[Definition] = (),
 ) -> str:
-    """`mote_models.h`. `arenas`: sizes of the shared ones, if any, by memory; `functions`: declarations of those that
-    run all models, if any."""
+    """The text of `mote_models.h`. `arenas`: sizes of shared arenas, if any, by memory; `functions`: declarations of
+    functions that run all models, if any."""
     names = [own.name for _, own in models]
     about = f"{options.name}.h: {', '.join(names)}\nin one file of C, so that kernels which they share are linked once."
     macros = [size_macro(f"{shared_name(memory).upper()}_BYTES", nbytes, memory) for memory, nbytes in arenas.items()]
@@ -58,7 +58,7 @@ may run alone too, with functions of its header, when no run of all is under way
 
 
 def arena(sizes: Mapping[Memory | None, int], alignment: int) -> list[Definition]:
-    """The arenas that models share, by memory."""
+    """Definitions of the arenas that models share."""
     if not sizes:
         return []
     names = {memory: shared_name(memory) for memory in sizes}

@@ -1,4 +1,4 @@
-"""`<name>.c`: constants, a parameter struct per step, and the run function."""
+"""`<name>.c`: constants, the parameters of kernels, and the function that runs the model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BY_ROWS = frozenset({Form.ROW, Form.EACH, Form.ROWS, Form.SUMS, Form.ARRIVAL})
 
 
 def constants(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
-    """`<name>_constants.h`."""
+    """The definitions in `<name>_constants.h`: weights and tables."""
     head = banner(options, f"{options.name}_constants.h: weights and tables, kept in flash.")
     guard = f"{options.name.upper()}_CONSTANTS_H"
     return [head, *guarded(guard, Include("mote_common.h"), BLANK, *pool.definitions)]
@@ -58,42 +58,44 @@ def constants(options: ProjectOptions, pool: ConstantPool) -> list[Definition]:
 
 @dataclass(frozen=True)
 class ModelSource:
-    """The C of a model in parts, so that a file can hold one model or several that share their kernels."""
+    """The parts of a model's C, which are combined to a file of one model, or of several models that share kernels."""
 
     name: str
     requirements: Sequence[Definition]
-    """Checks of the C compiler."""
+    """Compile-time checks of the C compiler and its flags."""
     settings: Mapping[str, int]
-    """Macros that kernels' headers read."""
+    """Macros that the headers of kernels read, with their values."""
     wide: bool
-    """Places of rows take four bytes instead of two."""
+    """Whether table entries of row offsets have four bytes instead of two."""
     memories: Sequence[Memory]
-    """Those that definitions are placed in."""
+    """The memories that definitions are placed in, by linker section."""
     alignment: int
-    """Of its tensors, in bytes."""
+    """Alignment of the tensors, in bytes."""
     includes: Sequence[str]
-    """The kernels' files, and headers of external generators."""
+    """Headers to include: those of the kernels and of external generators."""
     instances: Sequence[str]
     """The macro calls that instantiate optional functions of the kernels' headers."""
     mixed: bool
-    """The arena holds elements of several types, one after another in the same place."""
+    """Whether tensors of different element types use the same memory in turn."""
     trace: Definition
     macros: Sequence[str]
-    """Macros without the model's name in theirs."""
+    """Names of macros that do not contain the model's name, and are undefined after it."""
     body: Sequence[Definition]
 
 
 MERGED = ("MOTE_MAX_TAPS", "MOTE_WORDS_ALIGNED", "MOTE_SUMS_WRAP", "MOTE_FUSED")
-"""The settings in order. The largest value of each is right for all models that share kernels: arrays of row pointers
-are long enough for each, sums that wrap and aligned loads give the same results where they are not needed, and fused
-products concern the target and models with floats only."""
+"""The macros in `settings`, in order. For models that share kernels, the largest value of each is right for all: arrays
+of row pointers are long enough, wrapping sums and aligned loads give the same results where they are not needed, and
+fused products depend only on the target and affect only models with floats."""
 
 
-def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool, *, wide: bool = False) -> ModelSource:
-    """The C of a model. Fills `pool` with the constants that the steps need. `wide`: places of rows take four bytes,
-    also where two would do."""
+def unit(
+    plan: Plan, program: Program, options: ProjectOptions, pool: ConstantPool, *, wide: bool = False
+) -> ModelSource:
+    """The C of a model. Adds the constants that its steps need to `pool`. `wide`: entries of row offsets have four
+    bytes even if two are enough."""
     name = options.name
-    steps = printed(made, options, places(plan), pool, wide=wide)
+    steps = printed(program, options, places(plan), pool, wide=wide)
     work, macros = _work(steps, plan, options)
     structs = list(_structs(steps))
     parameters_ = _parameters(structs, pool)
@@ -115,9 +117,9 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
         steps.wide,
         [*options.flashes, *plan.memories],
         plan.alignment,
-        [*includes(made), *dict.fromkeys(artifact.header for artifact in made.artifacts)],
-        _instances(made),
-        made.mixed,
+        [*includes(program), *dict.fromkeys(artifact.header for artifact in program.artifacts)],
+        _instances(program),
+        program.mixed,
         _trace(options),
         macros,
         [
@@ -128,18 +130,18 @@ def unit(plan: Plan, made: Program, options: ProjectOptions, pool: ConstantPool,
             *(weights.functions(plan, options) if weights.learned(plan) else []),
             *(opening.functions(options, pool) if options.cipher else []),
             *checks.check(name, _checked(plan, options, pool, steps, structs), pool.mark),
-            *_accessors(plan, made, options),
+            *_accessors(plan, program, options),
             *(_zones(plan, options) if plan.zone else []),
             *work,
-            *(_push(plan, made, options) if made.pushed else _run(made, options)),
-            *(_run_core(made, options) if made.cores == 2 else []),
+            *(_push(plan, program, options) if program.pushed else _run(program, options)),
+            *(_run_core(program, options) if program.cores == 2 else []),
             *sessions,
         ],
     )
 
 
 def model(own: ModelSource, options: ProjectOptions) -> list[Definition]:
-    """`<name>.c`."""
+    """The definitions in `<name>.c`."""
     name = options.name
     return [
         banner(options, f"{name}.c: the model. Call {name}_run; {name}.h is the manual."),
@@ -162,8 +164,8 @@ def models(
     arena: Sequence[Definition],
     functions: Sequence[Definition],
 ) -> list[Definition]:
-    """`mote_models.c`: one translation unit, so that each kernel is linked once. `arena`: the shared one, if any;
-    `functions`: of all models, behind those of each."""
+    """The definitions in `mote_models.c`: one translation unit, so that each kernel is linked once. `arena`: the shared
+    one, if any; `functions`: those for all models, after those of each."""
     assert len({own.wide for own in units}) == 1, "places of rows have one width in all models of a file"
     file = options.name
     return [
@@ -184,7 +186,7 @@ def models(
 
 
 def _kernels(units: Sequence[ModelSource]) -> list[Definition]:
-    """The settings of kernels, their headers, and instances of their macros, for all models of a file."""
+    """The macros, headers and macro instances of kernels, for all models of a file."""
     names = sorted({name for own in units for name in own.settings}, key=MERGED.index)
     return [
         *(Define(name, max(own.settings.get(name, 0) for own in units)) for name in names),
@@ -197,7 +199,7 @@ def _kernels(units: Sequence[ModelSource]) -> list[Definition]:
 
 
 def _section(own: ModelSource) -> list[Definition]:
-    """A model among others of its file."""
+    """The definitions of one of several models in a file."""
     hook = Text(f"""\
 #if defined(MOTE_SELFTEST) && !defined(MOTE_TRACED)
 void {own.name}_traced(uint32_t step, const void *data, size_t bytes);
@@ -208,38 +210,38 @@ void {own.name}_traced(uint32_t step, const void *data, size_t bytes);
     return [Comment(f"---- {own.name} ----"), BLANK, hook, *own.body, *(Text(f"#undef {name}") for name in own.macros)]
 
 
-def includes(made: Program) -> list[str]:
-    """The kernels' files."""
-    turns = [i for p in made.all for i in p.turns]
+def includes(program: Program) -> list[str]:
+    """The headers of the kernel library that a program includes."""
+    turns = [i for p in program.all for i in p.turns]
     calls = [share for i in turns for share in i.shares]
     used = [file for i in calls if i.kernel is not None and i.external is None for file in i.kernel.files]
-    kept = ["mote_state.h"] if made.states else []
-    kept += ["mote_weights.h"] if made.learns else []
+    kept = ["mote_state.h"] if program.states else []
+    kept += ["mote_weights.h"] if program.learns else []
     rows = ["mote_rows.h"] if any(i.form in BY_ROWS for i in turns) else []
-    rows += ["mote_rows_of.h"] if other_elements(made) else []
-    barrier = ["mote_barrier.h"] if made.cores == 2 else []
+    rows += ["mote_rows_of.h"] if other_elements(program) else []
+    barrier = ["mote_barrier.h"] if program.cores == 2 else []
     copied = ["mote_copy_constants.h"] if any(i.kernel is not None and i.kernel.loaded for i in turns) else []
     return list(dict.fromkeys(["mote_common.h", "mote_crc.h", *kept, *barrier, *rows, *copied, *used]))
 
 
-def _instances(made: Program) -> list[str]:
+def _instances(program: Program) -> list[str]:
     """The macro calls that instantiate optional functions of the kernels' headers."""
-    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(made)]
-    calls = (share for p in made.all for i in p.turns for share in i.shares)
+    rows = [f"MOTE_ROWS_OF({e.suffix}, {e.name})" for e in other_elements(program)]
+    calls = (share for p in program.all for i in p.turns for share in i.shares)
     kernels = (i.kernel for i in calls if i.kernel is not None)
     return rows + list(dict.fromkeys(str(instance) for kernel in kernels for instance in kernel.instances))
 
 
 class _Struct(NamedTuple):
-    """The parameters of an operator's kernel."""
+    """The parameter struct of the kernel of an instruction."""
 
     hint: str
-    """Prefix of its constants' names."""
+    """Prefix of the names of its constants."""
     name: str
     kernel: Packed
     fields: Sequence[Field]
     reads: int
-    """Estimated bytes of its constants that an inference reads."""
+    """Estimated bytes of its constants that are read in an inference."""
 
 
 def _structs(steps: Printed) -> Iterator[_Struct]:
@@ -259,14 +261,14 @@ def _structs(steps: Printed) -> Iterator[_Struct]:
 
 def _parameters(structs: Iterable[_Struct], pool: ConstantPool) -> list[Definition]:
     """Definitions of the parameter structs."""
-    made = ((s, pool.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
-    return [Text(f"static const mote_{s.kernel.name}_t {s.name}{pool.mark} = {value};\n") for s, value in made]
+    initializers = ((s, pool.struct(s.hint, s.kernel.params, s.fields, s.reads)) for s in structs)
+    return [Text(f"static const mote_{s.kernel.name}_t {s.name}{pool.mark} = {value};\n") for s, value in initializers]
 
 
 def _checked(
     plan: Plan, options: ProjectOptions, pool: ConstantPool, steps: Printed, structs: Iterable[_Struct]
 ) -> list[Checked]:
-    """All constants of the model."""
+    """All constants of the model that `NAME_check` covers."""
     arrays = [array_span(c.name, c.value) for c in pool.arrays]
     tables = [array_span(name, values) for part in steps.all for name, values in part.arrays.items()]
     return [
@@ -277,7 +279,7 @@ def _checked(
 
 
 def _zones(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """Functions of a debug build that check red zones."""
+    """Functions of a debug build that check the red zones around buffers."""
     name, zone = options.name, plan.zone
     zones, state = variable(options, "noted"), variable(options, "state")
     before, after = f"(const uint8_t *)buffer - {zone}, {zone}", f"(const uint8_t *)buffer + bytes, {zone}"
@@ -333,12 +335,12 @@ void {options.name}_traced(uint32_t step, const void *data, size_t bytes);
 """)
 
 
-def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
-    """The functions that begin, and that tell where inputs and outputs are."""
+def _accessors(plan: Plan, program: Program, options: ProjectOptions) -> list[Definition]:
+    """The functions that initialize the model, and that return pointers to inputs and outputs."""
     name, position = options.name, f"{variable(options, 'state')}.position"
     body: list[Statement] = [when(f"{HANDLE} == NULL", "return MOTE_BAD_ARENA")] if options.instances else []
     body.append(assign(position, 0))
-    body += _cancel(made, options)
+    body += _cancel(program, options)
     if options.caller_arena:
         for a in arenas(plan):
             odd = f"(uintptr_t){a.pointer} % {plan.alignment} != 0"
@@ -352,7 +354,7 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
         body += [f"const mote_status key = {name}_check_key()", when("key != MOTE_OK", "return key")]
     if plan.graph.states:
         body.append(f"{name}_forget({handed(options)})")
-    begins = dict.fromkeys(artifact.init for artifact in made.artifacts if artifact.init)
+    begins = dict.fromkeys(artifact.init for artifact in program.artifacts if artifact.init)
     body += [when(f"{begin}() != 0", "return MOTE_NOT_READY") for begin in begins]
     if options.keep_status:
         body.append(assign(f"{variable(options, 'results')}.status", "MOTE_NOT_READY"))
@@ -362,7 +364,7 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     accessors: list[Definition] = []
     copies: list[Statement] = []
     offsets = {port.suffix: at for port, at in zip(outputs(plan, options), result_offsets(plan), strict=True)}
-    ports = zip((*inputs(plan, options), *outputs(plan, options)), (*made.inputs, *made.outputs), strict=True)
+    ports = zip((*inputs(plan, options), *outputs(plan, options)), (*program.inputs, *program.outputs), strict=True)
     for port, place in ((port, p.place) for port, p in ports if p.place is not None):
         address = f"{places(plan)[place.memory].storage(options)} + {place.at}"
         any_type = "mote_any_const_t" if options.instances and not port.is_input else "mote_any_t"
@@ -376,18 +378,18 @@ def _accessors(plan: Plan, made: Program, options: ProjectOptions) -> list[Defin
     return [CFunction(f"mote_status {name}_init({parameters(plan, options)})", body), *accessors, *result]
 
 
-def _cancel(made: Program, options: ProjectOptions) -> list[Statement]:
-    """The C statements that end what an accelerator works on, before another inference begins."""
-    if not made.polls:
+def _cancel(program: Program, options: ProjectOptions) -> list[Statement]:
+    """The C statements that cancel the work of an accelerator before another inference begins."""
+    if not program.polls:
         return []
     state = variable(options, "state")
-    cancels = dict.fromkeys(artifact.cancel for artifact in made.artifacts if artifact.cancel)
+    cancels = dict.fromkeys(artifact.cancel for artifact in program.artifacts if artifact.cancel)
     running = [when(f"{state}.pending > 0", *(f"{cancel}({state}.external)" for cancel in cancels))] if cancels else []
     return [*running, assign(f"{state}.pending", 0)]
 
 
 def _result(options: ProjectOptions, copies: Sequence[Statement]) -> list[Definition]:
-    """The functions that end a run with copies of the outputs, and that tell how it ended."""
+    """The functions that copy outputs out of the arena at the end of a run, and that return its status."""
     status = f"{variable(options, 'results')}.status"
     kept = [assign(status, "status")] if options.keep_status else []
     ended = f"static mote_status {options.name}_ended({taken(options, 'mote_status status')})"
@@ -396,8 +398,9 @@ def _result(options: ProjectOptions, copies: Sequence[Statement]) -> list[Defini
 
 
 def _work(steps: Printed, plan: Plan, options: ProjectOptions) -> tuple[list[Definition], list[str]]:
-    """One step of the schedule behind macros for addresses in it, and the names of these."""
-    name, made, memories = options.name, steps.program, places(plan).values()
+    """The function that runs one step of the schedule, after the macros for addresses that it uses; and the names of
+    these macros."""
+    name, program, memories = options.name, steps.program, places(plan).values()
     macros = [Define(f"{a.at}(offset)", f"((mote_any_t)({a.pointer} + (offset)))") for a in memories]
     if steps.offsets:
         entry = f"mote_place({name}_rows + (index))" if options.flash_apart else f"{name}_rows[index]"
@@ -409,11 +412,11 @@ def _work(steps: Printed, plan: Plan, options: ProjectOptions) -> tuple[list[Def
         *pointers,
         *steps.variables,
         *unused,
-        *([f"(void){WAIT}"] if made.polls else []),
+        *([f"(void){WAIT}"] if program.polls else []),
         Switch(steps.turn, steps.cases),
     ]
-    more = ["const void *row"] if made.pushed else [f"uint32_t {CORES.text}"] if made.split else []
-    more += [f"int {WAIT}"] if made.polls else []
+    more = ["const void *row"] if program.pushed else [f"uint32_t {CORES.text}"] if program.split else []
+    more += [f"int {WAIT}"] if program.polls else []
     work = CFunction(f"static void {name}_work({taken(options, 'uint32_t step', *more)})", body)
     functions = [*steps.functions]
     if options.samples:
@@ -422,33 +425,33 @@ def _work(steps: Printed, plan: Plan, options: ProjectOptions) -> tuple[list[Def
     return [*macros, BLANK, *functions, work], [macro.name.split("(")[0] for macro in macros]
 
 
-def _begin(made: Program, options: ProjectOptions) -> list[Statement]:
-    """The C statements before a step's work: counters start at zero."""
+def _begin(program: Program, options: ProjectOptions) -> list[Statement]:
+    """The C statements before a step's work: counters are reset at the start of an inference."""
     state = variable(options, "state")
-    return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if made.counters else []
+    return [when(f"{state}.position == 1", f"memset({state}.next, 0, sizeof {state}.next)")] if program.counters else []
 
 
-def _end(made: Program, options: ProjectOptions, busy: str) -> list[Statement]:
-    """The C statements after a step's work, and its return value; `busy` where there is more to do."""
+def _end(program: Program, options: ProjectOptions, busy: str) -> list[Statement]:
+    """The C statements after a step's work, which return its status: `busy` if more steps follow."""
     state = variable(options, "state")
     body: list[Statement] = []
-    if made.polls:
+    if program.polls:
         begin = [assign(f"{state}.pending", 0), assign(f"{state}.position", 1)]
         body.append(when(f"{state}.pending > 0", "return MOTE_BUSY"))
         body.append(when(f"{state}.pending < 0", *begin, f"return {_ended(options, 'MOTE_FAILED')}"))
-    if made.zone:
+    if program.zone:
         again = [assign(f"{state}.position", 1), assign(f"{state}.broken", 0)]
         body.append(when(f"{state}.broken", *again, f"return {_ended(options, 'MOTE_BROKEN')}"))
     if options.cipher:
         locked = f"return {_ended(options, 'MOTE_NOT_READY')}"
         body.append(when(f"{state}.locked", assign(f"{state}.position", 0), locked))
-    body += [when(f"++{state}.position <= {len(made.schedule)}", f"return {busy}"), assign(f"{state}.position", 1)]
-    return [*body, *_done(made, options)]
+    body += [when(f"++{state}.position <= {len(program.schedule)}", f"return {busy}"), assign(f"{state}.position", 1)]
+    return [*body, *_done(program, options)]
 
 
-def _done(made: Program, options: ProjectOptions) -> list[Statement]:
-    """The C statements at the end of an inference, and its return value."""
-    if not made.warm_up:
+def _done(program: Program, options: ProjectOptions) -> list[Statement]:
+    """The C statements at the end of an inference, which return its status."""
+    if not program.warm_up:
         return [f"return {_ended(options, 'MOTE_OK')}"]
     missing = f"{variable(options, 'kept')}.missing"
     status = _ended(options, f"{missing} > 0 ? MOTE_WAITING : MOTE_OK")
@@ -456,24 +459,25 @@ def _done(made: Program, options: ProjectOptions) -> list[Statement]:
 
 
 def _ended(options: ProjectOptions, status: str) -> str:
-    """The status at the end of a run, which outputs outside of the arena are written for."""
+    """The C expression for the status at the end of a run; outputs that are kept outside of the arena are copied
+    first."""
     return f"{options.name}_ended({handed(options, status)})" if options.keep_outputs else status
 
 
-def _run(made: Program, options: ProjectOptions) -> list[Definition]:
+def _run(program: Program, options: ProjectOptions) -> list[Definition]:
     """The functions that run the model, at once or step by step."""
     name, position = options.name, f"{variable(options, 'state')}.position"
     step, run = (f"mote_status {name}_{what}({taken(options)})" for what in ("step", "run"))
-    if not made.schedule:
+    if not program.schedule:
         nothing = [states.ready(options), f"(void){name}_work", f"return {_ended(options, 'MOTE_OK')}"]
         return [CFunction(step, nothing), Accessor(run, f"return {name}_step({handed(options)})")]
-    more = [str(BOTH)] if made.split else []
-    more += [WAIT] if made.polls else []
+    more = [str(BOTH)] if program.split else []
+    more += [WAIT] if program.polls else []
     work = f"{name}_work({handed(options, f'(uint32_t){position} - 1', *more)})"
-    piece = [states.ready(options), *_begin(made, options), work, *_end(made, options, "MOTE_BUSY")]
+    piece = [states.ready(options), *_begin(program, options), work, *_end(program, options, "MOTE_BUSY")]
     next_piece = f"{name}_step({handed(options)})"
     steps: list[Definition] = [CFunction(step, piece)]
-    if made.polls:
+    if program.polls:
         next_piece = f"{name}_go({handed(options, '1')})"
         steps = [
             Comment("One step; an accelerator is waited for, or not."),
@@ -484,56 +488,57 @@ def _run(made: Program, options: ProjectOptions) -> list[Definition]:
     return [*steps, CFunction(run, ["mote_status status", again, "return status"])]
 
 
-def _run_core(made: Program, options: ProjectOptions) -> list[Definition]:
-    """The function that two cores call to share an inference. They meet before and after every step that is split;
-    both find the same barriers in the same order."""
+def _run_core(program: Program, options: ProjectOptions) -> list[Definition]:
+    """The function that two cores call to share an inference. They meet at barriers before and after each step that is
+    split, the same ones in the same order."""
     name, state = options.name, variable(options, "state")
     wait = "MOTE_BARRIER(core)"
-    number = "step" if made.straight else f"{name}_schedule[step]"
-    waiting = ", 1" if made.polls else ""
+    number = "step" if program.straight else f"{name}_schedule[step]"
+    waiting = ", 1" if program.polls else ""
     failed = when(f"core == 0 && {state}.pending < 0", assign(f"{state}.pending", 0), "return MOTE_FAILED")
     ready = when(f"{state}.position != 1", f"return {state}.position == 0 ? MOTE_NOT_READY : MOTE_BUSY")
     steps: list[Statement]
-    if made.split:
+    if program.split:
         each: list[Statement] = [
             assign("const uint32_t before", "split"),
             assign("split", f"{name}_split[{number}]"),
             when("before + split != 0", wait),
             when("core == 0 || split != 0", f"{name}_work(step, core == 0 ? 1 : 2{waiting})"),
         ]
-        steps = [assign("uint32_t split", 1), loop("uint32_t", "step", len(made.schedule), *each)]
+        steps = [assign("uint32_t split", 1), loop("uint32_t", "step", len(program.schedule), *each)]
     else:
-        alone = loop("uint32_t", "step", len(made.schedule), f"{name}_work(step{waiting})")
-        steps = [wait, *([when("core == 0", alone)] if made.schedule else [])]
+        alone = loop("uint32_t", "step", len(program.schedule), f"{name}_work(step{waiting})")
+        steps = [wait, *([when("core == 0", alone)] if program.schedule else [])]
     return [
         CFunction(
             f"mote_status {name}_run_core(uint32_t core)",
             [
-                when("core == 0", ready, *_begin(made, options)),
+                when("core == 0", ready, *_begin(program, options)),
                 *steps,
                 wait,
-                *([failed] if made.polls else []),
-                *([when("core != 0", "return MOTE_OK")] if made.warm_up else []),
-                *_done(made, options),
+                *([failed] if program.polls else []),
+                *([when("core != 0", "return MOTE_OK")] if program.warm_up else []),
+                *_done(program, options),
             ],
         )
     ]
 
 
-def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition]:
-    """The input comes row by row: what can be done with a row is done when it comes."""
+def _push(plan: Plan, program: Program, options: ProjectOptions) -> list[Definition]:
+    """The functions of a model whose input is pushed row by row: each row is processed as far as possible when it
+    comes."""
     name, (port,) = options.name, inputs(plan, options)
     position = f"{variable(options, 'state')}.position"
-    arrival = next(n for n, i in enumerate(made.instructions) if i.form is Form.ARRIVAL)
+    arrival = next(n for n, i in enumerate(program.instructions) if i.form is Form.ARRIVAL)
     step = f"(uint32_t){position} - 1"
-    scheduled = step if made.straight else element_of(options, f"{name}_schedule", step, made.schedule)
+    scheduled = step if program.straight else element_of(options, f"{name}_schedule", step, program.schedule)
     waits = f"{name}_waits({handed(options)})"
     status = f"{waits} ? MOTE_WAITING : MOTE_BUSY"
-    more = [WAIT] if made.polls else []
+    more = [WAIT] if program.polls else []
     work = f"{name}_work({handed(options, step, 'row', *more)})"
 
     def advance(row: str, wait: bool = False) -> str:
-        return f"{name}_advance({handed(options, row, *(['1' if wait else '0'] if made.polls else []))})"
+        return f"{name}_advance({handed(options, row, *(['1' if wait else '0'] if program.polls else []))})"
 
     pushing = _push_samples if options.samples else _push_rows
     return [
@@ -545,7 +550,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
         Comment("One step; what comes after it."),
         CFunction(
             f"static mote_status {name}_advance({taken(options, 'const void *row', *(f'int {w}' for w in more))})",
-            [*_begin(made, options), work, *_end(made, options, status)],
+            [*_begin(program, options), work, *_end(program, options, status)],
         ),
         CFunction(
             f"mote_status {name}_step({taken(options)})",
@@ -558,7 +563,7 @@ def _push(plan: Plan, made: Program, options: ProjectOptions) -> list[Definition
 def _push_rows(
     port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[..., str]
 ) -> list[Definition]:
-    """The functions that take rows, one or several."""
+    """The functions that push one row, or several."""
     return [
         CFunction(
             f"mote_status {options.name}_push_row({taken(options, f'const {port.ctype} *row')})",
@@ -585,7 +590,8 @@ def _push_rows(
 def _push_samples(
     port: CPort, options: ProjectOptions, waits: str, status: str, advance: Callable[..., str]
 ) -> list[Definition]:
-    """The functions that take samples, which fill rows where these lie: nothing else happens until a row is full."""
+    """The functions that push samples of a sensor. Samples are copied to their place in a row; nothing is computed
+    until the row is full."""
     name, filled = options.name, f"{variable(options, 'state')}.filled"
     row, counter = row_elements(port.tensor), filled_type(port.tensor)
     taken_in: list[Statement] = [

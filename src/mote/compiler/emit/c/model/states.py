@@ -1,4 +1,4 @@
-"""Persistent state of a model: its variable, and functions to reset, save and restore it."""
+"""Persistent state of a model: its variable, and the functions that reset, save and restore it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mote.compiler.plan.plan import Plan
 from mote.ir.graph import State
 
 HEAD = 16
-"""Header bytes of a saved state: see `mote_crc.h`."""
+"""Bytes of the header of a saved state: see `mote_crc.h`."""
 
 
 def saved_bytes(plan: Plan) -> int:
@@ -33,7 +33,7 @@ def saved_bytes(plan: Plan) -> int:
 
 
 def kept(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """The variable."""
+    """The definition of the variable that holds persistent state."""
     states = [f"uint{8 * plan.state_alignment}_t alignment", f"uint8_t bytes[{plan.state_bytes}]"]
     fields: list[Statement] = [Compound("union", states, " states;")]
     if plan.rings:
@@ -59,17 +59,17 @@ def restoring(options: ProjectOptions) -> str:
 
 
 def ready(options: ProjectOptions) -> Statement:
-    """The check that init was called."""
+    """The C statement that returns an error before init."""
     return when(f"{variable(options, 'state')}.position == 0", "return MOTE_NOT_READY")
 
 
 def between_inferences(options: ProjectOptions) -> list[Statement]:
-    """The checks that init was called, and that no inference has begun."""
+    """The C statements that return an error before init, or in the middle of an inference."""
     return [ready(options), when(f"{variable(options, 'state')}.position != 1", "return MOTE_BUSY")]
 
 
 def keeping(plan: Plan, options: ProjectOptions, constants: ConstantPool) -> list[Definition]:
-    """The functions that reset, save and restore the state."""
+    """The functions that reset, save and restore persistent state."""
     name = options.name
     kept, position = variable(options, "kept"), f"{variable(options, 'state')}.position"
     short = when(f"state == NULL || bytes < {name.upper()}_STATE_BYTES", "return MOTE_BAD_STATE")
@@ -102,7 +102,7 @@ def _forgetting(plan: Plan, options: ProjectOptions, constants: ConstantPool) ->
 def initializing(
     plan: Plan, options: ProjectOptions, constants: ConstantPool, states: Collection[State]
 ) -> list[Statement]:
-    """Give states the values that they have after init."""
+    """The C statements that set states to their initial values."""
     body: list[Statement] = []
     for i, state in enumerate(plan.graph.states):
         if state not in states:
@@ -118,7 +118,8 @@ def initializing(
 
 
 def _restoring(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """Restores a saved state; refuses out-of-range indices, as kernels index with them and a CRC is no signature."""
+    """The C statements that restore a saved state; out-of-range indices are refused, as kernels use them and a CRC is
+    no signature."""
     kept, instance = variable(options, "kept"), instance_type(options)
     copy = f"memcpy(&{kept}, from, sizeof {kept})"
     limits = [(f"oldest[{ring}]", rows - 1) for ring, rows in _rings(plan)]
@@ -140,11 +141,11 @@ def _restoring(plan: Plan, options: ProjectOptions) -> list[Statement]:
 
 
 def _identity(plan: Plan, options: ProjectOptions) -> int:
-    """An identifier of the model and its options, so that states are not mixed up."""
+    """A hash of the model and of the layout of its states, so that no state of another model is restored."""
     places = [(s.initial.shape, str(s.initial.dtype), plan.place[s.before].offset) for s in plan.graph.states]
     return zlib.crc32(repr((places, _rings(plan), plan.graph.warm_up)).encode(), options.model)
 
 
 def _rings(plan: Plan) -> list[tuple[int, int]]:
-    """The ring buffers, and their numbers of rows."""
+    """The numbers of the ring buffers, with their numbers of rows."""
     return sorted({b.ring: len(b.offsets) for b in plan.buffers if b.ring is not None}.items())

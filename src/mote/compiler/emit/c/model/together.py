@@ -1,7 +1,7 @@
-"""Several models on one input: `mote_models_init`, `_input`, `_step` and `_run`, which run all of them on each frame.
+"""Several models on one input: `mote_models_init`, `_input`, `_step` and `_run`, which run all models on each input.
 
-The frame lies outside of the arena that the models share, and so do their outputs: each model gets a copy of the frame
-when its turn comes, and copies its outputs when it has finished.
+The input and the outputs are outside of the arena that the models share: each model gets a copy of the input before it
+runs, and copies its outputs when it has finished.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Model = tuple[Plan, ProjectOptions]
 
 
 def frame_bytes(plan: Plan) -> int:
-    """Bytes of the inputs outside of the arena."""
+    """Bytes of the common inputs, which are outside of the arena."""
     return sum(aligned(plan.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in plan.graph.inputs)
 
 
 def declarations(models: Sequence[Model], options: ProjectOptions) -> list[Definition]:
-    """The part of `mote_models.h` with functions of all models."""
+    """The declarations in `mote_models.h` of functions that run all models."""
     name = options.name
     ports = inputs(models[0][0], options)
     names = ", ".join(own.name for _, own in models)
@@ -80,7 +80,7 @@ def _reset_declaration(models: Sequence[Model], name: str) -> list[Definition]:
 
 
 def functions(models: Sequence[Model], options: ProjectOptions) -> list[Definition]:
-    """The part of `mote_models.c` with functions of all models, after those of each."""
+    """The definitions in `mote_models.c` of functions that run all models."""
     name, names = options.name, [own.name for _, own in models]
     state, frame = f"{name}_state", f"{name}_frame"
     ports = _placed(inputs(models[0][0], options))
@@ -149,7 +149,7 @@ def _unless(status: str) -> Statement:
 
 
 def _turn(number: int, model: Model, options: ProjectOptions) -> Case:
-    """A step of a model, which begins with a copy of the input."""
+    """A case that runs a step of one model; before its first step the input is copied."""
     plan, own = model
     copies = [
         f"memcpy({port.call}, {options.name}_frame.bytes + {at}, {port.macro}_BYTES)"
@@ -159,13 +159,13 @@ def _turn(number: int, model: Model, options: ProjectOptions) -> Case:
 
 
 def _placed(ports: Sequence[CPort]) -> list[tuple[CPort, int]]:
-    """Inputs with their offsets in the frame."""
+    """The inputs with their offsets in the common input buffer."""
     sizes = [aligned(port.tensor.nbytes, ARENA_ALIGNMENT) for port in ports]
     return [(port, sum(sizes[:i])) for i, port in enumerate(ports)]
 
 
 def _reset(models: Sequence[Model], options: ProjectOptions, begin: Sequence[Statement]) -> list[Definition]:
-    """A model without a state begins again with init."""
+    """The function that resets all models; a model without state is initialized again."""
     if not any(plan.graph.states for plan, _ in models):
         return []
     calls = [f"{own.name}_{'reset' if plan.graph.states else 'init'}()" for plan, own in models]

@@ -1,4 +1,5 @@
-"""Training on the device: functions that begin it, learn a sample, end it, and tell how it goes."""
+"""Training on the device: C functions that begin a session, learn a sample, end the session, and return loss and
+count."""
 
 from __future__ import annotations
 
@@ -29,44 +30,44 @@ from mote.ir.graph import State, Tensor
 from mote.ir.graph.types import StateRole
 
 BEGUN = (StateRole.OPTIMIZER, StateRole.LOSS, StateRole.LABEL, StateRole.COUNT)
-"""The roles of states that begin anew with a session."""
+"""Roles of states that are reset when a training session begins."""
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The states of a model that learns, by what they are for."""
+    """The states of a model that learns, by their role in training."""
 
     plan: Plan
     label: State
     target: State | None
-    """The values that a regression should give."""
+    """The target values of a regression."""
     rate: State | None
     """The learning rate."""
     count: State | None
-    """Samples of the class that was learned last."""
+    """Number of learned samples of the class that was learned last."""
     loss: State | None
     begun: tuple[State, ...]
-    """States that begin anew with a session."""
+    """States that are reset when a session begins."""
 
     @property
     def codes(self) -> Tensor | None:
-        """The target, where its elements are quantized floats."""
+        """The target tensor, if it is quantized; else None."""
         target = None if self.target is None else self.plan.graph.tensors[self.target.before]
         return None if target is None or target.quant is None else target
 
     @property
     def labels(self) -> int:
-        """Labels of a sample."""
+        """Number of labels of a sample."""
         return self.label.initial.size
 
     @property
     def classes(self) -> int:
-        """The classes that labels name."""
+        """Number of classes."""
         return class_count(self.plan.graph, self.label.before)
 
 
 def training(plan: Plan) -> Training | None:
-    """The states that a model learns by, if it does."""
+    """The training states of a model; None if it does not learn."""
     roles = {s.role: s for s in plan.graph.states}
     if StateRole.LABEL not in roles or StateRole.LEARNED not in roles:
         return None
@@ -90,7 +91,7 @@ def learning(own: Training, options: ProjectOptions) -> str:
 
 
 def learning_function(own: Training, options: ProjectOptions) -> str:
-    """The name of the function that learns a sample."""
+    """The name of the C function that learns a sample."""
     return f"{options.name}_train_target" if own.target is not None else f"{options.name}_train"
 
 
@@ -107,7 +108,7 @@ def counting(options: ProjectOptions) -> str:
 
 
 def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -> list[Definition]:
-    """The definitions of the functions, behind that which runs the model."""
+    """The definitions of the training functions, which follow the function that runs the model."""
     between = states.between_inferences(options)
     ended = [
         *weights.described(options),
@@ -128,7 +129,7 @@ def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -
             learning(own, options),
             [
                 *between,
-                *_told(own, options),
+                *_store_expected(own, options),
                 *(["return MOTE_OK"] if own.plan.pushed else _run(own, options, constants)),
             ],
         ),
@@ -139,7 +140,8 @@ def functions(own: Training, options: ProjectOptions, constants: ConstantPool) -
 
 
 def _run(own: Training, options: ProjectOptions, constants: ConstantPool) -> list[Statement]:
-    """The inference that learns; where it fails, no later one does in its place."""
+    """The statements that run the inference that learns; if it fails, the label is cleared, so that no later inference
+    learns."""
     return [
         f"const mote_status status = {options.name}_run({handed(options)})",
         when("status != MOTE_OK", *states.initializing(own.plan, options, constants, [own.label])),
@@ -152,12 +154,12 @@ def _states(options: ProjectOptions) -> str:
 
 
 def _at(own: Training, state: State, options: ProjectOptions) -> str:
-    """The address of a state."""
+    """The C expression for the address of a state."""
     return f"{_states(options)} + {own.plan.place[state.before].offset}"
 
 
-def _told(own: Training, options: ProjectOptions) -> list[Statement]:
-    """Write what is right of the sample, once it has been checked."""
+def _store_expected(own: Training, options: ProjectOptions) -> list[Statement]:
+    """The statements that check the label or target of a sample and store it in its state."""
     label = _at(own, own.label, options)
     if own.target is not None:
         nbytes = own.target.initial.nbytes
@@ -189,7 +191,7 @@ def _told(own: Training, options: ProjectOptions) -> list[Statement]:
 def _reader(
     own: Training, state: State | None, signature: str, value: str, options: ProjectOptions
 ) -> Iterator[Definition]:
-    """A function that reads a number among the states, if there is one."""
+    """A function that returns a number in a state; none if there is no such state."""
     if state is not None:
         name = value.split()[-1]
         read = call("memcpy", f"&{name}", _at(own, state, options), f"sizeof {name}")
@@ -197,7 +199,7 @@ def _reader(
 
 
 def declarations(own: Training, options: ProjectOptions) -> list[Definition]:
-    """The functions in the model's header, and what they do."""
+    """The declarations of the training functions in the model's header, with comments."""
     name, macro = options.name, options.name.upper()
     parts: list[Definition] = [Comment(_begun(own, options)), beginning(own, options), BLANK]
     if own.target is None:
@@ -237,7 +239,7 @@ def declarations(own: Training, options: ProjectOptions) -> list[Definition]:
 
 
 def _quantizing(target: Tensor, options: ProjectOptions) -> list[Definition]:
-    """The function that quantizes a value of the target, and the macros that it takes."""
+    """The function that quantizes a target value, and its macros."""
     name, macro = f"{options.name}_quantize_target", f"{options.name.upper()}_TARGET"
     told = Comment(
         "A float as an element of the target: to the nearest, halves away from zero. Numbers out of range become the\n"
@@ -247,7 +249,7 @@ def _quantizing(target: Tensor, options: ProjectOptions) -> list[Definition]:
 
 
 def _begun(own: Training, options: ProjectOptions) -> str:
-    """The comment on the function that begins a session."""
+    """The comment about the function that begins a session."""
     anew = "what the optimizer remembers is forgotten, what was learned stays."
     if own.rate is None:
         return f"Begin a session of training: {anew}\nMOTE_BUSY in the middle of an inference."
@@ -260,7 +262,7 @@ def _begun(own: Training, options: ProjectOptions) -> str:
 
 
 def _sample(own: Training, options: ProjectOptions) -> str:
-    """The comment on the function that learns a sample."""
+    """The comment about the function that learns a sample."""
     name = options.name
     what = "its label" if own.labels == 1 else f"the labels of its {own.labels} positions (-1 where none is known)"
     wrong = "a label is no class, or all are -1" if own.labels > 1 else "the label is no class"
@@ -283,7 +285,7 @@ def _sample(own: Training, options: ProjectOptions) -> str:
 
 
 def usage(own: Training, options: ProjectOptions) -> list[str]:
-    """The example at the top of the header."""
+    """The lines about training in the usage example at the top of the header."""
     rate = () if own.rate is None else (f"{float(own.rate.initial.reshape(-1)[0]):g}f",)
     given = "target" if own.target is not None else "label" if own.labels == 1 else "labels"
     learn = called(options, "train_target" if own.target is not None else "train", given)

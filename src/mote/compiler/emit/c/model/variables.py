@@ -1,4 +1,4 @@
-"""The model's variables: arenas, the position in the schedule, counters, persistent state."""
+"""The variables of a model: arenas, position in the schedule, counters, persistent state."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mote.ir.graph.rows import row_count
 
 
 def static_variables(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """Definitions of static variables, where there is no instance."""
+    """Definitions of static variables; none if the model has instances."""
     groups = [] if options.instances else _groups(plan, options)
     return [part for group in groups for part in (*group, BLANK)]
 
 
 def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
-    """Declarations of static variables, or of the members of an instance, with comments."""
+    """Groups of declarations, with comments: static variables, or members of an instance."""
     position = f"uint{8 * plan.position_bytes}_t position"
     fields: list[Statement] = [Noted(position, "in the schedule, from 1 on; 0 before init")]
     if plan.counters:
@@ -47,7 +47,7 @@ def _groups(plan: Plan, options: ProjectOptions) -> list[list[Statement]]:
 
 
 def _results(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """Outputs outside of the arena, and how the run ended that gave them."""
+    """The declaration of the copies of outputs outside of the arena, and of the status of the last run."""
     outputs: list[Statement] = ["uint64_t alignment", f"uint8_t bytes[{max(result_bytes(plan), 1)}]"]
     fields: list[Statement] = [Compound("union", outputs, " outputs;")]
     if options.keep_status:
@@ -64,29 +64,29 @@ def row_elements(tensor: Tensor) -> int:
 
 
 def filled_type(tensor: Tensor) -> str:
-    """The type that counts the elements of a row."""
+    """The C type that can count the elements of a row."""
     return "uint16_t" if row_elements(tensor) < 1 << 16 else "uint32_t"
 
 
 def result_bytes(plan: Plan) -> int:
-    """Bytes of outputs outside of the arena."""
+    """Bytes of the copies of outputs outside of the arena."""
     return sum(aligned(plan.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in plan.graph.outputs)
 
 
 def result_offsets(plan: Plan) -> list[int]:
-    """Where each output lies there."""
+    """The offset of each output in the copies outside of the arena."""
     sizes = [aligned(plan.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in plan.graph.outputs]
     return [sum(sizes[:i]) for i in range(len(sizes))]
 
 
 def noted(plan: Plan, options: ProjectOptions) -> str:
-    """The variable with the contents of red zones before a step."""
+    """The declaration of the variable that saves red zones before a step."""
     most = max((len(op.outputs) for op, _ in plan.works if not op.bodies and not op.updates), default=1)
     return f"{static(options, 'uint8_t')} {declared(options, 'noted')}[{2 + most}][2 * {plan.zone}]"
 
 
 def instance(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The type of an instance."""
+    """The struct type of an instance of the model."""
     members = [part for group in _groups(plan, options) for part in group]
     if plan.zone:
         members += [Comment("Red zones before a step."), noted(plan, options)]
@@ -103,7 +103,7 @@ def instance(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def _storage(plan: Plan, options: ProjectOptions) -> list[Statement]:
-    """The arenas, or pointers to them."""
+    """The declarations of the arenas, or of pointers to those of the caller."""
     if options.shared_arena:
         return []
     if options.caller_arena:

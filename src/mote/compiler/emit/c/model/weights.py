@@ -1,4 +1,4 @@
-"""Weights that a model learns on the device: functions to save and load them."""
+"""Weights that a model learns on the device: C functions that save and load them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mote.ir.graph.tensor import Array
 from mote.ir.graph.types import StateRole
 
 TYPES = "mote_flash.h"
-"""The header with the types that a caller describes flash by."""
+"""The C header with the types that describe flash memory."""
 HEAD, END = 16, 4
-"""Bytes before and behind what is learned in a record: see `mote_weights.h`."""
+"""Bytes of a record before and after the learned weights: see `mote_weights.h`."""
 
 
 def learned(plan: Plan) -> tuple[State, ...]:
-    """The states that hold what is learned."""
+    """The states with learned weights."""
     return tuple(s for s in plan.graph.states if s.role is StateRole.LEARNED)
 
 
@@ -55,12 +55,13 @@ def importing(options: ProjectOptions) -> str:
 
 
 def described(options: ProjectOptions, damaged: str = "MOTE_DAMAGED") -> list[Statement]:
-    """The statements that make `own`, the description of records, unless its table in flash is damaged."""
+    """The statements that initialize `own`, the description of records; they return `damaged` if its table in flash is
+    corrupted."""
     return ["mote_weights_t own", when(f"!{options.name}_describe_weights(&own)", f"return {damaged}")]
 
 
 def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The table of what is learned, and the functions that save and load it."""
+    """The table of the learned states, and the functions that save and load them."""
     name = options.name
     states = f"{variable(options, 'kept')}.states.bytes"
     between = [*between_inferences(options), *described(options)]
@@ -120,7 +121,7 @@ def functions(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
-    """The functions in the model's header."""
+    """The declarations, in the model's header, of the functions that save and load learned weights."""
     name, macro = options.name, options.name.upper()
     return [
         Comment("Bytes of a record of what the model has learned."),
@@ -156,7 +157,7 @@ def declarations(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def checked(plan: Plan, options: ProjectOptions) -> Checked:
-    """The table of what is learned, as constants that are checked."""
+    """The table of the learned states, as constants that `NAME_check` covers."""
     rows = _rows(plan)
     return Checked([ConstantSpan(_table_name(options), f"{_table_name(options)} + {len(rows)}", rows.reshape(-1))], {})
 
@@ -191,21 +192,21 @@ def _table(plan: Plan, options: ProjectOptions) -> list[Definition]:
 
 
 def _parts(plan: Plan) -> Iterator[str]:
-    """The initializers of the parts."""
+    """The C initializers of the table's rows."""
     for row, state in zip(_rows(plan).tolist(), learned(plan), strict=True):
         values = value_range(plan.graph, state)
         yield f"{row[0]}u, {row[1]}u, {values.low}, {values.high}, MOTE_WEIGHTS_{values.kind.name}"
 
 
 def _rows(plan: Plan) -> Array:
-    """The words of the parts."""
+    """The table of the learned states: offset, bytes, limits and kind of value of each."""
     ranges = [(state, value_range(plan.graph, state)) for state in learned(plan)]
     rows = [[plan.place[s.before].offset, s.initial.nbytes, r.low, r.high, r.kind.value] for s, r in ranges]
     return np.array(rows, np.int64).astype(np.uint32)
 
 
 def _identity(plan: Plan, options: ProjectOptions) -> int:
-    """An identifier of the model file and of what it learns, as it is before anything was learned."""
+    """A hash of the model file and of the initial values of what it learns, which identifies its records."""
     crc = options.model
     for state in learned(plan):
         tensor = plan.graph.tensors[state.before]

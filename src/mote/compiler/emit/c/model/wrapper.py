@@ -163,12 +163,12 @@ def _members(options: ProjectOptions) -> str:
 
 
 def _given(options: ProjectOptions, *arguments: str) -> str:
-    """The arguments of a call of the C function for the object's model."""
+    """The argument list of a C function called for this object's model."""
     return ", ".join((*([f"&{HANDLE}"] if options.instances else []), *arguments))
 
 
 def _construction(plan: Plan, options: ProjectOptions) -> list[str]:
-    """Constructors, the destructor, and the status of the start."""
+    """The constructors, the destructor, and the status of the initialization."""
     kind = class_name(options)
     own = arenas(plan) if options.caller_arena else []
     taken = ", ".join(f"view<uint64_t> {a.pointer}" for a in own)
@@ -209,17 +209,17 @@ def _construction(plan: Plan, options: ProjectOptions) -> list[str]:
 
 
 def _call(options: ProjectOptions, function: str, *arguments: str) -> str:
-    """A call of a C function for the object's model."""
+    """The call of a C function for this object's model."""
     return f"{options.name}_{function}({_given(options, *arguments)})"
 
 
 def _returned(options: ProjectOptions, value: str, otherwise: str = "status::not_ready") -> str:
-    """The return statement; `otherwise` of an object that does not have the static model."""
+    """The return statement; `otherwise`: the value if another object has the static model."""
     return f"return {value};" if options.instances else f"return owner_ ? {value} : {otherwise};"
 
 
 def _method(signature: str, *statements: str) -> list[str]:
-    """A method of one or several lines."""
+    """The lines of a method: one line if it has one statement."""
     if len(statements) == 1:
         return [f"{signature} noexcept {{ {statements[0]} }}"]
     return [f"{signature} noexcept {{", *(f"    {line}" for line in statements), "}"]
@@ -269,7 +269,7 @@ def _output(port: CPort) -> list[str]:
 
 
 def _labels(plan: Plan, options: ProjectOptions) -> list[str]:
-    """The functions that name classes."""
+    """The methods that return the names of classes."""
     return [
         line
         for function in labelled(outputs(plan, options))
@@ -281,7 +281,7 @@ def _labels(plan: Plan, options: ProjectOptions) -> list[str]:
 
 
 def _constants(port: CPort) -> list[str]:
-    """The macros of a port as constants, and the conversion of one element."""
+    """The macros of an input or output as constants, and the methods that convert one element."""
     name = f"{'input' if port.is_input else 'output'}{port.suffix}"
     lines = [f"static constexpr size_t {name}_size = {port.macro}_SIZE;"]
     if port.is_input and len(port.normalization) == 1:

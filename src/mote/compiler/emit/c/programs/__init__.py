@@ -1,1 +1,1 @@
-"""Programs around a generated model: the example, the self-test, the measuring harness."""
+"""Programs that call a generated model: the example, the self-test, the measuring harness."""

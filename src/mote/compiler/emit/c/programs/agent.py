@@ -1,4 +1,4 @@
-"""C glue between a generated model and the agent: `mote_model` of mote_agent.h."""
+"""C glue between a generated model and the agent firmware: `mote_model` of mote_agent.h."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from mote.compiler.emit.c.options import ProjectOptions
 from mote.compiler.plan.plan import Plan
 
 GLUE = "mote_agent_model.c"
-"""The file's name."""
+"""File name of the glue."""
 
 
 def agent_glue(plan: Plan, options: ProjectOptions, identity: bytes) -> str:
-    """The model's table of functions. `identity` is that of its project (`mote.deploy.agent.sources.model_id`)."""
+    """The text of the glue: the table of the model's functions. `identity`: the hash that identifies the project
+    (`mote.deploy.agent.sources.model_id`)."""
     reads, writes = inputs(plan, options), outputs(plan, options)
     frames = [f"static {p.ctype} frame_{i}[{p.macro}_SIZE]" for i, p in enumerate(reads) if plan.pushed]
     whole = [f"frame_{i}" if plan.pushed else p.call for i, p in enumerate(reads)]
@@ -42,7 +43,7 @@ def agent_glue(plan: Plan, options: ProjectOptions, identity: bytes) -> str:
 
 
 def _chosen(signature: str, ports: list[CPort], values: list[str]) -> CFunction:
-    """A function that returns the i-th tensor and its bytes."""
+    """A C function that returns a pointer to the i-th input or output, and its bytes."""
     chosen = [
         when(f"i == {i}", f"*bytes = {port.macro}_BYTES", f"return {value}")
         for i, (port, value) in enumerate(zip(ports, values, strict=True))

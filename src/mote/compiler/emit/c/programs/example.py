@@ -1,7 +1,8 @@
 """`example/main.c`: a program that runs the model on a few inputs and prints the classes.
 
-The program is one text for every ecosystem but for its `Console`. The example and the self-test have a `main` each.
-They lie in folders of their own, so that all C files beside the model can be compiled together."""
+The text of the program is the same for every ecosystem except for its `Console`. The example and the self-test each
+have a `main` and are in folders of their own, so that all C files next to the model can be compiled together.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ EXAMPLE = "example/main.c"
 SELFTEST = "selftest/selftest.c"
 MOST_RUNS = 3
 MOST_BYTES = 12 << 10
-"""Bytes of inputs beyond the first one, which is always there."""
+"""Maximum bytes of example inputs after the first one, which is always included."""
 THOUSANDTHS = 1000
 MOST_FLOAT = 2e6
 """Largest float that the example prints with its digits."""
@@ -68,14 +69,14 @@ static void print_float(float value) {{
 
 @dataclass(frozen=True)
 class Console:
-    """Where an example prints and begins: the part of it that differs between ecosystems."""
+    """How an example prints and starts: the part that differs between ecosystems."""
 
     head: str
     """The includes of the ecosystem."""
     print: str
     """The statement that prints the string `text`."""
     entry: str
-    """The function that calls `int example(void)`."""
+    """The entry function of the program, which calls `int example(void)`."""
 
 
 HOSTED = Console("#include <stdio.h>", "fputs(text, stdout);", "int main(void) { return example(); }")
@@ -86,15 +87,15 @@ class Example:
     """An example program, and the lines that it prints."""
 
     includes: tuple[str, ...]
-    """The headers of the project that it includes."""
+    """Headers of the project that the program includes."""
     body: str
     """C that defines `static int example(void)`, which prints with `static void print(const char *text)`."""
     lines: tuple[str, ...]
-    """The lines that it prints, by the reference."""
+    """The lines that the program prints, computed by the reference."""
     runs: tuple[ExampleRun, ...] = ()
-    """Inputs and outputs of each run, of a single model."""
+    """Inputs and outputs of each run; only for the example of a single model."""
     given: str = "a few inputs"
-    """Inputs that it runs the model on, in words."""
+    """The inputs of the program in words, for a comment."""
 
     def program(self, console: Console = HOSTED) -> str:
         """The program in an ecosystem, for users to edit."""
@@ -118,25 +119,25 @@ static void print(const char *text) {{ {console.print} }}
 
 @dataclass(frozen=True)
 class Calls:
-    """How a program calls a model, by expressions of C: the functions of generated C, or those of the runtime."""
+    """How a program calls a model, as C expressions: by the functions of generated C, or by those of the runtime."""
 
     name: str
     init: str
     run: str
     push: Callable[[CPort], str]
-    """Passes all rows of `_array(port)[run]`."""
+    """The call that pushes all rows of `_array(port)[run]`."""
     data: Callable[[CPort], str]
-    """The address of an input or output."""
+    """The address of the data of an input or output."""
     storage: tuple[str, ...] = ()
-    """Definitions before the function."""
+    """Definitions of memory before the function."""
     top1: Callable[[CPort], str] | None = None
-    """The index of the best class, for outputs that are ranked."""
+    """The call that returns the index of the best class, for outputs with scores."""
     label: Callable[[CPort], str] | None = None
-    """The function that names classes, for outputs with labels."""
+    """The function that returns the name of a class, for outputs with labels."""
 
 
 def compiled_calls(plan: Plan, options: ProjectOptions) -> Calls:
-    """The calls of a compiled model."""
+    """How a program calls a compiled model."""
     named = {port.labels: f"{options.name}_{function}" for function, port in labelled(outputs(plan, options)).items()}
     return Calls(
         options.name,
@@ -152,19 +153,20 @@ def compiled_calls(plan: Plan, options: ProjectOptions) -> Calls:
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """Inputs of one run of the example, and the reference's outputs; None while a stream has no outputs yet."""
+    """Inputs of one run of the example, and the reference's outputs; None while a stream warms up."""
 
     inputs: Sequence[Array]
     outputs: Sequence[Array] | None
 
 
 def inputs_file(name: str) -> str:
-    """The header with the example's inputs."""
+    """File name of the header with the example's inputs."""
     return f"example/{name}_inputs.h"
 
 
 def samples(plan: Plan, golden: Sequence[GoldenRun]) -> list[ExampleRun]:
-    """Inferences of the self-test as those of the example, as many as are small; all of a stream's warm-up."""
+    """Runs of the example: the first inferences of the self-test, as many as are small, including the warm-up of a
+    stream."""
     graph = plan.graph
     waiting = max(graph.warm_up - 1, 0)
     nbytes = sum(graph.tensors[t].nbytes for t in graph.inputs)
@@ -180,14 +182,14 @@ def samples(plan: Plan, golden: Sequence[GoldenRun]) -> list[ExampleRun]:
 
 
 def example(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]) -> Example:
-    """The example of a compiled model, with inputs in `inputs_file`."""
+    """The example of a compiled model, with inputs in the header `inputs_file`."""
     return calling_example(plan, options, given, compiled_calls(plan, options), (f"{options.name}.h",))
 
 
 def calling_example(
     plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun], calls: Calls, headers: Sequence[str]
 ) -> Example:
-    """The example of a model, by the calls that run it."""
+    """The example of a model that is called by `calls`."""
     body = [*map(Text, calls.storage), *([BLANK] if calls.storage else []), *printing([(plan, options)])]
     main = CFunction("static int example(void)", _inferences(plan, options, calls))
     includes = (*headers, f"{options.name}_inputs.h")
@@ -196,7 +198,7 @@ def calling_example(
 
 
 def shared_example(models: Sequence[tuple[Plan, ProjectOptions]], examples: Sequence[Example]) -> Example:
-    """The example of several models in one project."""
+    """The example of several models in one project, which run on inputs of their own."""
     functions = [
         CFunction(f"static int run_{own.name}(void)", _inferences(plan, own, compiled_calls(plan, own)))
         for plan, own in models
@@ -213,7 +215,8 @@ def shared_example(models: Sequence[tuple[Plan, ProjectOptions]], examples: Sequ
 def joint_example(
     models: Sequence[tuple[Plan, ProjectOptions]], folder: ProjectOptions, given: Sequence[Sequence[ExampleRun]]
 ) -> Example:
-    """The example of several models that run on one input, in `inputs_file`; `given`: equally many runs of each."""
+    """The example of several models that run on one input, in the header `inputs_file`. `given`: the runs of each
+    model, equally many."""
     name, ports = folder.name, inputs(models[0][0], folder)
     copies = (f"memcpy({p.call}, {_array(p)}[run], sizeof {_array(p)}[run])" for p in ports)
     body: list[Statement] = [*(Noted(copy, "your data here") for copy in copies), f"(void){name}_run()"]
@@ -235,13 +238,13 @@ def joint_example(
 
 
 def printing(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Definition]:
-    """The functions that print numbers, of floats where a model has such outputs."""
+    """The C functions that print integers, and floats if a model has float outputs."""
     real = any(port.tensor.dtype.real for model in models for port in outputs(*model))
     return [PRINTING, *([PRINTING_FLOATS] if real else [])]
 
 
 def inputs_text(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]) -> str:
-    """The header with the inputs of the example."""
+    """The text of the header with the inputs of the example."""
     about = banner(options, f"{options.name}_inputs.h: the inputs of the example.")
     arrays: list[Definition] = []
     for i, port in enumerate(inputs(plan, options)):
@@ -257,12 +260,12 @@ def inputs_text(plan: Plan, options: ProjectOptions, given: Sequence[ExampleRun]
 
 
 def _array(port: CPort) -> str:
-    """The array of an input's values."""
+    """The name of the C array with the values of an input."""
     return port.function.replace("_input", "_inputs")
 
 
 def _inferences(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement]:
-    """The body of a function that runs a model on all inputs."""
+    """The body of a C function that runs a model on all inputs."""
     name = calls.name
     return [
         when(f"{calls.init} != MOTE_OK", f'print("{name}: init failed\\n")', "return 1"),
@@ -300,18 +303,18 @@ def results(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement
 
 
 def is_class(port: CPort) -> bool:
-    """Whether an output has a score for each class, as far as its shape tells."""
+    """Whether an output seems to have one score for each class, by its shape."""
     tensor = port.tensor
     return tensor.size > 1 and tensor.dtype != DType.COMPLEX64 and sum(n > 1 for n in tensor.shape) == 1
 
 
 def class_labels(port: CPort) -> tuple[str, ...]:
-    """The names of the classes that are printed."""
+    """The class names that are printed for an output; none if their number does not match."""
     return port.labels if is_ranked(port) and len(port.labels) == port.tensor.size else ()
 
 
 def _shown(port: CPort, calls: Calls) -> list[Statement]:
-    """The statements that print an output: its largest element, or its value."""
+    """The statements that print an output: its best class and score, or its first value."""
     data = calls.data(port)
     value = "print_float({})" if port.tensor.dtype.real else "print_number((long){})"
     if port.tensor.size == 0:
@@ -353,7 +356,7 @@ def _label(port: CPort, calls: Calls, best: str) -> list[Statement]:
 
 
 def _lines(plan: Plan, options: ProjectOptions, run: int, sample: ExampleRun) -> list[str]:
-    """The lines that the example prints for a run, by the reference."""
+    """The lines that the example prints for a run, computed by the reference."""
     if sample.outputs is None:
         return [f"{options.name} {run}: waiting"]
     lines = []

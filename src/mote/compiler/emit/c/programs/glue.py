@@ -15,8 +15,9 @@ from mote.compiler.plan.plan import Plan
 
 
 def decryption(models: Sequence[ProjectOptions], *, with_key: bool = True) -> str:
-    """The hooks of models with encrypted constants, in software, with the key inside: for files that are deleted after
-    the build. Without it, a function sets the key. Empty where no model has such constants."""
+    """The decryption hooks of models with encrypted constants, in software, with the keys in the text: for files that
+    are deleted after the build. `with_key=False`: a function sets the key instead. Empty if no model has encrypted
+    constants."""
     keys = [(options, options.cipher.key) for options in models if options.cipher is not None]
     if not keys:
         return ""
@@ -70,8 +71,8 @@ def text(plan: Plan, options: ProjectOptions) -> str:
 
 
 def _samples(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[str]:
-    """Samples of models that learn, and a variable that no program sets: the functions that learn are linked for their
-    size and their stack."""
+    """Variables for the samples of models that learn, and a flag that is never set: the functions that learn are
+    linked, so that their size and stack can be measured."""
     arrays = []
     for plan, options in models:
         if own := training(plan):
@@ -82,12 +83,12 @@ def _samples(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[str]:
 
 
 def learning_functions(models: Sequence[tuple[Plan, ProjectOptions]]) -> tuple[str, ...]:
-    """The functions that learn a sample, of models that do."""
+    """The names of the C functions that learn a sample, of all models that learn."""
     return tuple(learning_function(own, options) for plan, options in models if (own := training(plan)))
 
 
 def _learning(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Statement]:
-    """The call of each model that learns a sample."""
+    """The statements that would let each model learn a sample."""
     calls = []
     for plan, options in models:
         if own := training(plan):
@@ -98,7 +99,8 @@ def _learning(models: Sequence[tuple[Plan, ProjectOptions]]) -> list[Statement]:
 
 
 def several_text(models: Sequence[tuple[Plan, ProjectOptions]]) -> str:
-    """The glue of several models in one project: enough to link all that a firmware may call, not to run them."""
+    """The glue of several models in one project, which links everything that a firmware may call, but cannot run
+    them."""
     names = [options.name for _, options in models]
     calls = " + ".join(f"(int){name}_{function}()" for name in names for function in ("check", "step"))
     runs = [f"{o.name}_push(0, 1)" if plan.pushed else f"{o.name}_run()" for plan, o in models]
@@ -130,5 +132,5 @@ def several_text(models: Sequence[tuple[Plan, ProjectOptions]]) -> str:
 
 
 def _chosen(signature: str, values: list[str]) -> CFunction:
-    """A function that returns the i-th value."""
+    """A C function that returns the i-th value."""
     return CFunction(signature, [*(when(f"i == {i}", f"return {value}") for i, value in enumerate(values)), "return 0"])

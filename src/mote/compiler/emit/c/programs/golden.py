@@ -1,4 +1,4 @@
-"""Inputs of the self-test, and the reference's outputs for them."""
+"""Inputs of the self-test, and reference values of all tensors for them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mote.ir.ops.control.control_flow import EndlessError
 from mote.ir.ops.indexing.index_bounds import input_bounds
 
 STEPS = 5
-"""Fewest runs of a stateful model."""
+"""Minimum number of self-test runs of a stateful model."""
 SEARCH_MACS = 30_000_000
-"""MACs that may be spent on each further kind of input."""
+"""MACs that may be spent on each additional kind of input."""
 SEED_STEP = 0x9E37
 MIX = (0x9E3779B1, 0x85EBCA77)
-"""Odd multipliers for hashing."""
+"""Odd multipliers of the hash that generates noise."""
 
 
 @dataclass(frozen=True)
 class RealCodes:
-    """Maps codes from -128 to 127 to floats: (code * step + offset) * scale."""
+    """Maps int8 codes to floats: (code * step + offset) * scale."""
 
     step: int = 1
     offset: int = 0
@@ -38,8 +38,8 @@ class RealCodes:
 
 
 def real_codes(graph: Graph, tensor: int) -> RealCodes:
-    """Floats for a float input: from -1 to 1, or, where they are quantized at once, all that they can become (every
-    256th of int16)."""
+    """The mapping of codes to floats for a float input: from -1 to 1, or, if the model quantizes the input first, over
+    the whole quantized range (every 256th value of int16)."""
     became = graph.becomes(tensor)
     if became is None:
         return RealCodes()
@@ -50,15 +50,15 @@ def real_codes(graph: Graph, tensor: int) -> RealCodes:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Pseudo-random noise as a formula, which takes no flash: integers from -strength to strength, clamped to
-    -128..127; runs of 2**coarse elements are equal."""
+    """Pseudo-random noise by a formula, which takes no flash: integers from -strength to strength, clamped to int8;
+    each 2**coarse consecutive elements are equal."""
 
     seed: int
     strength: int = 128
     coarse: int = 0
 
     def codes(self, count: int, number: int) -> Array:
-        """The first `count` elements of input `number`; `selftest.c` computes the same."""
+        """The first `count` elements for input `number`; `selftest.c` computes the same."""
         x = (np.arange(count, dtype=np.uint32) >> np.uint32(self.coarse)) + np.uint32(self.seed + number)
         x = x * np.uint32(MIX[0])
         x = (x ^ x >> np.uint32(15)) * np.uint32(MIX[1])
@@ -82,14 +82,14 @@ class Pattern:
 
 
 FULL = Pattern(1)
-"""Covers all values."""
+"""A pattern with all int8 values."""
 EXTREME = (Pattern(10, 1024), Pattern(11, 1024, 4))
-"""Drives accumulators and outputs into saturation."""
+"""Patterns that drive accumulators and outputs into saturation."""
 CERTAIN = tuple(
     Pattern(16 * coarse + seed, strength, coarse)
     for seed, (strength, coarse) in enumerate(product((1024, 200, 90), (2, 31, 3, 5, 1, 4, 6, 8)))
 )
-"""Patterns to try where no output reaches its maximum: patches of all sizes, and constants."""
+"""Patterns to try if no output reaches its maximum: patches of all sizes."""
 GENTLE = tuple(
     Pattern(seed, strength, coarse)
     for seed, strength, coarse in (
@@ -103,12 +103,12 @@ GENTLE = tuple(
         (9, 28, 1),
     )
 )
-"""Patterns to try where the outputs are saturated: weaker and coarser, like natural inputs."""
+"""Patterns to try if the outputs are saturated: weaker and coarser, like natural inputs."""
 
 
 @dataclass(frozen=True)
 class GoldenRun:
-    """An inference of the self-test: every tensor, and its tolerance."""
+    """An inference of the self-test: the reference value of every tensor, and its tolerance."""
 
     pattern: Pattern
     values: Mapping[int, Array]
@@ -116,11 +116,11 @@ class GoldenRun:
 
 
 def runs(graph: Graph) -> tuple[GoldenRun, ...]:
-    """The inferences of the self-test: over all values, over extreme ones, and one with unsaturated outputs; for a
-    stateful model its warm-up and a few more."""
+    """The inferences of the self-test: with all values, with extreme ones, one with an output at its maximum, and one
+    with unsaturated outputs; for a stateful model its warm-up and a few more."""
     if not graph.states:
         sure = [*_ending(graph, [FULL]), *_affordable(graph, EXTREME)]
-        return (*sure, *_reaching(graph, sure), *_telling(graph)) or (_alone(graph, FULL),)
+        return (*sure, *_at_maximum(graph, sure), *_unsaturated(graph)) or (_alone(graph, FULL),)
     kinds = (FULL, *GENTLE[:2], *EXTREME)
     count = max(graph.warm_up, STEPS)
     patterns = [replace(kinds[i % len(kinds)], seed=SEED_STEP * (i + 1) & 0xFFFF) for i in range(count)]
@@ -128,7 +128,7 @@ def runs(graph: Graph) -> tuple[GoldenRun, ...]:
 
 
 def along(graph: Graph, patterns: Sequence[Pattern]) -> list[GoldenRun]:
-    """Inferences over given inputs, one after another from the initial states."""
+    """Consecutive inferences on patterns, starting from the initial states."""
     inferences: list[GoldenRun] = []
     sizes = Magnitudes(graph)
     for pattern in patterns:
@@ -145,25 +145,26 @@ def _run(graph: Graph, pattern: Pattern, states: Mapping[int, Array], sizes: Mag
 
 
 def _alone(graph: Graph, pattern: Pattern) -> GoldenRun:
-    """An inference from the initial states."""
+    """A single inference from the initial states."""
     return _run(graph, pattern, {}, Magnitudes(graph))
 
 
 def _affordable(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[GoldenRun]:
-    """Inferences within the budget: none for a large model, whose tensors are informative enough."""
+    """Inferences on as many patterns as the budget of MACs allows: none for a large model, whose many values test
+    enough."""
     macs = max(sum(op.macs(graph) for op in graph.ops), 1)
     yield from _ending(graph, patterns[: SEARCH_MACS // macs])
 
 
 def _ending(graph: Graph, patterns: Sequence[Pattern]) -> Iterator[GoldenRun]:
-    """Inferences up to the first one with a loop that runs too long."""
+    """Inferences on patterns, up to the first one with a loop that runs too long."""
     with suppress(EndlessError):
         for pattern in patterns:
             yield _alone(graph, pattern)
 
 
-def _telling(graph: Graph) -> list[GoldenRun]:
-    """The gentle inference with the least saturated outputs; stops at half."""
+def _unsaturated(graph: Graph) -> list[GoldenRun]:
+    """The inference on a gentle pattern with the least saturated outputs; the search stops below one half."""
     best, least = None, 2.0
     for run in _affordable(graph, GENTLE):
         saturated = float(np.mean(np.isin(_bytes(graph, run), (-128, 127)))) if _bytes(graph, run).size else 0.0
@@ -174,8 +175,9 @@ def _telling(graph: Graph) -> list[GoldenRun]:
     return [best] if best else list(_ending(graph, GENTLE[:1]))
 
 
-def _reaching(graph: Graph, sure: Sequence[GoldenRun]) -> list[GoldenRun]:
-    """A run in which some output reaches its maximum (a confident class), where the other runs have none."""
+def _at_maximum(graph: Graph, sure: Sequence[GoldenRun]) -> list[GoldenRun]:
+    """An inference in which an int8 output reaches its maximum, as for a confident class; none if the other runs have
+    one."""
     if not sure or not _bytes(graph, sure[0]).size or any(_bytes(graph, run).max() == 127 for run in sure):
         return []
     return list(islice((run for run in _affordable(graph, CERTAIN) if _bytes(graph, run).max() == 127), 1))

@@ -1,4 +1,4 @@
-"""`example/main.c` of a project with a recording: it plays the recording to the model, as a sensor would."""
+"""`example/main.c` of a project with a recording, which it plays to the model like a sensor."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mote.compiler.plan.plan import Plan
 from mote.ir.graph.types import DType
 
 RECORDING = "mote_recording"
-"""Name of the C files of a recording, and of what they define."""
+"""Base name of a recording's C files and of its definitions."""
 
 
 def recorded_example(plan: Plan, options: ProjectOptions, dtype: DType, frame: int) -> Example:
-    """The example of a model that takes a recording of such values; `frame`: those of one moment (the channels of
-    sound) or of one line."""
+    """The example of a model that takes a recording. `dtype`: type of the recorded values; `frame`: values per moment
+    (the channels of sound) or per line."""
     port = _played(plan, options, dtype, frame)
     calls = compiled_calls(plan, options)
     storage = [*map(Text, calls.storage), *([BLANK] if calls.storage else [])]
@@ -50,7 +50,7 @@ def recorded_example(plan: Plan, options: ProjectOptions, dtype: DType, frame: i
 
 
 def _played(plan: Plan, options: ProjectOptions, dtype: DType, frame: int) -> CPort:
-    """The input that takes the recording, value by value as they are."""
+    """The input that the recording fits; an error if there is none."""
     ports = inputs(plan, options)
     own = CTYPES[dtype].name
     reason = ""
@@ -73,7 +73,7 @@ def _played(plan: Plan, options: ProjectOptions, dtype: DType, frame: int) -> CP
 
 
 def _samples(plan: Plan, options: ProjectOptions, port: CPort, calls: Calls) -> list[Statement]:
-    """The statements that push a block: no piece completes more than one inference."""
+    """The statements that push a block of samples, in pieces that complete at most one inference each."""
     row, most = f"{port.macro}_ROW_SIZE", options.samples
     return [
         f"size_t left = (size_t)count / {row}",
@@ -91,7 +91,7 @@ def _samples(plan: Plan, options: ProjectOptions, port: CPort, calls: Calls) -> 
 
 
 def _pieces(plan: Plan, options: ProjectOptions, port: CPort, calls: Calls, size: int) -> list[Statement]:
-    """The statements that fill a row, or the input, with a block, and run with each that is full."""
+    """The statements that copy a block of values to a row or to the input, and run the model when it is full."""
     to = "given" if plan.pushed else calls.data(port)
     run = called(options, "push", "given", "1") if plan.pushed else calls.run
     return [
@@ -109,7 +109,7 @@ def _pieces(plan: Plan, options: ProjectOptions, port: CPort, calls: Calls, size
 
 
 def _shown(plan: Plan, options: ProjectOptions, calls: Calls) -> list[Statement]:
-    """The statements that print the outputs of a run, where there was one."""
+    """The statements that print the outputs of a run, if it has completed."""
     return [
         when("status == MOTE_WAITING", "continue"),
         when("status != MOTE_OK", f'print("{calls.name}: run failed\\n")', "return 1"),

@@ -1,7 +1,7 @@
-"""`selftest.c`: known inputs, and a comparison with the reference's outputs.
+"""`selftest.c`: runs the model on known inputs and compares with the reference.
 
-The inputs are a formula, and what is expected is a CRC-32, so that a test takes little flash. Outputs are looked at in
-any build; every step's output where the model is compiled with MOTE_SELFTEST defined, which fills its hook.
+Inputs are a formula, and expected values are CRC-32s, so that a test takes little flash. Outputs are compared in any
+build; the output of every step is compared if the model is compiled with MOTE_SELFTEST, which defines the trace hook.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ WEIGHTS = 8
 
 
 @dataclass
-class _Seen:
-    """Checksum of a step or output over all runs, as `selftest.c` computes it."""
+class _Checksum:
+    """Checksum of the values of a step or output in all runs, as `selftest.c` computes it."""
 
     width: int
     """Bytes of an element; 0: float."""
@@ -75,13 +75,13 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Test:
-    """The test of one model."""
+    """The self-test of one model."""
 
     plan: Plan
     options: ProjectOptions
     runs: Sequence[GoldenRun]
-    seen: list[_Seen] = field(default_factory=list)
-    """Checksums of every step, then of every output."""
+    checksums: list[_Checksum] = field(default_factory=list)
+    """Checksums of all steps, then of all outputs."""
 
     @property
     def name(self) -> str:
@@ -97,18 +97,18 @@ class _Test:
         return max(self.plan.graph.warm_up - 1, 0)
 
     @property
-    def sums(self) -> list[_Seen]:
-        return [s for s in self.seen if not s.width]
+    def sums(self) -> list[_Checksum]:
+        return [s for s in self.checksums if not s.width]
 
 
 def _test(plan: Plan, options: ProjectOptions, runs: Sequence[GoldenRun]) -> _Test:
-    """A test with all expected checksums."""
+    """The self-test of a model, with the expected checksums."""
     graph = plan.graph
     tensors = [graph.tensors[t] for t in (*(plan.shown(op)[0] for op, _ in plan.works), *graph.outputs)]
     widths = (0 if t.dtype.real else t.dtype.numpy.itemsize for t in tensors)
-    test = _Test(plan, options, runs, [_Seen(width) for width in widths])
+    test = _Test(plan, options, runs, [_Checksum(width) for width in widths])
     for number, run in enumerate(runs):
-        for (op, steps), seen in zip(plan.works, test.seen, strict=False):
+        for (op, steps), seen in zip(plan.works, test.checksums, strict=False):
             tensor, *further = (graph.tensors[t] for t in plan.shown(op))
             every = plan.traced(steps) if tensor.id == op.outputs[0] else range(row_count(tensor.shape))
             rows = run.values[tensor.id].reshape(row_count(tensor.shape), -1)[every]
@@ -117,14 +117,14 @@ def _test(plan: Plan, options: ProjectOptions, runs: Sequence[GoldenRun]) -> _Te
             seen.add(layout.store(rows), run.tolerances.get(tensor.id, 0.0))
             for other in further:
                 seen.add(run.values[other.id], run.tolerances.get(other.id, 0.0))
-        for t, seen in zip(graph.outputs, test.seen[test.steps :], strict=True):
+        for t, seen in zip(graph.outputs, test.checksums[test.steps :], strict=True):
             if number >= test.waiting:
                 seen.add(run.values[t], run.tolerances.get(t, 0.0))
     return test
 
 
 def text(plan: Plan, options: ProjectOptions, runs: Sequence[GoldenRun], crc: Definition) -> str:
-    """The self-test of a model; `crc` includes `mote_crc.h`."""
+    """The text of a model's self-test; `crc` includes `mote_crc.h`."""
     test = _test(plan, options, runs)
     return _file(options, [test], crc, Accessor("int main(void)", f"return (int){_called(test)}"))
 
@@ -132,7 +132,8 @@ def text(plan: Plan, options: ProjectOptions, runs: Sequence[GoldenRun], crc: De
 def shared_text(
     models: Sequence[tuple[Plan, ProjectOptions, Sequence[GoldenRun]]], options: ProjectOptions, crc: Definition
 ) -> str:
-    """The self-test of several models, which run in turn, so that each finds another's data in the arena."""
+    """The text of the self-test of several models, which run in turn, so that each runs in an arena with another's
+    data."""
     tests = [_test(*model) for model in models]
     turns = [f"wrong += {_called(t)} != MOTE_OK" for t in tests]
     return _file(
@@ -220,14 +221,14 @@ def _definitions(test: _Test) -> list[Definition]:
     plan, options, name = test.plan, test.options, test.name
     patterns = [f"{{{r.pattern.seed}u, {r.pattern.strength}, {r.pattern.coarse}}}" for r in test.runs]
     places = iter(range(len(test.sums)))
-    expected = [f"{{{s.width}, 0x{s.crc:08x}u}}" if s.width else f"{{0, {next(places)}}}" for s in test.seen]
+    expected = [f"{{{s.width}, 0x{s.crc:08x}u}}" if s.width else f"{{0, {next(places)}}}" for s in test.checksums]
     sums = [f"{{{s.sum!r}, {min(s.allowed, MOST)!r}}}" for s in test.sums]
     return [
         *map(Text, caller_arenas(plan, options)),
         _table("pattern_t", f"{name}_patterns", patterns),
         _table("expected_t", f"{name}_expected", expected),
         *([_table("expected_sum_t", f"{name}_sums", sums)] if sums else []),
-        f"static uint32_t {name}_seen[{len(test.seen)}]",
+        f"static uint32_t {name}_seen[{len(test.checksums)}]",
         *([f"static double {name}_added[{len(sums)}]"] if sums else []),
         f"static uint32_t {name}_traces",
         f"static int {name}_wrong",
@@ -248,7 +249,7 @@ def _table(ctype: str, name: str, items: list[str]) -> Text:
 
 
 def _looking(test: _Test) -> list[Statement]:
-    """Updates the checksum of a step or an output."""
+    """The statements that update the checksum of a step or an output."""
     name = test.name
     seen, crc = f"{name}_seen[which]", "mote_crc({}, data, bytes, {}[which].width)"
     body: list[Statement] = []
@@ -264,7 +265,7 @@ def _looking(test: _Test) -> list[Statement]:
 
 
 def _testing(test: _Test) -> list[Statement]:
-    """Runs the model on all patterns and compares checksums."""
+    """The statements that run the model on all patterns and compare checksums."""
     name, plan = test.name, test.plan
     expected = f"{name}_expected[{name}_wrong]"
     reads = [
@@ -302,12 +303,12 @@ def _testing(test: _Test) -> list[Statement]:
             )
         ]
     each.append(when(f"{name}_seen[{name}_wrong] != {expected}.crc", "return MOTE_WRONG"))
-    count = f"for ({name}_wrong = 0; {name}_wrong < {len(test.seen)}; {name}_wrong++)"
+    count = f"for ({name}_wrong = 0; {name}_wrong < {len(test.checksums)}; {name}_wrong++)"
     return [*body, Compound(count, each), "return MOTE_OK"]
 
 
 def _feed(test: _Test) -> list[Statement]:
-    """Writes the inputs and runs, or pushes them row by row."""
+    """The statements that write the inputs and run the model, or push rows."""
     graph, ports = test.plan.graph, inputs(test.plan, test.options)
     if test.plan.pushed:
         (port,) = ports
@@ -320,7 +321,7 @@ def _feed(test: _Test) -> list[Statement]:
 
 
 def _filled(graph: Graph, port: CPort, number: int, data: str, size: str, at: str) -> Statement:
-    """Writes the pattern to an array; `at` counts the input's elements."""
+    """The loop that writes the pattern to an array; `at`: the C expression for an element's index in the input."""
     code, dtype = f"noise(p, {number}, {at})", port.tensor.dtype
     value = f"({CTYPES[dtype].name}){code}"
     if dtype == DType.FLOAT32:

@@ -1,1 +1,1 @@
-"""Jobs of an Ethos-U in images: the kernels that run them, and the calls of its driver."""
+"""Ethos-U command streams in images: the runtime's kernels that run them, and the calls of the NPU driver."""

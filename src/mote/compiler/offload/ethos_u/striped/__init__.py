@@ -1,4 +1,4 @@
-"""Regions that the Ethos-U computes in stripes of rows: the same operations and weights, less working memory."""
+"""Regions computed in stripes of rows on the Ethos-U: the same operations and weights with less working memory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mote.hardware.npu.stream import decode
 __all__ = ["NotPlainError", "RowJobs", "StreamProgram", "StripedJob", "by_rows", "estimated", "striped"]
 
 OVERHEAD = 200
-"""Assumed cycles to start an operation after the one before it has ended: its registers, and first reads."""
+"""Assumed cycles to start an operation after the previous one has ended: registers and first reads."""
 READ = 1.0
-"""Assumed bytes of weights that are read from flash in a cycle."""
+"""Assumed bytes of weights read from flash per cycle."""
 
 
 @dataclass(frozen=True)
 class StripedJob:
-    """A job whose operators are computed in stripes."""
+    """A job whose operations are computed in stripes."""
 
     job: NpuJob
     program: StreamProgram
@@ -31,9 +31,9 @@ class StripedJob:
 
 
 def striped(job: NpuJob, sums: Sums, heights: int | None = None) -> StripedJob:
-    """A job that computes the same in stripes: with the least working memory, or with given rows in each stripe."""
+    """The job computed in stripes: with the least working memory, or with a given number of rows per stripe."""
     ways = []
-    for made, used in _ways(program(decode(job.payload), job), job, sums):
+    for made, used in _variants(program(decode(job.payload), job), job, sums):
         layout = least(made) if heights is None else arranged(made, [heights] * len(made.operations))
         ways.append(StripedJob(replace(used, scratch=layout.size), made, layout))
     best = min(ways, key=lambda way: way.layout.size)
@@ -41,8 +41,8 @@ def striped(job: NpuJob, sums: Sums, heights: int | None = None) -> StripedJob:
     return replace(best, job=replace(best.job, payload=payload))
 
 
-def _ways(made: StreamProgram, job: NpuJob, sums: Sums) -> Iterator[tuple[StreamProgram, NpuJob]]:
-    """The program as it is, and with averages from sums of rows."""
+def _variants(made: StreamProgram, job: NpuJob, sums: Sums) -> Iterator[tuple[StreamProgram, NpuJob]]:
+    """The program unchanged, and, if different, with averages computed from sums of rows."""
     yield made, job
     summed, changed = with_sums(made, job, sums)
     if summed.operations != made.operations:
@@ -51,23 +51,23 @@ def _ways(made: StreamProgram, job: NpuJob, sums: Sums) -> Iterator[tuple[Stream
 
 @dataclass(frozen=True)
 class RowJobs:
-    """A job for each row of an input that arrives in rows, None where a row is only kept."""
+    """A job for each row of an input that arrives row by row; None if a row is only stored."""
 
     jobs: tuple[NpuJob | None, ...]
     program: StreamProgram
     layout: StripePlan
     row_bytes: int
     offset: int
-    """Where the rows of the input lie in working memory, in `lines` lines."""
+    """Offset in working memory of the input's rows, a ring of `lines` rows."""
     lines: int
 
 
 def by_rows(job: NpuJob, rows: int, sums: Sums) -> RowJobs:
-    """Jobs that compute the same from an input of so many rows, each when its row has arrived. Base pointer TENSORS is
-    not used."""
+    """The job split into one job per input row, for an input of `rows` rows that arrives row by row. Base pointer
+    TENSORS is unused."""
     ways = (
         (least(made), made, changed)
-        for made, changed in _ways(arriving(program(decode(job.payload), job), rows), job, sums)
+        for made, changed in _variants(arriving(program(decode(job.payload), job), rows), job, sums)
     )
     layout, made, changed = min(ways, key=lambda way: way[0].size)
     parts: list[list[Stripe]] = []
@@ -83,7 +83,8 @@ def by_rows(job: NpuJob, rows: int, sums: Sums) -> RowJobs:
 
 
 def estimated(made: StripedJob | RowJobs, whole: int) -> float:
-    """About the cycles of a job, from those without stripes: every stripe reads its operation's weights again."""
+    """Approximate cycles of a job with stripes, from those without (`whole`): every stripe reads its operation's
+    weights again."""
     again = sum(stripe.first > 0 for stripe in made.layout.stripes) * OVERHEAD
     for stripe in made.layout.stripes:
         operation = made.program.operations[stripe.operation]

@@ -1,6 +1,7 @@
-"""The artifacts of a region in stripes: a job like others, and jobs that take the rows of an input as they arrive.
+"""Artifacts of a region that is computed in stripes: one job for whole inputs, or jobs that take the rows of an input
+as they arrive.
 
-A call for a row keeps it, and computes what can be computed with it.
+A call for a row stores it, and computes as much as possible.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from mote.ir.graph import Graph
 from mote.ir.graph.rows import row_count
 
 STRIPED, ROWS = "striped", "rows"
-"""The variants: with whole inputs, and with an input that arrives in rows."""
+"""Names of the variants: for whole inputs, and for an input that arrives row by row."""
 WORDS = ALIGNMENT // 4
-"""Jobs begin at multiples of so many words."""
+"""Alignment of jobs in words."""
 
 
 def striped_artifacts(
     job: NpuJob, region: ExportedRegion, graph: Graph, target: Target, cycles: int, most: int
 ) -> Iterator[Artifact]:
-    """The artifacts of a region whose job is not split, and takes so many cycles; those of less than `most` bytes of
-    working memory."""
+    """The artifacts of a region with stripes; the one for whole inputs only if it takes less than `most` bytes of
+    working memory. `job`: not split, takes `cycles`."""
     given = sums(configuration(target))
     with suppress(NotPlainError):
         made = striped(job, given)
@@ -47,7 +48,7 @@ def striped_artifacts(
 
 
 def row_artifact(rows: RowJobs, given: int, output: int, target: Target, cycles: float) -> Artifact:
-    """The artifact of jobs that take the rows of a tensor, and make another one."""
+    """The artifact of jobs that take the rows of tensor `given` and compute tensor `output`."""
     some = next(job for job in rows.jobs if job is not None)
     whole = artifact(some, [given], [output], target, cycles, ROWS)
     weights = [blob for blob in whole.blobs if blob.name != "job"]
@@ -64,8 +65,8 @@ def row_artifact(rows: RowJobs, given: int, output: int, target: Target, cycles:
 
 
 def words(rows: RowJobs) -> NDArray[np.uint32]:
-    """The jobs as the C file reads them: bytes of a row, where rows are kept and in how many lines, 0; for each row the
-    word where its job begins, 0 where it has none; the jobs."""
+    """The jobs as words for the C file: bytes of a row, offset and number of stored rows, 0; for each row the index of
+    its job, 0 for none; then the jobs."""
     head = [rows.row_bytes, rows.offset, rows.lines, 0, *[0] * len(rows.jobs)]
     head += [0] * (-len(head) % WORDS)
     parts = [np.zeros(len(head), "<u4")]

@@ -1,4 +1,4 @@
-"""The command stream of a layout: each operation of the program again for each of its stripes, with other addresses."""
+"""Emits the command stream of a plan with stripes: each operation is repeated for its stripes, with other addresses."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ELEMENTWISE = ("OPA_", "OPB_")
 
 
 def emitted(program: StreamProgram, layout: StripePlan, stripes: Sequence[Stripe]) -> CommandStream:
-    """The stream of some stripes. Every operation waits for the one before it to end (BLOCKDEP 0), whose results it may
-    read."""
+    """The command stream of some stripes. Every operation waits for the previous one to end (BLOCKDEP 0), as it may
+    read its results."""
     stream = program.stream
     commands: list[Command] = []
     now: dict[str, int] = {}
@@ -46,7 +46,7 @@ def emitted(program: StreamProgram, layout: StripePlan, stripes: Sequence[Stripe
 def _registers(
     program: StreamProgram, layout: StripePlan, stripe: Stripe, operation: RowOperation
 ) -> dict[str, Command]:
-    """The registers that the operation reads, for a stripe."""
+    """The registers that an operation reads, with the values for a stripe."""
     elementwise = operation.command.name == "ELEMENTWISE"
     weighted = operation.command.name in ("CONV", "DEPTHWISE")
     names = _OPERANDS + (_ELEMENTWISE if elementwise else _WINDOWS) + (_WEIGHTS if weighted else ())
@@ -69,7 +69,7 @@ def _registers(
 
 
 def _tiles(program: StreamProgram, layout: StripePlan, access: Access, first: int, end: int) -> dict[str, int]:
-    """Addresses of rows: one tile, or two where a ring begins anew."""
+    """The address registers of rows: one tile, or two if the ring buffer wraps around."""
     tensor = program.tensors[access.tensor]
     start = layout.offsets[access.tensor] + access.offset if tensor.placed else access.offset
     top, rest = end - first, 0

@@ -1,8 +1,9 @@
-"""A command stream as operations on tensors: which of them writes what another one reads, and by rows where it can.
+"""Analyzes a command stream as operations on tensors: which operation writes what another one reads, by rows if
+possible.
 
-Each operation of a stream has its registers; addresses say which bytes it reads and writes. Bytes that one operation
-reads belong to one tensor, whoever wrote them. A tensor whose operations all see the same rows can be computed by rows;
-others are linear: they are complete before anything of them is read.
+The registers of an operation say which addresses it reads and writes. Bytes that one operation reads belong to one
+tensor, whichever operations wrote them. A tensor can be computed by rows if all its operations see the same rows;
+others are linear: they are complete before any of their bytes is read.
 """
 
 from __future__ import annotations
@@ -21,79 +22,80 @@ from mote.hardware.npu.stream import CommandStream, NpuOperation, operations
 
 KERNELS = frozenset({"CONV", "DEPTHWISE", "POOL", "ELEMENTWISE"})
 BRICK = 64
-"""Most bytes of 16 channels, which the layout NHCWB16 keeps together and fills up."""
+"""Maximum bytes of 16 channels, to which the layout NHCWB16 pads."""
 _ALONE = frozenset({"LRELU", "ABS", "CLZ"})
-"""Element-wise operations of one operand."""
+"""Element-wise operations with one operand."""
 _LUT = "TABLE"
 _Tables = Mapping[int, Registers]
-"""The registers of DMA by where it writes a lookup table."""
+"""By destination address of a lookup table: the DMA registers that copy it."""
 
 
 class NotPlainError(Exception):
-    """A stream cannot be computed in stripes; the message says why."""
+    """Raised if a stream cannot be computed in stripes; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class RowWindow:
-    """How rows of an output depend on rows of an input: kernel rows with dilation, stride, padding, and all rows."""
+    """How rows of an output depend on rows of an input: window height including dilation, stride, padding above, and
+    number of input rows."""
 
     kernel: int
     stride: int
     above: int
     rows: int
-    """Rows of the input that the whole operation reads."""
+    """Number of input rows that the whole operation reads."""
 
     def rows_of(self, first: int, end: int) -> tuple[int, int, int, int]:
-        """For rows of the output: the rows of the input, first and end, and the padding above and below them."""
+        """For a range of output rows: the range of input rows, and the padding above and below."""
         low, high = first * self.stride - self.above, (end - 1) * self.stride - self.above + self.kernel
         return max(low, 0), min(high, self.rows), max(-low, 0), max(high - self.rows, 0)
 
 
 @dataclass(frozen=True)
 class Access:
-    """A tensor as an operation sees it, through the registers that begin with `what`."""
+    """An operation's access to a tensor, by the registers with the prefix `what`."""
 
     what: str
     tensor: int
     offset: int
-    """Bytes from the beginning of the tensor to the first element."""
+    """Offset in bytes of the first element in the tensor."""
     rows: int
     pitch: int
-    """Bytes from one row to the next."""
+    """Distance of rows in bytes."""
     window: RowWindow | None = None
-    """How an input's rows are read; None: one row, whatever is computed."""
+    """How rows of the input are read; None: one row for all output rows."""
 
 
 @dataclass(frozen=True)
 class RowTensor:
-    """A tensor in working memory, or one with a base pointer of its own."""
+    """A tensor in working memory, or with a base pointer of its own."""
 
     base: int
     size: int
     pitch: int
-    """Bytes of a row; 0: the tensor is linear."""
+    """Bytes of a row; 0 for a linear tensor."""
     rows: int
 
     @property
     def placed(self) -> bool:
-        """Whether it lies in working memory, and may be placed there."""
+        """Whether the tensor is in working memory, so that it can be moved."""
         return self.base == WORKING
 
 
 @dataclass(frozen=True)
 class RowOperation:
-    """An operation of the stream, with the tensors that it reads and writes."""
+    """An operation of the stream, with its accesses to tensors."""
 
     command: Command
     registers: Registers
     reads: tuple[Access, ...]
     write: Access
     tables: tuple[Registers, ...] = ()
-    """The registers of DMA that bring its lookup table."""
+    """The DMA registers that copy its lookup table."""
     begins: Registers = field(default_factory=dict)
-    """The registers of an operand that has no rows yet: the operation adds to its own results."""
+    """The registers for an operand that has no rows yet, of an operation that accumulates its own results."""
     arrives: bool = False
-    """It is no operation of the stream: a row of the input that somebody writes."""
+    """Whether it stands for an arriving input row instead of an operation of the stream."""
 
     @property
     def rows(self) -> int:
@@ -101,14 +103,14 @@ class RowOperation:
 
     @property
     def most(self) -> int:
-        """The most rows that can be computed at once."""
+        """Maximum rows that can be computed at once."""
         return 1 if self.arrives or self.begins else self.rows
 
 
 @dataclass(frozen=True)
 class Need:
-    """A tensor that an operation reads: all of its rows where there is no window. Its writers come before the
-    operation, the last one first."""
+    """A tensor that an operation reads; without a window, all rows. `writers`: the operations before it that write the
+    tensor, last one first."""
 
     tensor: int
     window: RowWindow | None
@@ -116,7 +118,7 @@ class Need:
     writers: tuple[int, ...]
 
     def rows_of(self, first: int, end: int) -> tuple[int, int]:
-        """The rows that a stripe reads, first and end."""
+        """The range of rows that a stripe reads."""
         window = self.window
         if window is None:
             return 0, self.rows
@@ -126,17 +128,17 @@ class Need:
 
 @dataclass(frozen=True)
 class StreamProgram:
-    """The operations of a stream on tensors."""
+    """The operations of a stream, and the tensors that they access."""
 
     stream: CommandStream
     operations: tuple[RowOperation, ...]
     tensors: tuple[RowTensor, ...]
     writers: tuple[tuple[int, ...], ...] = field(default=())
-    """The operations that write each tensor."""
+    """By tensor: the operations that write it."""
 
     @cached_property
     def needs(self) -> tuple[tuple[Need, ...], ...]:
-        """What each operation reads, by rows."""
+        """The tensors that each operation reads, by rows."""
         return tuple(
             tuple(self._need(number, read) for read in operation.reads)
             for number, operation in enumerate(self.operations)
@@ -150,30 +152,30 @@ class StreamProgram:
 
 
 def program(stream: CommandStream, job: NpuJob) -> StreamProgram:
-    """The program of a stream in which no operator is split by rows, and no weights are copied."""
+    """Analyzes a stream in which no operator is split by rows and no weights are copied."""
     if stream.config.core == "ethos-u85":
         raise NotPlainError("stripes are for Ethos-U55 and U65")
     areas = {base: np.full(size, -1, np.int32) for base, size in enumerate(job.sizes)}
     for number, base in enumerate(_given(job)):
         areas[base][:] = -2 - number
-    kept: list[_Seen] = []
+    kept: list[_Accesses] = []
     tables: dict[int, Registers] = {}
     for operation in operations(stream):
         if operation.name == "DMA_START":
             tables[_table(operation)] = _dma(operation)
         elif operation.name in KERNELS:
-            kept.append(_seen(operation, len(kept), areas, tables))
+            kept.append(_accesses(operation, len(kept), areas, tables))
     return _joined(stream, kept, job)
 
 
 def _given(job: NpuJob) -> tuple[int, ...]:
-    """Base pointers of what is there before the stream runs: constants and inputs."""
+    """Base pointers of memory that is valid before the stream runs: constants and inputs."""
     return (CONSTANTS, *range(TENSORS, TENSORS + len(job.inputs)))
 
 
 @dataclass(frozen=True)
 class _Area:
-    """The bytes of memory behind an access."""
+    """The bytes of memory that an operation accesses."""
 
     what: str
     base: int
@@ -193,19 +195,19 @@ class _Area:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Accesses:
     operation: NpuOperation
     reads: tuple[_Area, ...]
     write: _Area
     tables: tuple[Registers, ...]
 
 
-def _seen(
+def _accesses(
     operation: NpuOperation,
     number: int,
     areas: Mapping[int, NDArray[np.int32]],
     tables: dict[int, Mapping[str, Command]],
-) -> _Seen:
+) -> _Accesses:
     reads = tuple(
         replace(area, writers=tuple(np.unique(areas[area.base][area.bytes]).tolist())) for area in _inputs(operation)
     )
@@ -216,11 +218,11 @@ def _seen(
         raise NotPlainError("tensors lie in the driver's fast memory")
     areas[write.base][write.bytes] = number
     uses = operation.said("ACTIVATION", "function").startswith(_LUT)
-    return _Seen(operation, reads, write, tuple(tables.values()) if uses else ())
+    return _Accesses(operation, reads, write, tuple(tables.values()) if uses else ())
 
 
-def _joined(stream: CommandStream, kept: Sequence[_Seen], job: NpuJob) -> StreamProgram:
-    """Tensors are what operations read: all that wrote the bytes of one read write the same tensor."""
+def _joined(stream: CommandStream, kept: Sequence[_Accesses], job: NpuJob) -> StreamProgram:
+    """Forms tensors from accesses: all operations that wrote bytes of one read write the same tensor."""
     parent = {n: n for n in range(-1 - len(_given(job)), len(kept))}
 
     def root(n: int) -> int:
@@ -266,7 +268,7 @@ def _joined(stream: CommandStream, kept: Sequence[_Seen], job: NpuJob) -> Stream
 
 
 def _in_place(program: StreamProgram) -> StreamProgram:
-    """Element-wise operations write over an operand that nothing else reads: both become one tensor."""
+    """Lets element-wise operations overwrite an operand that nothing else reads: both become one tensor."""
     changed = list(program.operations)
     for number, operation in enumerate(changed):
         to = operation.write
@@ -282,14 +284,14 @@ def _in_place(program: StreamProgram) -> StreamProgram:
 
 
 def linked(program: StreamProgram) -> StreamProgram:
-    """The program with the writers of its tensors."""
+    """The program with the writers of its tensors filled in."""
     made = list(enumerate(program.operations))
     writers = (tuple(n for n, o in made if o.write.tensor == t) for t in range(len(program.tensors)))
     return replace(program, writers=tuple(writers))
 
 
 def arriving(program: StreamProgram, rows: int) -> StreamProgram:
-    """The program whose only input arrives in rows, into working memory, as its first operation."""
+    """The program with its only input arriving row by row in working memory, as its first operation."""
     given = [t for t, tensor in enumerate(program.tensors) if tensor.base == TENSORS]
     if len(given) != 1:
         raise NotPlainError("nothing reads the input")
@@ -306,7 +308,7 @@ def arriving(program: StreamProgram, rows: int) -> StreamProgram:
 
 
 def _alike(program: StreamProgram, operation: RowOperation, read: Access) -> bool:
-    """Whether an operand lies in memory as the result does."""
+    """Whether an operand has the same memory layout as the result."""
     registers, to = operation.registers, operation.write
     pairs = [(f"{read.what}_{name}", f"OFM_{name}") for name in ("STRIDE_X", "STRIDE_Y", "STRIDE_C")]
     given, made = (registers[f"{what}_PRECISION"] for what in (read.what, "OFM"))
@@ -326,7 +328,7 @@ def _renamed(operation: RowOperation, old: int, new: int) -> RowOperation:
 
 
 def _tensor(areas: Sequence[_Area], base: int, start: int, size: int) -> RowTensor:
-    """By rows, where all operations agree about its rows and every write has all of them."""
+    """A tensor by rows, if all operations agree about its rows and every write has all of them; else linear."""
     pitches = {area.pitch for area in areas if area.rows > 1}
     written = [area.rows for area in areas if area.what == "OFM"]
     pitch = next(iter(pitches), 0)
@@ -343,7 +345,7 @@ def _tensor(areas: Sequence[_Area], base: int, start: int, size: int) -> RowTens
 
 
 def _inputs(operation: NpuOperation) -> Iterator[_Area]:
-    """The areas that an operation reads but for weights and scales."""
+    """The memory areas that an operation reads, except weights and scales."""
     rows, width, depth = (operation.value(f"OFM_{what}_M1") + 1 for what in ("HEIGHT", "WIDTH", "DEPTH"))
     if operation.name == "ELEMENTWISE":
         flags = operation.registers.get("IFM2_BROADCAST")
@@ -381,7 +383,7 @@ def _output(operation: NpuOperation) -> _Area:
 def _area(
     operation: NpuOperation, what: str, rows: int, width: int, depth: int, window: RowWindow | None = None
 ) -> _Area:
-    """Bytes of a feature map that lies in one tile."""
+    """The bytes of a feature map; an error if it has several tiles."""
     tile = operation.value(f"{what}_HEIGHT0_M1") + 1, operation.value(f"{what}_WIDTH0_M1") + 1
     if tile[0] < rows or tile[1] < width:
         raise NotPlainError(f"{operation.where} has several tiles of {what}")
@@ -397,7 +399,7 @@ def _area(
 
 
 def _table(operation: NpuOperation) -> int:
-    """Where DMA writes a lookup table in internal memory."""
+    """The address in internal memory that DMA copies a lookup table to."""
     if not operation.value("DMA0_DST_REGION", "place") or operation.value("DMA0_SRC_REGION", "region") != CONSTANTS:
         raise NotPlainError(f"{operation.where} copies something that is no lookup table")
     return operation.value("DMA0_DST")

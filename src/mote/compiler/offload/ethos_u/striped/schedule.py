@@ -1,8 +1,8 @@
-"""The order of stripes, the rows of each tensor that are in memory at a time, and where they lie.
+"""Schedules stripes: their order, the rows of each tensor that are in memory at a time, and their addresses.
 
-Every operation computes a number of rows at a time, and as late as possible: before a stripe, the rows that it reads
-are computed. A tensor needs room for the rows between the newest one and the oldest one that is still read: they lie
-in a ring, row `r` in line `r` modulo its lines. Rings that are not needed at the same time share memory.
+Every operation computes some rows at a time, as late as possible: before a stripe, the rows that it reads are computed.
+A tensor needs memory for the rows from the oldest one that is still read to the newest: a ring buffer, with row `r` in
+line `r` modulo its number of lines. Ring buffers that are not live at the same time share memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class Stripe:
-    """Rows of an operation's output that are computed at once."""
+    """A range of output rows of an operation that is computed at once."""
 
     operation: int
     first: int
@@ -28,7 +28,7 @@ class Stripe:
 
 @dataclass(frozen=True)
 class StripePlan:
-    """Where tensors lie in working memory: for each, its offset and its lines."""
+    """A schedule of stripes with memory addresses: for each tensor its offset in working memory and number of lines."""
 
     stripes: tuple[Stripe, ...]
     offsets: tuple[int, ...]
@@ -37,11 +37,11 @@ class StripePlan:
     sizes: tuple[int, ...] = ()
     """Bytes of each tensor in working memory."""
     live: tuple[int, ...] = ()
-    """The stripes during which anything of it is needed, one bit each."""
+    """By tensor: a bit mask of the stripes during which it is live."""
 
     @property
     def peak(self) -> int:
-        """The stripe during which most bytes are needed."""
+        """The stripe at which most bytes are live."""
         needed = np.zeros(len(self.stripes), np.int64)
         for size, mask in zip(self.sizes, self.live, strict=True):
             if size:
@@ -51,7 +51,7 @@ class StripePlan:
 
 
 def stripes(program: StreamProgram, heights: Sequence[int]) -> list[Stripe]:
-    """The stripes in order, where each operation computes as many rows at a time as `heights` says."""
+    """The stripes in execution order, with up to `heights` rows for each operation."""
     rows = [operation.rows for operation in program.operations]
     steps = [min(height, operation.most) for height, operation in zip(heights, program.operations, strict=True)]
     done = [0] * len(rows)
@@ -80,7 +80,7 @@ def stripes(program: StreamProgram, heights: Sequence[int]) -> list[Stripe]:
 
 
 def arranged(program: StreamProgram, heights: Sequence[int]) -> StripePlan:
-    """The layout for heights of stripes."""
+    """The plan for given numbers of rows per stripe."""
     order = stripes(program, heights)
     oldest = _oldest(program, order)
     lines = [0] * len(program.tensors)
@@ -97,7 +97,7 @@ def arranged(program: StreamProgram, heights: Sequence[int]) -> StripePlan:
 
 
 def lives(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
-    """The stripes during which anything of a tensor is needed, one bit each."""
+    """By tensor: a bit mask of the stripes during which it is live."""
     last: list[dict[int, int]] = [{} for _ in program.tensors]
     for step, stripe in enumerate(order):
         for need in program.needs[stripe.operation]:
@@ -111,7 +111,7 @@ def lives(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
 
 
 def _oldest(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
-    """For each stripe, the oldest row of the tensor it writes that it writes itself, or that a later one reads."""
+    """For each stripe, the oldest row of the tensor it writes that this stripe writes or a later one reads."""
     needed = [tensor.rows for tensor in program.tensors]
     oldest = [0] * len(order)
     for step in range(len(order) - 1, -1, -1):
@@ -126,8 +126,8 @@ def _oldest(program: StreamProgram, order: Sequence[Stripe]) -> list[int]:
 
 
 def packed(sizes: Sequence[int], live: Sequence[int]) -> tuple[list[int], int]:
-    """Offsets for buffers that are needed at times, each as low as it can lie beside those placed before it; of several
-    orders, the one that takes least."""
+    """Offsets of buffers with given live ranges, and the total size: each is placed as low as possible; the best of
+    several orders."""
     used = [n for n, size in enumerate(sizes) if size]
     lengths = [mask.bit_count() for mask in live]
     orders = (

@@ -1,4 +1,4 @@
-"""Rows in a stripe of each operation, such that the working memory is small."""
+"""Searches the number of rows per stripe of each operation, to minimize working memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from mote.compiler.offload.ethos_u.striped.program import StreamProgram
 from mote.compiler.offload.ethos_u.striped.schedule import StripePlan, arranged
 
 HEIGHTS = (1, 2, 3, 4, 6, 8)
-"""Rows in a stripe that are tried, beside all of them."""
+"""Numbers of rows per stripe that are tried, in addition to all rows."""
 RUNS = (2, 3, 4, 6, 9)
-"""How many operations one after another are tried with stripes of one row."""
+"""Numbers of consecutive operations that are tried with stripes of one row."""
 CUTS = 40
-"""How many operations are tried as the first one that is not computed in stripes of one row."""
+"""Maximum number of positions tried for the end of the operations with stripes of one row."""
 MOST = 200
-"""The most layouts that are tried."""
+"""Maximum number of plans that are tried."""
 
 
 def least(program: StreamProgram) -> StripePlan:
-    """The layout of the least working memory that a search comes to, and of few stripes."""
+    """The plan with the least working memory that a local search finds, and among equals with the fewest stripes."""
     search = _Search(program)
     tall = [n for n, rows in enumerate(search.whole) if rows > 1]
     for last in tall[:: -(-len(tall) // CUTS) or 1]:
@@ -32,7 +32,7 @@ def least(program: StreamProgram) -> StripePlan:
 
 
 class _Search:
-    """The best layout so far, and the rows in a stripe of each operation."""
+    """State of the search: the best plan so far, and its rows per stripe for each operation."""
 
     def __init__(self, program: StreamProgram) -> None:
         self.program = program
@@ -52,18 +52,18 @@ class _Search:
         return True
 
     def changed(self, number: int) -> bool:
-        """Whether another number of rows in the stripes of an operation is better."""
+        """Tries other numbers of rows per stripe for an operation; whether one was better."""
         most = self.whole[number]
         tried = [*(rows for rows in HEIGHTS if rows < most), most]
         better = sum(self.attempt(self._with(number, [rows])) for rows in tried)
         return better + sum(self.attempt(self._with(number, [1] * length)) for length in RUNS) > 0
 
     def _with(self, number: int, rows: list[int]) -> list[int]:
-        """The rows in stripes with others for some operations from one on."""
+        """The numbers of rows per stripe, changed for some operations from one on."""
         return [*self.heights[:number], *rows, *self.heights[number + len(rows) :]][: len(self.whole)]
 
     def busy(self) -> Iterable[int]:
-        """The operations on tensors that are needed when most bytes are."""
+        """The operations that access tensors which are live when most bytes are."""
         peak, live = self.layout.peak, self.layout.live
         return [
             number

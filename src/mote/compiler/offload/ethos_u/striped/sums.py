@@ -1,8 +1,8 @@
-"""Averages over all rows, from sums of rows: so an average does not need all rows at once.
+"""Averages over all rows computed from sums of rows, so that an average does not need all rows at once.
 
-Ethos-U cannot average some rows now and others later, but it can do what Vela makes of MEAN over many rows: a depthwise
-convolution with ones sums each row into 32 bits, additions sum these, and a multiplication scales the sum as the
-average is scaled. Vela compiles such a MEAN, and the operations are taken from there.
+The Ethos-U cannot average rows incrementally, but it can execute what Vela generates for a MEAN over many rows: a
+depthwise convolution with ones sums each row into 32 bits, additions accumulate these, and a multiplication scales the
+sum. Vela compiles such a MEAN, and its operations are reused.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from mote.hardware.npu.commands import Command
 from mote.hardware.npu.stream import NpuOperation, decode, operations
 
 MOST_ROWS, MOST_ELEMENTS = 64, 64 * 64
-"""Rows and elements that Vela sums in one operation."""
+"""Maximum rows and elements that Vela sums in one operation."""
 MOST_SUM = 1 << 20
-"""The largest sum for which roundings are compared."""
+"""Maximum sum up to which roundings are compared."""
 ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
 class SumOperations:
-    """The operations of Vela's MEAN for rows of a width: sum of a row, addition, and scaling."""
+    """The operations of Vela's MEAN for rows of one width: sum of a row, addition, and scaling."""
 
     row: NpuOperation
     add: NpuOperation
@@ -45,7 +45,7 @@ class SumOperations:
 
 
 Sums = Callable[[int, int], SumOperations]
-"""The operations for a width and a number of channels."""
+"""A function that gives the operations of Vela's MEAN for a row width and number of channels."""
 
 
 def sums(config: Configuration) -> Sums:
@@ -70,7 +70,7 @@ def _sums(config: Configuration, width: int, channels: int) -> SumOperations:
 
 
 def with_sums(program: StreamProgram, job: NpuJob, given: Sums) -> tuple[StreamProgram, NpuJob]:
-    """The program and its job, in which averages over all rows are computed from sums of rows."""
+    """The program and its job with averages over all rows computed from sums of rows."""
     made: list[RowOperation] = []
     tensors, constants = list(program.tensors), bytearray(job.constants)
 
@@ -91,7 +91,8 @@ def with_sums(program: StreamProgram, job: NpuJob, given: Sums) -> tuple[StreamP
 
 
 def _factor(program: StreamProgram, operation: RowOperation) -> tuple[int, int] | None:
-    """The multiplier, of 31 bits, and the shift of an average over all rows that can be computed from sums."""
+    """The 31-bit multiplier and the shift of an average over all rows that can be computed from sums; None for other
+    operations."""
     registers = operation.registers
     if operation.command.name != "POOL" or operation.command.said("mode") != "AVERAGE" or operation.tables:
         return None
@@ -108,7 +109,8 @@ def _factor(program: StreamProgram, operation: RowOperation) -> tuple[int, int] 
 
 
 def _signed(scale: int, shift: int, limit: int) -> tuple[int, int] | None:
-    """A multiplier of 31 bits and its shift, which round all sums up to a limit as those of 32 bits do."""
+    """A 31-bit multiplier and its shift that round all sums up to `limit` like a 32-bit multiplier; None if there is
+    none."""
     if scale < 1 << 31:
         return scale, shift
     if limit > MOST_SUM or shift < 1:

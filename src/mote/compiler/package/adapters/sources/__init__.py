@@ -1,7 +1,7 @@
-"""Sources of samples behind `mote_source_t`: drivers of operating systems and boards, and recordings that stand in for
-them in an emulator.
+"""Sources of samples that implement `mote_source_t`: drivers of operating systems and boards, and recordings that
+replace them in an emulator.
 
-`common/` is the interface and the two halves of a buffer; every other folder is an adapter to one driver.
+`common/` has the interface and the double buffer; every other folder adapts one driver.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SOURCE_NAMES = (
 CODE = frozenset(
     {path.name for name in (_COMMON, *SOURCE_NAMES) for path in (_HERE / name).glob("*.c*")} | {f"{RECORDING}.c"}
 )
-"""C and C++ files of all sources."""
+"""Names of the C and C++ files of all sources."""
 BLOCKS_PER_SECOND = 50
 _LIMIT = 64 << 20
 _IN_A_LINE = 16
@@ -38,22 +38,22 @@ _IN_A_LINE = 16
 
 @dataclass(frozen=True)
 class Recording:
-    """Samples of a WAV file, or bytes of a camera's lines, in blocks as a driver would give them."""
+    """Samples of a WAV file, or bytes of a camera's lines, in blocks as a driver would deliver them."""
 
     values: Array
-    """int16 of interleaved channels, or uint8."""
+    """int16 samples with interleaved channels, or uint8 bytes."""
     block: int
     rate: int = 0
     channels: int = 1
 
     @property
     def frame(self) -> int:
-        """Values of one moment of sound, or of a line."""
+        """Number of values per sample time (the channels of sound), or per camera line."""
         return self.channels if self.rate else self.block
 
 
 def source_files(names: Sequence[str]) -> dict[str, str]:
-    """The files of sources, by name: adapters, or recordings as `FILE.wav` or `FILE:BYTES_OF_A_LINE`."""
+    """The C files of sources. `names`: drivers, or recordings as `FILE.wav` or `FILE:BYTES_OF_A_LINE`."""
     if not names:
         return {}
     recordings = [name for name in names if name not in SOURCE_NAMES]
@@ -75,12 +75,12 @@ def recording_of(names: Sequence[str]) -> Recording | None:
 
 
 def playable_files(names: Sequence[str]) -> dict[str, str]:
-    """Those files of sources that a program on any core can be linked with: a recording needs no driver."""
+    """The files of sources that a program for any core can link: recordings, which need no driver."""
     return source_files([name for name in names if name not in SOURCE_NAMES or name == _MEMORY])
 
 
 def read_recording(name: str) -> Recording:
-    """The recording in a file: a WAV file, or raw lines whose number of bytes follows a colon."""
+    """Reads a recording: a WAV file, or raw lines, with the bytes of a line after a colon."""
     path, _, line = name.rpartition(":")
     if path and line.isascii() and line.isdigit():
         values = np.frombuffer(read_file(path, _LIMIT), np.uint8)
@@ -105,7 +105,7 @@ def read_recording(name: str) -> Recording:
 
 
 def recording_files(recording: Recording, origin: str = "") -> dict[str, str]:
-    """A recording as C: `mote_recording`, for `mote_memory_source`."""
+    """A recording as C files: `mote_recording`, which `mote_memory_source` plays."""
     values, guard = recording.values, RECORDING.upper()
     kind = "int16_t" if values.dtype == np.int16 else "uint8_t"
     channels = "one channel" if recording.channels == 1 else f"{recording.channels} channels"

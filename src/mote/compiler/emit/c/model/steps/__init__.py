@@ -1,1 +1,1 @@
-"""The instructions of a program in C: a case for each, in modules by what is printed."""
+"""The instructions of a program as C: a case of a switch for each, in modules by kind."""

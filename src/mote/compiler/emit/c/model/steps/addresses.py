@@ -1,4 +1,4 @@
-"""The addresses that kernels are called with: of places, rows, constants and working memory."""
+"""C expressions for addresses in calls of kernels: of tensors, rows, constants and working memory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mote.compiler.lower.program import Kind, Place, Scratch
 
 
 def at(context: Context, place: Place | Scratch, more: Expression = 0) -> Expression:
-    """The address in an arena, `more` bytes behind the beginning of a place."""
+    """The address of a tensor or of working memory in its arena, plus `more` bytes."""
     return context.arenas[place.memory].address(plus(more, place.at))
 
 
 def row(context: Context, place: Place, y: Expression) -> Expression:
-    """The address of a row."""
+    """The address of row `y` of a tensor: in a ring buffer, in contiguous rows, or by the table of row offsets."""
     if place.kind is Kind.RING:
         return call("mote_ring_row", at(context, place), place.row_bytes, place.rows, oldest(context, place), y)
     if place.kind is Kind.STRIP:
@@ -31,7 +31,7 @@ def oldest(context: Context, place: Place) -> str:
 
 
 def constant(step: CStep, source: KernelInput) -> Expression:
-    """The name of an operand that is a constant."""
+    """The C expression for an operand that is a constant."""
     i, place = step.instruction, source.place
     assert place.constant is not None
     name, sealed = operand_name(source.position), None if i.kernel is None else i.kernel.sealed
@@ -41,7 +41,7 @@ def constant(step: CStep, source: KernelInput) -> Expression:
 
 
 def opened(step: CStep, name: str) -> Expression:
-    """The address in RAM of a constant that was decrypted or copied."""
+    """The address of the copy in RAM of a constant that was decrypted or copied from flash."""
     i = step.instruction
     sealed = i.called.sealed
     assert i.scratch is not None and sealed is not None
@@ -49,7 +49,7 @@ def opened(step: CStep, name: str) -> Expression:
 
 
 def whole(step: CStep, source: KernelInput) -> Expression:
-    """The address of the first row of an operand that a kernel takes as a whole."""
+    """The address of the first row of an operand whose rows are contiguous."""
     place, start = source.place, source.operand.start
     if place.constant is None:
         return at(step.context, place, start * place.row_bytes)
@@ -57,7 +57,7 @@ def whole(step: CStep, source: KernelInput) -> Expression:
 
 
 def source_row(step: CStep, source: KernelInput, y: Expression) -> Expression:
-    """The address of a row of an operand."""
+    """The address of row `y` of an operand: a tensor or a constant."""
     place = source.place
     if place.constant is None:
         return row(step.context, place, y)
@@ -65,13 +65,13 @@ def source_row(step: CStep, source: KernelInput, y: Expression) -> Expression:
 
 
 def read_row(step: CStep, source: KernelInput, suffix: str = "") -> Expression:
-    """The address of the one row that is read, by its formula or from a list."""
+    """The address of the only row that an instruction reads of an operand, by a formula or from a list."""
     y = step.row_read(source, step.nth, suffix) if source.operand.listed else source.row
     return source_row(step, source, y)
 
 
 def pointer(step: CStep, source: KernelInput, y: Expression, element: CType) -> Expression:
-    """The address of a row in an array of pointers to elements of a type, which constants need not have."""
+    """The address of a row, cast to the element type of an array of row pointers if a constant has another type."""
     address, place = source_row(step, source, y), source.place
     if place.constant is None or CTYPES[place.dtype] == element:
         return address
@@ -79,7 +79,7 @@ def pointer(step: CStep, source: KernelInput, y: Expression, element: CType) -> 
 
 
 def scratch(step: CStep) -> list[Expression]:
-    """The argument of kernels that take working memory."""
+    """The argument for the kernel's working memory; none if it takes no such argument."""
     i = step.instruction
     sealed = i.called.sealed
     own = i.called.needs.scratch if sealed is None else sealed.scratch

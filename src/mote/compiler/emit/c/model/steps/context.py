@@ -1,4 +1,4 @@
-"""The program that instructions are printed from, and the tables and arrays of pointers that they need."""
+"""The program that instructions are printed from, with the tables and pointer arrays that they need."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from mote.compiler.lower.program import Place, Program
 from mote.ir.graph.types import DType
 
 N = Name("n")
-"""The turns that the instruction has had in this inference."""
+"""The C variable with the number of times that the instruction has run in this inference."""
 Y = Name("y")
-"""The output row, or the tap of the window, of this turn."""
+"""The C variable with the output row that is computed, or the tap of the window."""
 K = Name("k")
 ROW = Name("row")
 
 
 @dataclass(frozen=True)
 class RowPointers:
-    """An array of pointers to rows of elements of one type, which many instructions use."""
+    """A C array of pointers to rows with elements of one type; instructions share it."""
 
     element: CType
     output: bool = False
@@ -41,85 +41,86 @@ class RowPointers:
 
 @dataclass
 class Tables:
-    """The tables and arrays that the cases of a program use; complete when all of its cases are printed."""
+    """The tables and pointer arrays that the cases of a program use; complete after all cases are printed."""
 
     offsets: list[int] = field(default_factory=list)
-    """Offsets of rows, in units of ALIGNMENT."""
+    """The table of row offsets, in units of ALIGNMENT."""
     lists: dict[str, Sequence[int]] = field(default_factory=dict)
-    """Tables for what no formula describes."""
+    """Tables of integers, such as row numbers, that no formula describes, by name."""
     pointers: dict[RowPointers, int] = field(default_factory=dict)
-    """The arrays of row pointers, and the number of pointers that each needs."""
+    """The arrays of row pointers, with the number of pointers that each needs."""
     _slots: dict[tuple[int, ...], int] = field(default_factory=dict)
-    """The index in `offsets` of row 0 of each buffer, by its tensors."""
+    """By the tensors of a buffer: the index of its row 0 in `offsets`."""
 
     def slot(self, place: Place) -> int:
-        """The index in the table of row offsets of row 0 of a place."""
+        """The index of a place's row 0 in the table of row offsets; its rows are added at first use."""
         if place.tensors not in self._slots:
             self._slots[place.tensors] = len(self.offsets)
             self.offsets += [(offset or 0) // ALIGNMENT for offset in place.offsets]
         return self._slots[place.tensors]
 
     def array(self, array: RowPointers, count: int) -> RowPointers:
-        """An array of pointers that has room for `count` of them."""
+        """An array of pointers with room for at least `count`."""
         self.pointers[array] = max(self.pointers.get(array, 0), count)
         return array
 
 
 @dataclass(frozen=True)
 class Context:
-    """A program that is printed: a model's, or that of a body of control flow."""
+    """A program that is printed as C: a model's, or a control flow body's."""
 
     program: Program
     options: ProjectOptions
     arenas: Mapping[int, Arena]
-    """By the number of their memory."""
+    """The arenas by memory number."""
     constants: ConstantPool
     mixed: bool
-    """The model's memory is used for elements of several types."""
+    """Whether tensors of different element types use the same memory in turn."""
     body: BodyFunction | None = None
     """The body of control flow, or None for the model."""
     tables: Tables = field(default_factory=Tables)
 
     @property
     def prefix(self) -> str:
-        """The beginning of the names of its tables and parameters."""
+        """Prefix of the names of the program's tables and parameters."""
         return self.options.name if self.body is None else self.body.name
 
     @property
     def hint(self) -> str:
-        """The prefix of the names of its constants, after the model's own name."""
+        """Prefix of the names of the program's constants, after the model's name."""
         return "" if self.body is None else self.body.name[len(self.options.name) + 1 :] + "_"
 
     @property
     def rows_name(self) -> str:
-        """The table of row offsets."""
+        """Name of the table of row offsets."""
         return f"{self.prefix}_rows"
 
     @property
     def order_name(self) -> str:
-        """The table of the schedule."""
+        """Name of the table of the schedule."""
         return f"{self.prefix}_schedule"
 
     @property
     def split_name(self) -> str:
-        """The table of the instructions that two cores share."""
+        """Name of the table that says which instructions two cores share."""
         return f"{self.prefix}_split"
 
     @property
     def handle(self) -> list[Expression]:
-        """The instance, as the first argument of the model's own functions."""
+        """The pointer to the instance, as the first argument of the model's own functions; empty without instances."""
         return [HANDLE] if self.options.instances else []
 
     def variable(self, name: str) -> str:
         return variable(self.options, name)
 
     def scheduled(self, step: Expression) -> Expression:
-        """The number of the instruction that a step of the schedule is a turn of."""
+        """The C expression for the number of the instruction that a step of the schedule runs."""
         return element_of(self.options, self.order_name, step, self.program.schedule)
 
 
 def element_of(options: ProjectOptions, table: str, at: Expression, values: Sequence[int]) -> Expression:
-    """An element of a table in flash that holds these values."""
+    """The C expression for an element of a table in flash. `values`: the contents of the table, which decide its
+    type."""
     if not options.flash_apart:
         return index(table, at)
     return call(f"mote_flash_{CTYPES[DType(integer_type(values).name)].suffix}", plus(table, at))

@@ -1,7 +1,7 @@
-"""Constants and parameters of an instruction in RAM: decrypted, loaded, or copied from flash of another address space.
+"""Copies of an instruction's constants and parameters in RAM: decrypted, loaded, or copied from program memory (AVR).
 
-Its parameters point to constants that lie behind the kernel's working memory. A turn right behind another turn of the
-same instruction finds them there.
+The parameters point to constants that follow the kernel's working memory. If the previous step ran the same
+instruction, the copies are still there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mote.ir.graph.tensor import Array
 
 
 def in_ram(step: CStep, body: list[Statement]) -> list[Statement]:
-    """The statements of an instruction, behind those that copy its constants or parameters where these are copied."""
+    """The statements of an instruction, after those that copy its constants or parameters to RAM, if any are copied."""
     i, apart = step.instruction, step.context.options.flash_apart
     if i.kernel is None:
         return body
@@ -59,7 +59,8 @@ def _loaded(step: CStep) -> list[Statement]:
 
 
 def _copied(step: CStep) -> list[Statement]:
-    """The parameters, and the constants that the kernel does not read from flash."""
+    """The statements that copy the parameters from program memory, and the constants that the kernel cannot read
+    there."""
     context, i = step.context, step.instruction
     parameters: list[Statement] = [
         f"mote_{i.called.name}_t {OPENED}",
@@ -83,5 +84,5 @@ def _pointers(step: CStep, sealed: Sealed) -> list[Statement]:
 
 
 def _array(step: CStep, name: str, value: Array | Structs, reads: int) -> str:
-    """The array in flash of a constant that is copied."""
+    """The name of the array in flash that a constant is copied from."""
     return step.context.constants.array(step.hint(name.replace(".", "_")), value, reads)

@@ -1,4 +1,4 @@
-"""Instructions that external generators compute: their calls, and the arguments of these."""
+"""Instructions that external generators compute: calls of their functions, and the arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.ir.graph.tensor import Array
 
 
 def external_calls(step: CStep, external: ExternalCalls) -> list[Statement]:
-    """The calls of an external generator; of sums, a turn of them."""
+    """The calls of an external generator's functions; of a kernel with running sums, for one row."""
     body = _calls(step, external)
     return step.count.before(body) if step.instruction.form is Form.SUMS else body
 

@@ -17,13 +17,14 @@ def element(i: Instruction) -> CType:
 
 
 def other_elements(program: Program) -> list[CType]:
-    """The C types of row pointers besides those of `mote_rows.h`, in bodies of control flow too."""
+    """The C element types of row pointers that `mote_rows.h` does not support, including those in bodies of control
+    flow."""
     elements = dict.fromkeys(element(i) for p in program.all for i in p.turns if i.form in (Form.ROW, Form.ROWS))
     return [e for e in elements if e not in (CTYPES[DType.INT8], CTYPES[DType.FLOAT32])]
 
 
 def filled(step: CStep, array: RowPointers) -> list[Statement]:
-    """The statements that fill an array with the rows that an instruction reads."""
+    """The statements that fill an array of pointers with the rows that an instruction reads."""
     body: list[Statement] = []
     at = 0
     for source in step.sources:
@@ -43,7 +44,7 @@ def _pointers(step: CStep, source: KernelInput, array: RowPointers, at: int) -> 
 
 
 def spread(step: CStep, source: KernelInput, array: RowPointers, begin: int) -> Expression:
-    """The call that fills an array by formula, from index `begin` on."""
+    """The C call that fills an array of row pointers by a formula, from index `begin` on."""
     context, operand, place, suffix = step.context, source.operand, source.place, array.element.suffix
     which = (source.row, operand.taps, operand.spread, plus(array.name, begin))
     if place.constant is not None:
@@ -60,7 +61,7 @@ def spread(step: CStep, source: KernelInput, array: RowPointers, begin: int) -> 
 
 
 def _listed(step: CStep, source: KernelInput, array: RowPointers, begin: int) -> Compound:
-    """The loop that fills an array with rows that a list names."""
+    """The C loop that fills an array of row pointers from a list of row numbers."""
     count = source.operand.taps
     y = step.row_read(source, plus(times(step.nth, count), K), f"_{source.position}")
     address = pointer(step, source, ROW, array.element)

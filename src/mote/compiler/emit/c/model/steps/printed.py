@@ -1,4 +1,4 @@
-"""A program in C: a case for each instruction, the tables that they read, and a function for each body of control
+"""A program as C: a case for each instruction, the tables that they read, and a function for each body of control
 flow."""
 
 from __future__ import annotations
@@ -38,58 +38,58 @@ from mote.compiler.lower.program import Form, Instruction, Operand, Place, Progr
 from mote.ir.graph.tensor import Array
 
 NARROW = 1 << 16
-"""Row offsets below this take two bytes each, in units of ALIGNMENT."""
+"""Row offsets below this limit, in units of ALIGNMENT, take two bytes each."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """The C of a program, and of the bodies of control flow in it."""
+    """The C of a program and of the control flow bodies in it."""
 
     program: Program
     prefix: str
-    """The beginning of the names of its tables and parameters."""
+    """Prefix of the names of the program's tables and parameters."""
     hint: str
-    """The prefix of the names of its constants, after the model's own name."""
+    """Prefix of the names of the program's constants, after the model's name."""
     wide: bool
-    """Row offsets take four bytes each instead of two, in all tables of the model."""
+    """Whether row offsets take four bytes each instead of two, in all tables of the model."""
     cases: Sequence[Case]
-    """The statements of each instruction."""
+    """The case of each instruction, with its statements."""
     variables: Sequence[Statement]
-    """The declarations that the cases need."""
+    """The declarations of variables that the cases use."""
     arrays: Mapping[str, Array]
-    """The tables by name."""
+    """The values of the tables by name."""
     tables: Sequence[Definition]
-    """The definitions of the tables."""
+    """The C definitions of the tables."""
     offsets: bool
-    """Whether one of them is that of row offsets."""
+    """Whether there is a table of row offsets."""
     turn: Expression
-    """The number of the instruction that runs at position `step` of the schedule."""
+    """The C expression for the number of the instruction that runs at position `step` of the schedule."""
     arriving: Sequence[Statement]
-    """The statements that return the address of the row that samples fill next, where the caller passes samples."""
+    """For sensors, the statements that return the address of the row that the next samples are copied to."""
     function: CFunction | None
-    """The function of a body; None for the model's own program."""
+    """The function of a control flow body; None for the model's own program."""
     bodies: Sequence[Printed]
-    """The bodies of its own instructions."""
+    """The C of the bodies of its control flow instructions."""
 
     @property
     def all(self) -> list[Printed]:
-        """This one and all bodies inside of it."""
+        """This program and all bodies in it, at any depth."""
         return [self, *(inner for body in self.bodies for inner in body.all)]
 
     @property
     def functions(self) -> list[CFunction]:
-        """The functions of the bodies inside of it, each behind those that it calls."""
+        """The functions of all bodies in the program, each after the functions that it calls."""
         return [f for body in self.bodies for f in (*body.functions, body.function) if f is not None]
 
     @property
     def table_bytes(self) -> int:
-        """Flash that the tables take, those of bodies included."""
+        """Bytes of all tables, including those of bodies."""
         return sum(values.nbytes for part in self.all for values in part.arrays.values())
 
 
 @dataclass(frozen=True)
 class _Part:
-    """The cases of a program, and the parts of its bodies."""
+    """The printed cases of a program, and those of its bodies."""
 
     context: Context
     cases: list[Case]
@@ -109,15 +109,16 @@ def printed(
     *,
     wide: bool = False,
 ) -> Printed:
-    """The C of a model's program. Fills `constants` with those that it reads. `arenas`: by the number of their memory;
-    `wide`: row offsets take four bytes, also where two would do."""
+    """The C of a model's program. Adds the constants that it reads to `constants`. `arenas`: by memory number; `wide`:
+    row offsets take four bytes even if two are enough."""
     (part,) = _parts([Context(program, options, arenas, constants, program.mixed)])
     most = max((offset for p in part.all for offset in p.context.tables.offsets), default=0)
     return _complete(part, wide or most >= NARROW)
 
 
 def _parts(contexts: Sequence[Context]) -> list[_Part]:
-    """The cases of programs. Those of all are printed before those of bodies in any: constants keep this order."""
+    """The printed cases of programs. All programs of a level are printed before the bodies in them, which decides the
+    order of constants."""
     cases = [_cases(context) for context in contexts]
     return [
         _Part(context, own, _arriving(context), _parts([_body(context, f) for f in _body_functions(context)]))
@@ -154,7 +155,7 @@ def _complete(part: _Part, wide: bool) -> Printed:
 
 
 def _arrays(context: Context, wide: bool) -> Iterator[tuple[str, Array]]:
-    """The tables that the cases read."""
+    """The tables that the cases read: names and values."""
     program, tables = context.program, context.tables
     for name, values in tables.lists.items():
         yield name, np.array(values, integer_type(values))
@@ -181,7 +182,7 @@ def _definitions(context: Context, arrays: Mapping[str, Array]) -> list[Definiti
 
 
 def _function(context: Context, body: BodyFunction, cases: Sequence[Case], variables: Sequence[Statement]) -> CFunction:
-    """A body of control flow: all of its steps, one after another."""
+    """The function of a control flow body, which runs all of its steps."""
     program, steps = context.program, list[Statement]()
     if program.straight:
         steps = [part for case in cases for part in (Comment(case.comment), *case.body)]
@@ -225,7 +226,7 @@ def _statements(step: CStep) -> list[Statement]:
 
 
 def _arriving(context: Context) -> list[Statement]:
-    """The statements that return the address of the row that samples fill next."""
+    """For sensors, the statements that return the address of the row that the next samples are copied to."""
     if not context.options.samples or context.body is not None:
         return []
     number, i = next((n, i) for n, i in enumerate(context.program.instructions) if i.form is Form.ARRIVAL)
@@ -243,7 +244,7 @@ def _functions(context: Context, number: int, i: Instruction) -> list[BodyFuncti
 
 
 def _control(step: CStep) -> list[Statement]:
-    """An instruction with bodies, each of which becomes a function."""
+    """The statements of a control flow instruction, whose bodies are functions."""
     i, context = step.instruction, step.context
     inputs = [o.place for o in i.operands]
 

@@ -1,4 +1,4 @@
-"""Instructions that compute rows: one, several at once, one of running sums, or one that arrives."""
+"""Instructions that compute rows: one, several at once, one of running sums, or one that the caller passes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mote.compiler.lower.program import Form, Instruction, Kind
 
 
 def arrival(step: CStep) -> list[Statement]:
-    """A row that the caller hands over, or whose samples have been written already."""
+    """The statements that take a row from the caller; nothing is copied if samples were written to the row already."""
     out = step.instruction.target
     target, nbytes = row(step.context, out, Y), out.row_bytes
     if step.context.options.samples:
@@ -25,8 +25,8 @@ def arrival(step: CStep) -> list[Statement]:
 
 
 def arriving(step: CStep, begins: str) -> list[Statement]:
-    """The statements that find the row which arrives next, and return its address. `begins`: the condition that it is
-    the first row of an inference."""
+    """The statements that return the address of the row that comes next. `begins`: the C condition that it is the first
+    row of an inference."""
     i, context = step.instruction, step.context
     before: list[Statement] = []
     if i.counter is not None:
@@ -37,8 +37,8 @@ def arriving(step: CStep, begins: str) -> list[Statement]:
 
 
 def single(step: CStep) -> list[Statement]:
-    """An output row in each iteration: from row pointers where the kernel has a row function, else from the operands'
-    rows."""
+    """The statements that compute rows one at a time: by the kernel's row function, from row pointers, if it has one,
+    else by its main function from addresses of rows."""
     body = _row(step)
     return body if step.instruction.group == 1 else _batches(step.instruction, 1, *body)
 
@@ -61,7 +61,8 @@ def _row(step: CStep) -> list[Statement]:
 
 
 def several(step: CStep) -> list[Statement]:
-    """As many output rows as the kernel computes at once, from all input rows under them."""
+    """The statements that compute as many output rows as the kernel can at once, from all input rows in their
+    windows."""
     i, context = step.instruction, step.context
     out, (source, *others) = i.target, step.sources
     taps = source.operand.taps
@@ -83,7 +84,7 @@ def several(step: CStep) -> list[Statement]:
 
 
 def sums(step: CStep) -> list[Statement]:
-    """One more row into running sums."""
+    """The statements that add a row to running sums."""
     i, context = step.instruction, step.context
     out, (source,) = i.target, step.sources
     address = read_row(step, source)
@@ -98,7 +99,8 @@ def sums(step: CStep) -> list[Statement]:
 
 
 def _batches(i: Instruction, size: int, *body: Statement) -> list[Statement]:
-    """The body for the rows of one turn from row y on, `size` at a time; rows before row 0 are left out."""
+    """A loop of `body` over the output rows of one run of an instruction, `size` rows at a time; rows before row 0 are
+    skipped."""
     end: Expression = call("mote_min", plus(Y, i.group), i.last)
     after = Template("{}++" if size == 1 else f"{{}} += {size}", (Y,))
     first, before = min(i.begins), list[Statement]()
@@ -109,7 +111,7 @@ def _batches(i: Instruction, size: int, *body: Statement) -> list[Statement]:
 
 
 def _contiguous(i: Instruction) -> bool:
-    """Whether the rows of each turn are contiguous."""
+    """Whether the output rows that an instruction computes in each run are contiguous in memory."""
     out = i.target
     turns = (out.offsets[max(begin, 0) : min(begin + i.group, i.last)] for begin in i.begins)
     return out.kind is Kind.STRIP or all(b == (a or 0) + out.row_bytes for rows in turns for a, b in pairwise(rows))

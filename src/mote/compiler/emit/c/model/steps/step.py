@@ -1,4 +1,4 @@
-"""An instruction that is printed, its operands, and its counter."""
+"""An instruction that is printed as C, its operands, and its counter."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mote.compiler.emit.c.model.steps.context import Context, N, Y, element_of
 from mote.compiler.lower.program import Instruction, Operand, Place
 
 OPENED = "opened"
-"""The parameters of a kernel whose constants were decrypted or copied."""
+"""Name of the local copy of a kernel's parameters that point to constants in RAM."""
 
 
 @dataclass(frozen=True)
 class KernelInput:
-    """An operand of an instruction, and which input of its kernel's operator it is."""
+    """An operand of an instruction; `position`: which input of the kernel's operator it is."""
 
     operand: Operand
     position: int
@@ -26,19 +26,19 @@ class KernelInput:
 
     @property
     def row(self) -> Expression:
-        """The first row that is read, by its formula."""
+        """The formula for the first row that is read for output row `y`."""
         return plus(times(Y, self.operand.step), self.operand.start)
 
 
 @dataclass(frozen=True)
 class Count:
-    """The loop counter of an instruction, and the y that follows from it."""
+    """The C expressions for an instruction's counter, and for the row `y` that follows from it."""
 
     counter: Expression
     y: Expression
 
     def before(self, body: Sequence[Statement]) -> list[Statement]:
-        """The body, behind assignments to `y`, and to `n` where anything but `y` is computed from it."""
+        """The body, after assignments to `y`, and to `n` if the body or `y` uses it."""
         if uses(body, N) or (self.y != N and uses(self.y, N)):
             return [assign(N, self.counter), assign(Y, self.y), *body]
         if self.y == N:
@@ -48,7 +48,7 @@ class Count:
 
 @dataclass(frozen=True)
 class CStep:
-    """An instruction of a program, with its number there."""
+    """An instruction of a program that is printed, with its number in the program."""
 
     context: Context
     number: int
@@ -61,15 +61,15 @@ class CStep:
 
     @property
     def parameters(self) -> str:
-        """The name of the parameters of its kernel."""
+        """The name of the parameter struct of its kernel."""
         return f"{self.context.prefix}_step_{self.number}"
 
     def hint(self, name: str) -> str:
-        """The name of a constant, after the model's own name."""
+        """The name of a constant of this instruction, without the model's name."""
         return f"{self.context.hint}{self.number}_{name}"
 
     def params(self, suffix: str = "") -> Expression:
-        """The address of the parameters that its kernel is called with."""
+        """The C expression for the address of the parameters that its kernel is called with."""
         kernel = self.instruction.kernel
         if kernel is not None and (kernel.sealed is not None or self.context.options.flash_apart):
             return f"&{OPENED}"
@@ -77,26 +77,27 @@ class CStep:
 
     @property
     def nth(self) -> Expression:
-        """The index of row y among the rows that are computed."""
+        """The C expression for the index of row `y` among the rows that are computed."""
         i = self.instruction
         return N if i.group == 1 else plus(Y, -min(i.begins))
 
     def element(self, name: str, at: Expression, values: Sequence[int]) -> Expression:
-        """An element of the table of these values, which is added to those of the program."""
+        """The C expression for an element of a table with the contents `values`; the table is added to those of the
+        program."""
         table = f"{self.context.prefix}_{name}"
         self.context.tables.lists[table] = values
         return element_of(self.context.options, table, at, values)
 
     def row_read(self, source: KernelInput, at: Expression, suffix: str) -> Expression:
-        """An element of the list of the rows that are read; of rows that are computed in groups the list begins with
-        the first one."""
+        """The C expression for an element of an operand's list of rows to read; for rows that are computed in groups
+        the list begins with the first row of the first group."""
         i, operand = self.instruction, source.operand
         first = 0 if i.group == 1 else min(i.begins)
         return self.element(f"reads_{self.number}{suffix}", at, operand.listed[first * operand.taps :])
 
     @property
     def count(self) -> Count:
-        """Its counter: it has a turn for each value of y."""
+        """The counter of the instruction: it runs once for each value of `y`."""
         i, context = self.instruction, self.context
         if i.counter is None:
             return Count(0, i.first)

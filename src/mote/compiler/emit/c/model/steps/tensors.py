@@ -1,4 +1,4 @@
-"""Instructions that compute whole tensors, on two cores too, or rows of ring buffers."""
+"""Instructions that compute whole tensors, optionally on two cores, or update ring buffers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mote.compiler.kernels.contract import Call
 from mote.compiler.lower.program import Instruction
 
 CORES = Name("cores")
-"""The cores whose share of a step is computed: a bit for each."""
+"""The C parameter with the cores whose share of a step is computed, as a bit mask."""
 BOTH = 3
-"""One core computes the shares of both."""
+"""The bit mask for both cores: one core computes both shares."""
 SECOND = "_second"
-"""Suffix of the parameters of a kernel that only the second core calls."""
+"""Suffix of the parameter struct of a kernel that only the second core calls."""
 
 
 def tensor(step: CStep) -> list[Statement]:
-    """The kernel's own call over contiguous tensors; on two cores, a call for the rows of each."""
+    """The call of a kernel over contiguous tensors; with two cores, a call for the rows of each."""
     i = step.instruction
     out, last = i.target, (i.second or i).rows.hi
     target, nbytes = at(step.context, out, i.rows.lo * out.row_bytes), (last - i.rows.lo) * out.row_bytes
@@ -34,7 +34,7 @@ def tensor(step: CStep) -> list[Statement]:
 
 
 def _call(step: CStep, share: Instruction, params: Expression) -> Expression:
-    """The call for the rows of one core."""
+    """The call of a kernel for the rows of one core."""
     step = CStep(step.context, step.number, share)
     kernel, out = share.called, share.target
     arguments = [params, *(whole(step, s) for s in step.sources)]
@@ -48,7 +48,7 @@ def _call(step: CStep, share: Instruction, params: Expression) -> Expression:
 
 
 def ring(step: CStep) -> list[Statement]:
-    """New rows into a ring buffer, which the trace hook is called with from the oldest one on."""
+    """The statements that write new rows to a ring buffer, and trace it from the oldest row on."""
     context, out = step.context, step.instruction.target
     new, begin = at(context, step.instruction.operands[0].place), f"&{oldest(context, out)}"
     run = guarded(step, [call("mote_ring", step.params(), new, at(context, out), begin)])

@@ -1,4 +1,4 @@
-"""Traces of the outputs of instructions, and checks of the memory around what they write, for debug builds."""
+"""Debug builds: traces of the outputs of instructions, and checks of the red zones around what they write."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from mote.compiler.emit.c.model.steps.step import CStep
 from mote.compiler.lower.program import STATES
 
 Span = tuple[Expression, Expression]
-"""An address, and a number of bytes."""
+"""C expressions for an address and a number of bytes."""
 
 
 def trace(step: CStep, data: Expression, nbytes: Expression) -> list[Statement]:
-    """The call of the trace hook with a step's output; bodies of control flow are not traced."""
+    """The call of the trace hook with an instruction's output; none in bodies of control flow."""
     return [] if step.context.body else [call("MOTE_TRACE", step.number, data, nbytes)]
 
 
 def guarded(step: CStep, calls: Sequence[Expression], *written: Span) -> list[Statement]:
-    """Calls of a kernel; in a debug build the memory around what it writes is noted before, and compared after.
-    `written`: besides working memory and sums."""
+    """The calls of a kernel; in a debug build, between statements that save and compare the red zones around what it
+    writes. `written`: in addition to working memory and sums."""
     before, after = zones(step, *written)
     return [*before, *calls, *after]
 
 
 def zones(step: CStep, *written: Span) -> tuple[list[Template], list[Template]]:
-    """The calls before a kernel's that note the memory around what it writes, and those behind it that compare."""
+    """The statements that save red zones before a kernel runs, and those that compare them afterwards."""
     context, i = step.context, step.instruction
     if not context.program.zone:
         return [], []
@@ -43,5 +43,5 @@ def zones(step: CStep, *written: Span) -> tuple[list[Template], list[Template]]:
 
 
 def shown(step: CStep, kernel_call: Expression, target: Expression, nbytes: int) -> list[Statement]:
-    """A call that writes `nbytes` bytes, guarded and traced."""
+    """A call of a kernel that writes `nbytes` bytes, with checks of red zones and a trace."""
     return [*guarded(step, [kernel_call], (target, nbytes)), *trace(step, target, nbytes)]
