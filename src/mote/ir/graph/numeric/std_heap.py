@@ -1,15 +1,16 @@
-"""std::make_heap and its kin as in the C++ library that LiteRT is built with: ties keep the order that they leave."""
+"""Binary heaps that order ties exactly as std::push_heap, std::pop_heap and std::partial_sort of LiteRT's C++
+library."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 Before = Callable[[int, int], bool]
-"""Whether an element is less than another; the greatest is on top."""
+"""Comparison operator<: whether the first element is less than the second. The greatest element is on top."""
 
 
 def push(heap: list[int], hole: int, top: int, value: int, before: Before) -> None:
-    """Put a value into a hole, and lift it as far as `top`."""
+    """Insert `value` at index `hole` and sift it up, at most to index `top`."""
     while hole > top and before(heap[(hole - 1) // 2], value):
         heap[hole] = heap[(hole - 1) // 2]
         hole = (hole - 1) // 2
@@ -17,7 +18,7 @@ def push(heap: list[int], hole: int, top: int, value: int, before: Before) -> No
 
 
 def adjust(heap: list[int], top: int, length: int, value: int, before: Before) -> None:
-    """Let the hole at `top` sink to the bottom, then lift the value from there."""
+    """Sift the hole at `top` down to a leaf, then sift `value` up from there."""
     hole = child = top
     while child < (length - 1) // 2:
         child = 2 * (child + 1)
@@ -33,7 +34,7 @@ def adjust(heap: list[int], top: int, length: int, value: int, before: Before) -
 
 
 def pop(heap: list[int], before: Before) -> int:
-    """Take the greatest element away."""
+    """Remove and return the greatest element."""
     top, value = heap[0], heap.pop()
     if heap:
         adjust(heap, 0, len(heap), value, before)
@@ -41,7 +42,7 @@ def pop(heap: list[int], before: Before) -> int:
 
 
 def largest(values: Sequence[float], count: int) -> list[int]:
-    """Where the `count` largest values are, from the largest on."""
+    """Indices of the `count` largest values, in descending order of the values."""
 
     def before(a: int, b: int) -> bool:
         return values[a] > values[b]

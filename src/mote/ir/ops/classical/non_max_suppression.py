@@ -1,4 +1,4 @@
-"""NON_MAX_SUPPRESSION_V4 and V5, and ONNX's: the boxes with the best scores, of those that overlap only the best."""
+"""Non-max suppression: NON_MAX_SUPPRESSION_V4 and V5, and ONNX's."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BOXES, SCORES, _, OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA = range(6)
 
 
 class Suppression(Op):
-    """Inputs: corners of boxes, scores, how many boxes at most, the thresholds of overlaps and of scores and, in V5, by
-    how much an overlap lowers a score (0: not at all). Output: indices of boxes, their scores, and how many there are,
-    one after another; zeros behind those."""
+    """NON_MAX_SUPPRESSION_V4 and V5. Inputs: corners of boxes, scores, maximum number of boxes, thresholds of overlap
+    and score and, in V5, sigma of soft suppression (0: none). Output: one vector of box indices, scores and their
+    count, zero-padded."""
 
     most: int
     kind = "NON_MAX_SUPPRESSION"
@@ -92,9 +92,9 @@ class Suppression(Op):
 
 
 class GreedySuppression(Op):
-    """Non-max suppression of ONNX: boxes that are sorted by their scores, best first, are selected in this order while
-    their scores are greater than `least`, unless one that is selected overlaps them by more than `share`. Inputs:
-    corners of boxes, scores. Output: indices of boxes, zeros behind those, and how many there are."""
+    """Non-max suppression of ONNX: boxes, sorted by descending score, are selected while their score is greater than
+    `least`, except those whose overlap with a selected one is more than `share`. Inputs: corners of boxes, scores.
+    Output: one vector of box indices, zero-padded, and their count."""
 
     most: int
     share: float
@@ -134,7 +134,7 @@ class GreedySuppression(Op):
 
 
 def _corners(boxes: Array) -> Floats:
-    """Boxes by their corners, the smaller coordinates first."""
+    """Box corners with the smaller coordinates first."""
     return np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
 
 

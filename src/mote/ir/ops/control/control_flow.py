@@ -1,8 +1,8 @@
-"""Control flow: IF and WHILE, operators with bodies (subgraphs), of which they run one, or one repeatedly.
+"""Control flow: IF and WHILE, operators with bodies (subgraphs).
 
-A body is a graph of its own, with tensors of its own: its inputs are the operator's, in order, and its outputs become
-the operator's. What a body keeps (the variable tensors of an LSTM in it, say) is a state of the graph around it: the
-last inputs of the operator are what the bodies find there, its last outputs what they leave.
+A body is a graph with tensors of its own: its inputs are the operator's, in order, and its outputs become the
+operator's. States of a body (the variable tensors of an LSTM in it, say) are states of the surrounding graph: the last
+inputs of the operator are their old values, its last outputs the new ones.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from mote.ir.graph.tolerance import Magnitudes, largest
 from mote.ir.graph.types import DType
 
 MOST_TURNS = 1 << 12
-"""How often the reference goes round a loop before it takes it for one that does not end."""
+"""Number of iterations after which the reference takes a loop for an endless one."""
 
 MOST_EFFORT = 1 << 16
-"""Operators that the reference computes in all turns of all loops of an inference before it gives up; those that
-multiply much count as more than one."""
+"""Limit on the operators that the reference evaluates in all iterations of all loops of an inference; expensive ones
+count more than once (see HEAVY)."""
 HEAVY = 1 << 14
-"""Multiplications that count as an operator."""
+"""Number of multiplications that count as one more operator towards MOST_EFFORT."""
 
 See = Callable[[int, dict[int, Array]], None]
-"""Is shown the number of a body that makes the results, and the values of its tensors."""
+"""Callback that receives the index of a body that computed the operator's outputs, and the values of its tensors by
+id."""
 
 
 class EndlessError(MoteError):
-    """A loop that the reference gave up on."""
+    """The reference gave up on a loop that takes too long."""
 
 
 @dataclass
 class _Effort:
-    """The rest of MOST_EFFORT."""
+    """Operators that may still be evaluated before the reference gives up (see MOST_EFFORT)."""
 
     left: int = MOST_EFFORT
 
 
 _effort: ContextVar[_Effort] = ContextVar("effort")
-"""The effort of the outermost operator that is being computed."""
+"""The remaining effort, shared by the outermost control flow operator and all inside of it."""
 
 
 class Control(Op):
-    """An operator with bodies. `kept`: for each of them, which states of the operator its own states are, in order."""
+    """An operator with bodies. `kept`: for each body, which of the operator's states its own states are, in order."""
 
     kept: tuple[tuple[int, ...], ...] = ()
 
@@ -63,7 +64,7 @@ class Control(Op):
 
     @property
     def states(self) -> int:
-        """How many states the bodies have together."""
+        """Number of distinct states of all bodies."""
         return 1 + max((i for own in self.kept for i in own), default=-1)
 
     @property
@@ -73,16 +74,16 @@ class Control(Op):
 
     @property
     def given(self) -> tuple[int, ...]:
-        """The inputs that bodies are given, without the states."""
+        """The operator's inputs without the states."""
         return self.inputs[: len(self.inputs) - self.states]
 
     @property
     def made(self) -> tuple[int, ...]:
-        """The outputs that bodies make, without the states."""
+        """The operator's outputs without the states."""
         return self.outputs[: len(self.outputs) - self.states]
 
     def with_bodies(self, bodies: Sequence[Graph]) -> Control:
-        """The operator with other bodies."""
+        """A copy of the operator with other bodies."""
         raise NotImplementedError
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -90,7 +91,8 @@ class Control(Op):
         return [*made, *(g.tensors[t].shape for t in self.inputs[len(self.inputs) - self.states :])]
 
     def run(self, body: int, values: Sequence[Array], kept: list[Array]) -> dict[int, Array]:
-        """Every tensor of a body for values of its inputs; `kept`, the states, is changed."""
+        """Evaluate a body: all its tensors by id, given its inputs. `kept`, the operator's states, is updated in
+        place."""
         graph, own = self.bodies[body], self.kept[body] if self.kept else ()
         effort = _effort.get()
         effort.left -= 1 + len(graph.ops) + graph.work // HEAVY
@@ -109,7 +111,7 @@ class Control(Op):
         return self._followed(values, lambda body, results: None)
 
     def _followed(self, values: Sequence[Array | None], see: See) -> list[Array]:
-        """`follow`, with an effort that all operators inside share."""
+        """Call `follow` with one effort limit for this operator and all control flow inside of it."""
         if _effort.get(None) is not None:
             return self.follow(values, see)
         token = _effort.set(_Effort())
@@ -119,11 +121,11 @@ class Control(Op):
             _effort.reset(token)
 
     def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
-        """The outputs for values of the inputs; `see` is shown every body that has made some of them."""
+        """Evaluate the operator: its outputs; `see` is called after each execution of a body that computes them."""
         raise NotImplementedError
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The most that the sums in any turn of the bodies come to."""
+        """Largest magnitude of each output over all iterations of the bodies."""
         sizes = [0.0] * len(self.made)
 
         def see(body: int, results: dict[int, Array]) -> None:
@@ -139,7 +141,7 @@ class Control(Op):
         return [np.array(size) for size in sizes]
 
     def misjudged(self, g: Graph) -> str | None:
-        """The reason why LiteRT's result for one of the bodies, or for an operator inside, is wrong; or None."""
+        """Why LiteRT's result is wrong for this operator or one inside a body, or None."""
         inside = (inner.misjudged(body) for body in self.bodies for inner in body.ops)
         return next((reason for reason in (self._misjudged(), *inside) if reason), None)
 
@@ -147,7 +149,7 @@ class Control(Op):
         raise NotImplementedError
 
     def mismatch(self, g: Graph, body: Graph, given: Sequence[int], made: Sequence[int]) -> str | None:
-        """Why a body does not fit tensors of the graph around it, or None."""
+        """Why a body's inputs or outputs differ from the tensors of the surrounding graph, or None."""
         for what, own, outer in (("input", body.inputs, given), ("output", body.outputs, made)):
             if len(own) != len(outer):
                 return f"subgraph '{body.name}' has {len(own)} {what}s, the operator {len(outer)}"
@@ -158,7 +160,8 @@ class Control(Op):
 
 
 def differs(inner: Tensor, outer: Tensor, what: str) -> str | None:
-    """Why a tensor of a body is not one of the graph around it."""
+    """Why a body's tensor differs from its counterpart in the surrounding graph (type, shape, quantization), or
+    None."""
     if (inner.dtype, inner.shape) == (outer.dtype, outer.shape):
         if inner.quant is not None and outer.quant is not None and not inner.quant.same_as(outer.quant):
             return f"{what} is quantized as {inner.quant}, the tensor outside of it as {outer.quant}: export it again"
@@ -171,13 +174,13 @@ def differs(inner: Tensor, outer: Tensor, what: str) -> str | None:
 
 
 def condition_problem(t: Tensor) -> str | None:
-    """Why a tensor is no condition."""
+    """Why a tensor cannot be a condition (a single bool), or None."""
     is_one = t.dtype == DType.BOOL and t.size == 1
     return None if is_one else f"the condition is {t.dtype} of {t.size} elements, not one bool"
 
 
 class If(Control):
-    """One of two bodies: inputs (condition, what both bodies take...), branches (then, else)."""
+    """IF: runs one of two bodies. Inputs: the condition, then the inputs of both bodies. Branches: (then, else)."""
 
     branches: tuple[Graph, Graph]
     kind = "IF"
@@ -221,14 +224,14 @@ class If(Control):
 
 
 class While(Control):
-    """A body again and again, as long as the condition's graph says so. Inputs: first what the body changes, as many as
-    there are outputs, then what stays the same. Both graphs take all of them."""
+    """WHILE: runs a body as long as the condition's graph returns true. Inputs: first the loop variables, one per
+    output, then loop invariants. Both graphs take all of them."""
 
     condition: Graph | None
-    """None where it is known how often the body runs."""
+    """The condition's graph; None if the number of iterations is constant (`trips`)."""
     body: Graph
     trips: int | None = None
-    """How often that is."""
+    """The number of iterations, if it is constant."""
     kind = "WHILE"
 
     @property
@@ -285,7 +288,7 @@ class While(Control):
         return bool(self.run(0, given, kept)[self.condition.outputs[0]].reshape(-1)[0])
 
     def macs(self, g: Graph) -> int:
-        """Multiply-accumulates of all iterations; of one where their number is not known."""
+        """Multiply-accumulates of all iterations; of one if their number is unknown."""
         return (1 if self.trips is None else self.trips) * sum(map(body_macs, self.bodies))
 
     def work(self, g: Graph) -> int:
@@ -297,14 +300,14 @@ def body_macs(graph: Graph) -> int:
 
 
 def present(values: Sequence[Array | None]) -> list[Array]:
-    """Operands of which none may be absent."""
+    """The values of operands, none of which may be absent."""
     arrays = [value for value in values if value is not None]
     assert len(arrays) == len(values)
     return arrays
 
 
 def nested(graph: Graph) -> Iterator[tuple[Control, Graph]]:
-    """The bodies inside of a graph, with the operators that they belong to, the innermost last."""
+    """All bodies inside a graph, with the operators that they belong to; outer before inner."""
     for op in graph.ops:
         if isinstance(op, Control):
             for body in op.bodies:
@@ -313,13 +316,12 @@ def nested(graph: Graph) -> Iterator[tuple[Control, Graph]]:
 
 
 def depends(op: Op) -> bool:
-    """Whether how long an operator takes depends on what it is given: there are branches in it, or loops that go on as
-    long as something holds."""
+    """Whether an operator's run time depends on its input values: it contains branches, or loops with a condition."""
     inside = any(depends(inner) for body in op.bodies for inner in body.ops)
     return inside or isinstance(op, If) or (isinstance(op, While) and op.trips is None)
 
 
 def unbounded(graph: Graph) -> list[While]:
-    """The loops in a graph of which nobody knows how often they run."""
+    """The loops in a graph whose number of iterations is unknown at compile time."""
     graphs = [graph, *(body for _, body in nested(graph))]
     return [op for g in graphs for op in g.ops if isinstance(op, While) and op.trips is None]

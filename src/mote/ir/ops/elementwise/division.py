@@ -1,4 +1,4 @@
-"""DIV, FLOOR_DIV and FLOOR_MOD. LiteRT stops where integers are divided by zero: here the result is zero then."""
+"""DIV, FLOOR_DIV and FLOOR_MOD. Integer division by zero, at which LiteRT stops, gives zero."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from mote.ir.ops.elementwise.binary_unscaled import BinaryUnscaled
 from mote.ir.ops.signs import positive
 
 DEFINED = {DType.INT8: (7, 23), DType.INT16: (15, 16)}
-"""The least and the largest shift of quotients with which LiteRT shifts all of them right by 0 to 31 places."""
+"""Smallest and largest shift of the output multiplier for which LiteRT's right shifts of quotients are all in 0..31;
+others are undefined."""
 
 
 def zero_problem(divisor: Array | None, zero: int = 0) -> str | None:
-    """Why constants cannot be divided by, or None."""
+    """Why a constant divisor is not supported (it contains zero), or None."""
     return "division by a constant zero" if divisor is not None and np.any(divisor == zero) else None
 
 
 def stopping(divisor: Tensor) -> str | None:
-    """The reason why LiteRT may fail on a divisor that is not constant, or None."""
+    """Why LiteRT may stop at a computed divisor (it may be zero), or None."""
     return None if divisor.data is not None else "LiteRT stops where it divides by zero"
 
 
 def crashing(divisor: Tensor) -> str | None:
-    """Why LiteRT may crash on a divisor: the least integer divided by -1 overflows. None where it cannot."""
+    """Why LiteRT may crash on a divisor: the smallest integer divided by -1 overflows. None if it cannot."""
     known = divisor.data is None or divisor.dtype == DType.FLOAT32 or not np.any(divisor.data == -1)
     return None if known else "LiteRT may crash where it divides by -1"
 
 
 class Div(Arithmetic):
-    """Quantized: the numerator, as large as 32 bits hold, times a reciprocal, rescaled. Integers: towards zero."""
+    """DIV. Quantized: the numerator, normalized to 32 bits, times the divisor's reciprocal, rescaled. Unquantized
+    integers: rounded towards zero."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32})
     kind = "DIV"
@@ -81,12 +83,12 @@ class Div(Arithmetic):
 
 
 def _leading_zeros(x: Ints) -> Ints:
-    """The leading zeros of numbers from 0 to 2^32 - 1, in 32 bits."""
+    """Number of leading zeros of the 32-bit representation, for x in 0 .. 2^32 - 1."""
     return 32 - np.frexp(np.maximum(x, 0).astype(np.float64))[1].astype(np.int64)
 
 
 class FloorDiv(BinaryUnscaled):
-    """The quotient, rounded down. LiteRT divides all types in double precision."""
+    """FLOOR_DIV: the quotient, rounded down. LiteRT divides all types in double precision."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32})
     kind = "FLOOR_DIV"
@@ -104,7 +106,7 @@ class FloorDiv(BinaryUnscaled):
 
 
 class FloorMod(BinaryUnscaled):
-    """The remainder of a after FLOOR_DIV, with the sign of b."""
+    """FLOOR_MOD: the remainder of FLOOR_DIV, with the sign of b."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32})
     kind = "FLOOR_MOD"

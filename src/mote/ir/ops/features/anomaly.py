@@ -16,28 +16,28 @@ from mote.ir.ops.elementwise.quantize import quantization_problem
 
 CODES = (DType.INT8, DType.UINT8, DType.INT16)
 PRODUCT_BITS = 29
-"""Bits of a product of a code and its multiplier: the difference of two fits 31."""
+"""Maximum bits of a code times its multiplier: the difference of two such products fits int32."""
 SUM_BITS = 63
 SCORE_BITS = 31
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The integers of an anomaly score. An element's difference is (output * output_factor - input * input_factor) /
-    2^narrow, both less their zero points; the score is the sum of the squares of differences / 2^shift. All divisions
-    round halves up."""
+    """Integer arithmetic of an anomaly score. The difference of an element is (output * output_factor - input *
+    input_factor) / 2^narrow, both minus their zero points; the score is the sum of squared differences / 2^shift.
+    Divisions round halves up."""
 
     output_factor: int
     input_factor: int
     narrow: int
     shift: int
     scale: Fraction
-    """The real value of a step of the score."""
+    """Scale of the integer score."""
 
     @staticmethod
     def between(output: Tensor, given: Tensor) -> Arithmetic:
-        """The arithmetic for an output and an input of a model that have as many elements. The ratio of the factors is
-        the fraction nearest to that of the scales; both are 0 where the scales are too far apart."""
+        """The arithmetic for an output and an input of equal size. The ratio of the factors is the best fraction for
+        the ratio of the scales; both are 0 if the scales are too far apart."""
         codes = tuple(max(t.dtype.limits[1] - t.zero_point, t.zero_point - t.dtype.limits[0]) for t in (output, given))
         most = tuple((1 << PRODUCT_BITS) >> code.bit_length() for code in codes)
         ratio = Fraction(output.scale) / Fraction(given.scale)
@@ -57,8 +57,8 @@ class Arithmetic:
 
 
 class AnomalyScore(Op):
-    """The mean squared difference between a model's output (input 0) and its input (input 1). Of integers it is an
-    int32 number with the scale of `arithmetic`; of floats a float."""
+    """AnomalyScore: mean squared difference between a model's output (input 0) and its input (input 1). For quantized
+    tensors an int32 with the scale of `arithmetic`, for float tensors a float."""
 
     kind = "AnomalyScore"
 
@@ -91,7 +91,7 @@ class AnomalyScore(Op):
 
 
 def compared_problem(y: Tensor, x: Tensor) -> str | None:
-    """Why a model's output and input cannot be compared, or None."""
+    """Why an anomaly score of a model's output and input is not supported, or None."""
     if y.size != x.size:
         return f"the model's output has {y.size} elements, its input {x.size}: it does not reconstruct its input"
     if y.dtype == x.dtype == DType.FLOAT32:
@@ -113,5 +113,5 @@ def _problem(t: Tensor) -> str | None:
 
 
 def shifted(x: Array, bits: int) -> Array:
-    """x / 2^bits, halves up."""
+    """x / 2^bits, rounded halves up."""
     return (x + (1 << bits >> 1)) >> bits

@@ -1,6 +1,7 @@
 """SCATTER (ONNX): writes updates into a tensor, or combines them with its elements, at computed indices.
 
-Indices that are outside have no place: what they say is left out, as in SCATTER_ND."""
+Updates with indices out of range are dropped, as in SCATTER_ND.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from mote.ir.ops.indexing.scatter import WIDE_INDICES
 
 
 class Combine(StrEnum):
-    """The reduction of an update with the element that it replaces."""
+    """How an update is combined with the existing element."""
 
     PUT = "put"
     ADD = "add"
@@ -28,8 +29,7 @@ class Combine(StrEnum):
 
 
 class Scatter(Op):
-    """Input 0, combined with the parts of input 1, each at the place that its tuple of indices (input 2) names, one
-    after another. Integers wrap."""
+    """SCATTER: combines slices of input 1 into input 0 at index tuples (input 2), in order. Integers wrap."""
 
     combine: Combine
     kind = "SCATTER"
