@@ -16,8 +16,8 @@ from mote.ir.ops.moves.pad_concat_transpose import CopySpan, Join
 
 
 class Slice(Join):
-    """Elements begin, begin + stride, ... of each axis, `size` of them, seen under the shape `shape` (which
-    may lack axes of one element or have more of them)."""
+    """SLICE: `size` elements of each axis from `begin` on with stride `strides`, then reshaped to `shape` (which only
+    adds or drops axes of size 1)."""
 
     begin: tuple[int, ...]
     size: tuple[int, ...]
@@ -29,7 +29,7 @@ class Slice(Join):
         return [self.shape]
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """Elements that it leaves out at the end of the window make it lag behind the stream."""
+        """Streaming form: elements that are cut off at the end of the window delay the output."""
         flow, rank = flows[0], len(self.size)
         if len(self.shape) != rank or self.shape != self.size or self.strides[flow.axis] != 1:
             return None
@@ -66,4 +66,3 @@ class Slice(Join):
         return [picked.reshape(self.shape)]
 
 
-"""The bit masks of STRIDED_SLICE, in the order of its options."""

@@ -12,8 +12,9 @@ from mote.ir.ops.recurrent.sequences import BIAS, RECURRENT, Floats, Recurrent, 
 
 
 class Gru(Recurrent):
-    """With the gates update and reset and the fresh output, in this order. The reset gate is for the last output, or
-    (`after`) for its products with the weights and for the last third of a bias of four thirds."""
+    """GRU; weights have the blocks update gate, reset gate, candidate, in this order. The reset gate multiplies the
+    last output, or with `after` (ONNX's linear_before_reset) its product with the weights plus the fourth block of the
+    bias."""
 
     gate: Gate = SIGMOID
     fresh: Gate = HYPERBOLIC
