@@ -45,7 +45,8 @@ def _problem(g: Graph, op: Op, first: int, most: int, smoothing: float) -> str |
 
 class GaussianUpdate(Op):
     """GAUSSIAN_UPDATE: learns a sample. Inputs: features, label int32 [1]; states: means, squares, log variances,
-    counts. Outputs: number of samples of that class, up to `most`, or 0 if the label is invalid or a feature is NaN or too large; and the states."""
+    counts. Outputs: number of samples of that class, up to `most`, or 0 if the label is invalid or a feature NaN or too
+    large; and the states."""
 
     most: int = MOST_COUNTED
     smoothing: float = 1e-6

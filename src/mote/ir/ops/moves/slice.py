@@ -64,5 +64,3 @@ class Slice(Join):
         axes = zip(self.begin, self.size, self.strides, strict=True)
         picked = x[np.ix_(*(begin + step * np.arange(size, dtype=np.int64) for begin, size, step in axes))]
         return [picked.reshape(self.shape)]
-
-

@@ -295,7 +295,8 @@ class LstmLayer(Op):
         cell: Floats,
         see: Callable[[str, Floats], None] = lambda name, value: None,
     ) -> tuple[Floats, Floats]:
-        """One time step of all sequences: the new outputs and cells."""
+        """One time step of all sequences in floats: the new outputs and cells. Callback `see(name, value)` receives
+        each gate before its normalization, and the `hidden` output before its projection."""
 
         def gate(number: int, cell: Floats) -> Floats:
             w, r, bias = values[1 + number], values[5 + number], values[12 + number]

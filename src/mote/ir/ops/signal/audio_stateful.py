@@ -1,8 +1,8 @@
-"""Stateful Signal operators of TFLite Micro's audio front end: framer, delay, overlap-add, stacker, and the estimate of
-noise of the spectral subtraction.
+"""Stateful Signal operators of TFLite Micro's audio front end: framer, delay, overlap-add, stacker, noise estimate of
+spectral subtraction.
 
-TFLite Micro keeps what they remember inside of the operator; here it is a state as others are. Where it computes
-nothing yet, and so leaves its output as it was, that is zeros, or what was there before.
+TFLite Micro keeps their memory inside of the operator; here it is a state of the graph. Outputs that TFLite Micro
+leaves unwritten (not enough samples yet) are zeros, or the previous output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COUNTERS = 3
 
 
 def typed(g: Graph, op: Op, *dtypes: DType) -> str | None:
-    """Why the first input and output of an operator do not have one of these types, or None."""
+    """Why the types of an operator's first input and output are not supported (both one of `dtypes`), or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype in dtypes and y.dtype == x.dtype:
         return None
@@ -29,8 +29,8 @@ def typed(g: Graph, op: Op, *dtypes: DType) -> str | None:
 
 
 class FrameCount(MicroOp):
-    """Counts the hops of a signal so far: `more` in an inference, up to `most`. Input and output: the state of
-    SignalFramer that counts."""
+    """Counts hops of a signal for SignalFramer: `more` per inference, up to `most`. Input and output: the counter's
+    state."""
 
     more: int
     most: int
@@ -50,10 +50,10 @@ class FrameCount(MicroOp):
 
 
 class Framer(MicroOp):
-    """Overlapping frames of a streamed signal. Inputs: the signal [.., samples], the samples kept of each signal (one
-    at least), the count of hops including this inference; outputs: frames [.., frames, size], what is kept. `kept`
-    samples before each hop belong to its frame; a frame is the first `size` of all. The first `missing` hops have zeros
-    instead of a frame."""
+    """SignalFramer: splits a streamed signal into overlapping frames. Inputs: the signal [.., samples]; the state: the
+    last `kept` samples of each signal (at least one); the hop count including this inference. Outputs: frames [..,
+    frames, size]; the state. A frame begins with the `kept` samples before its hop. The first `missing` hops give
+    zeros."""
 
     size: int
     step: int
@@ -87,7 +87,7 @@ class Framer(MicroOp):
         return [frames, after]
 
     def _done(self, g: Graph, heard: Array) -> NDArray[np.bool_]:
-        """Which frames of an inference have all of their samples."""
+        """Mask of the frames of this inference that are complete."""
         frames = self.frames(g)
         return np.asarray(heard[0] - frames + np.arange(frames, dtype=np.int64) >= self.missing)
 
@@ -96,7 +96,8 @@ class Framer(MicroOp):
 
 
 class Ready(MicroOp):
-    """Whether a counter of a state has come to a number: the second output of SignalFramer and SignalStacker."""
+    """SignalReady: whether element `at` of a state is at least `least`; the second output of SignalFramer and
+    SignalStacker."""
 
     at: int
     least: int
@@ -116,7 +117,7 @@ class Ready(MicroOp):
 
 
 class Delay(MicroOp):
-    """Delay line: signals as they were some samples ago. Inputs: signals [.., samples], the delayed samples of each."""
+    """SignalDelay: delays signals. Inputs: signals [.., samples], and the state: the delayed samples of each signal."""
 
     kind = "SignalDelay"
 
@@ -139,8 +140,8 @@ class Delay(MicroOp):
 
 
 class OverlapAdd(MicroOp):
-    """Frames added up where they overlap, saturated in int16. Inputs: frames [.., frames, size], the sums behind the
-    last step of each signal."""
+    """SignalOverlapAdd: sums frames where they overlap, saturated to int16. Inputs: frames [.., frames, size], and the
+    state: the partial sums after the last step of each signal."""
 
     step: int
     kind = "SignalOverlapAdd"
@@ -177,9 +178,9 @@ class OverlapAdd(MicroOp):
 
 
 class StackCount(MicroOp):
-    """The counters of SignalStacker, its input and output: how many frames wait; how new the last stack is, `step`
-    where it is made now, zero where there was none; and whether nothing came yet, the first frame, or others after it
-    (0 to 2). A stack has `frames` of them, and the first frame counts for `left` more."""
+    """Updates the counters of SignalStacker, its state: number of waiting frames; age of the last stack, counted down
+    from `step` (new) to 0 (none yet); and progress: 0 no frame yet, 1 the first frame, 2 later frames. A stack has
+    `frames` frames, and the first frame counts as `left` more."""
 
     left: int
     frames: int
@@ -205,8 +206,9 @@ class StackCount(MicroOp):
 
 
 class Stacker(MicroOp):
-    """The last frames side by side, every few frames. Inputs: a frame, the frames kept, the counters with this frame
-    counted; outputs: the stack, and what is kept. Between stacks the output is the last one."""
+    """SignalStacker: concatenates the last `left` + 1 + `right` frames, every `step` frames. Inputs: a frame; the
+    state: the kept frames; the counters after counting this frame. Outputs: the stack, and the state. Between stacks
+    the output is the last stack."""
 
     left: int
     right: int
@@ -223,7 +225,7 @@ class Stacker(MicroOp):
 
     @property
     def kept(self) -> int:
-        """Frames that are remembered: the last stack, and what came since."""
+        """Number of frames in the state: the last stack, and frames since then."""
         return self.frames + self.step - 1
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -248,13 +250,13 @@ class Stacker(MicroOp):
 
 
 class NoiseEstimate(MicroOp):
-    """The noise of channels, smoothed over time: the second output of SignalFilterBankSpectralSubtraction. Inputs:
-    channels, the estimate. Channels of odd numbers have weights of their own."""
+    """Noise estimate per channel, smoothed over time: the second output of SignalFilterBankSpectralSubtraction. Inputs:
+    channels, the previous estimate. Even and odd channels have different weights."""
 
     shares: tuple[int, int]
-    """The weights of the new value, in channels of even and of odd numbers."""
+    """Weights of the new value, for even and odd channels."""
     rests: tuple[int, int]
-    """The weights of the previous estimate, in channels of even and of odd numbers."""
+    """Weights of the previous estimate, for even and odd channels."""
     smoothing_bits: int
     bits: int
     clamping: bool
@@ -285,8 +287,8 @@ class NoiseEstimate(MicroOp):
 
 
 class SpectralSubtraction(MicroOp):
-    """Channels without their noise, of which a share stays: the first output of SignalFilterBankSpectralSubtraction.
-    Inputs: channels, the estimate of the noise."""
+    """Subtracts the noise estimate from channels, keeping a minimum share: the first output of
+    SignalFilterBankSpectralSubtraction. Inputs: channels, the noise estimate."""
 
     least: int
     smoothing_bits: int

@@ -1,4 +1,4 @@
-"""CONV_2D."""
+"""CONV_2D, and the requantization of layers with weights."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from mote.ir.ops.matrix.half_precision import bias_of, computes_in_half
 
 
 class Conv2D(WindowOp):
-    """Convolution of NHWC images with [out, kh, kw, in] weights; padding holds the zero point."""
+    """CONV_2D: convolution of NHWC images with [out, kh, kw, in] weights; padded with the zero point."""
 
     activation: Activation = Activation.NONE
     rounding: Rounding = Rounding.TWICE
@@ -64,7 +64,7 @@ class Conv2D(WindowOp):
         return weight_problem(g, self)
 
     def columns(self, g: Graph) -> Ints | None:
-        """The input's channel that each index of the weights' last axis belongs to."""
+        """Input channel of each index of the weights' last axis."""
         return np.arange(self.input(g).channels, dtype=np.int64)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
@@ -117,7 +117,7 @@ def finish(
     activation: Activation,
     rounding: Rounding = Rounding.TWICE,
 ) -> NDArray[Any]:
-    """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
+    """From sums of products (channels last) to a layer's output: adds the bias, requantizes, applies the activation."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     channels = sums.shape[-1]
     if y.dtype == DType.FLOAT32:

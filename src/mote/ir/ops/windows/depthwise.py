@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D."""
+"""DEPTHWISE_CONV_2D with constant or trainable weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mote.ir.ops.windows.conv import finish
 
 
 class DepthwiseConv2D(WindowOp):
-    """Each channel convolved by itself; output channel c reads input channel c // multiplier."""
+    """DEPTHWISE_CONV_2D: each channel is convolved separately; output channel c reads input channel c // multiplier."""
 
     multiplier: int = 1
     activation: Activation = Activation.NONE
@@ -48,7 +48,7 @@ class DepthwiseConv2D(WindowOp):
         return self.output(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def work(self, g: Graph) -> int:
-        """Its products are not those of matrices."""
+        """Estimated cost in multiplications; more than those, as it is no matrix product in NumPy."""
         return 8 * self.macs(g)
 
     def unsupported(self, g: Graph) -> str | None:

@@ -24,7 +24,7 @@ from mote.ir.ops.windows.conv import finish
 
 
 class GroupedConv2D(WindowOp):
-    """Convolution of NHWC images with [out, kh, kw, in of a group] weights; padding holds the zero point."""
+    """Grouped CONV_2D of NHWC images with [out, kh, kw, in per group] weights; padded with the zero point."""
 
     activation: Activation = Activation.NONE
     rounding: Rounding = Rounding.TWICE
