@@ -69,18 +69,18 @@ class ElementOrder:
     def split(self, shape: Sizes) -> list[Atom] | None:
         """The atoms of a value of this shape, in storage order; None if an axis boundary would cut an atom at a point
         that does not divide it."""
-        cuts = sorted({*_behind(self.atoms), *_behind(shape)}, reverse=True)
+        cuts = sorted({*_suffix_products(self.atoms), *_suffix_products(shape)}, reverse=True)
         if any(a % b for a, b in pairwise(cuts)):
             return None
         atoms = [(a // b, b) for a, b in pairwise(cuts)]
-        ends = _behind(shape)
+        ends = _suffix_products(shape)
         places: dict[int, int] = {}
         named = []
         for size, behind in atoms:
             axis = next(i for i in range(len(shape)) if ends[i + 1] <= behind < ends[i])
             named.append(Atom(axis, places.setdefault(axis, 0), size))
             places[axis] += 1
-        own = _behind(self.atoms)
+        own = _suffix_products(self.atoms)
         return [
             atom
             for i in self.order
@@ -91,13 +91,13 @@ class ElementOrder:
     def move(self, to: ElementOrder) -> tuple[Sizes, Sizes] | None:
         """Shape and permutation of the transpose that converts data in this layout to layout `to` of the same value;
         None if their atoms are incompatible."""
-        has, wants = self.split(to.atoms), to.split(self.atoms)
-        if has is None or wants is None:
+        origin, targets = self.split(to.atoms), to.split(self.atoms)
+        if origin is None or targets is None:
             return None
-        counted, others = sorted(has), sorted(wants)
-        numbers = [counted.index(atom) for atom in has]
+        counted, others = sorted(origin), sorted(targets)
+        numbers = [counted.index(atom) for atom in origin]
         runs: list[list[int]] = []
-        for number in (others.index(atom) for atom in wants):
+        for number in (others.index(atom) for atom in targets):
             at = numbers.index(number)
             if runs and at and numbers[at - 1] == runs[-1][-1]:
                 runs[-1].append(number)
@@ -137,6 +137,6 @@ def permuted_axes(shape: Sizes, wanted: Sizes, sizes: Sizes, permutation: Sizes)
     return shape, tuple((single if n == 1 else moved).pop(0) for n in wanted)
 
 
-def _behind(sizes: Sizes) -> list[int]:
+def _suffix_products(sizes: Sizes) -> list[int]:
     """Products of the sizes from each axis to the last, then 1: the total size, followed by the stride of each axis."""
     return [prod(sizes[i:]) for i in range(len(sizes) + 1)]

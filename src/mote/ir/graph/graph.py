@@ -86,12 +86,12 @@ class Op(Attributes):
         calls it with absolute inputs and constants to get the magnitude of the summed terms."""
         return []
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         """Magnitude of the terms that cancel inside a float function where its result is near 0: runtimes that sum
         these terms have the rounding error of the terms, not of the result."""
         return 0.0
 
-    def unsure(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
+    def alternative_codes(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
         """Alternative output codes where a float reference may round the other way because a value is near the midpoint
         of two codes; None: no code is ambiguous."""
         return None
@@ -123,7 +123,7 @@ class Op(Attributes):
         accumulators."""
         return None
 
-    def threads(self, g: Graph) -> dict[int, NDArray[np.int64]] | None:
+    def channel_sources(self, g: Graph) -> dict[int, NDArray[np.int64]] | None:
         """For each activation input, by position: map from output channel (index on the last axis) to the only input
         channel that it depends on, or OUTSIDE if it depends on none. Inputs of which every output channel needs all
         channels are left out. None: the operator mixes channels."""
@@ -338,7 +338,7 @@ class Graph:
         readers = self.consumers.get(tensor, [])
         return readers[0] if len(readers) == 1 and tensor not in self.outputs else None
 
-    def becomes(self, tensor: int) -> Tensor | None:
+    def quantized_as(self, tensor: int) -> Tensor | None:
         """The quantized tensor that QUANTIZE makes of a float tensor, if nothing but QUANTIZE reads it."""
         readers = self.consumers.get(tensor, [])
         if tensor in self.outputs or not readers or any(op.kind != "QUANTIZE" for op in readers):
@@ -408,10 +408,10 @@ class Graph:
     def _verify_updates(self) -> None:
         """Check that each state is written in place by one operator that declares it, after all readers of the old
         value."""
-        made = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
-        wanted = {s.after: s.before for s in self.states if s.after != s.before}
-        if made != wanted:
-            raise InvalidGraphError(f"updates {made}, its states are {wanted}", f"graph '{self.name}'")
+        declared = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
+        expected = {s.after: s.before for s in self.states if s.after != s.before}
+        if declared != expected:
+            raise InvalidGraphError(f"updates {declared}, its states are {expected}", f"graph '{self.name}'")
         for op in self.ops:
             for i in op.updates.values():
                 late = self.ops[self.ops.index(op) + 1 :]

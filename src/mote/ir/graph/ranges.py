@@ -33,7 +33,7 @@ class Range:
         one: NDArray[np.bool_] = self.low == self.high
         return one
 
-    def farthest(self, zero: int = 0) -> int:
+    def max_distance(self, zero: int = 0) -> int:
         """The largest distance of any value from `zero`."""
         return int(max((self.high - zero).max(), (zero - self.low).max()))
 

@@ -34,13 +34,13 @@ class Region(Op):
     @cached_property
     def sources(self) -> tuple[tuple[int, int], ...]:
         """For each input: index of the operator that reads it, and the input's position there."""
-        made = _made(self.ops)
-        return tuple((k, p) for k, op in enumerate(self.ops) for p, t in enumerate(op.inputs) if t not in made)
+        produced = _produced(self.ops)
+        return tuple((k, p) for k, op in enumerate(self.ops) for p, t in enumerate(op.inputs) if t not in produced)
 
     @property
     def inner(self) -> set[int]:
         """The tensors that only operators of the region read."""
-        return _made(self.ops) - set(self.outputs)
+        return _produced(self.ops) - set(self.outputs)
 
     @property
     def updates(self) -> dict[int, int]:
@@ -56,12 +56,12 @@ class Region(Op):
         return [by_tensor[t] for t in self.outputs]
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        given = dict(zip(self.sources, values, strict=True))
-        made: dict[int, Array] = {}
+        operands = dict(zip(self.sources, values, strict=True))
+        computed: dict[int, Array] = {}
         for k, op in enumerate(self.ops):
-            args = [made[t] if t in made else given[k, p] for p, t in enumerate(op.inputs)]
-            made |= op.stored(g, op.evaluate(g, args))
-        return [made[t] for t in self.outputs]
+            args = [computed[t] if t in computed else operands[k, p] for p, t in enumerate(op.inputs)]
+            computed |= op.stored(g, op.evaluate(g, args))
+        return [computed[t] for t in self.outputs]
 
     def macs(self, g: Graph) -> int:
         return sum(op.macs(g) for op in self.ops)
@@ -73,22 +73,22 @@ class Region(Op):
         if self.outputs != self.ops[-1].outputs:
             return None
         k, p = self.sources[position]
-        return self._under(g, k, p, self._rows_of(g, k, y))
+        return self._input_rows(g, k, p, self._output_rows(g, k, y))
 
-    def _rows_of(self, g: Graph, k: int, y: int) -> tuple[int, ...] | None:
+    def _output_rows(self, g: Graph, k: int, y: int) -> tuple[int, ...] | None:
         """The rows of operator k's output that row `y` of the region's output depends on; None: all."""
         if k == len(self.ops) - 1:
             return (y,)
         return _merged(
             [
-                self._under(g, reader, p, self._rows_of(g, reader, y))
+                self._input_rows(g, reader, p, self._output_rows(g, reader, y))
                 for reader in range(k + 1, len(self.ops))
                 for p, t in enumerate(self.ops[reader].inputs)
                 if t in self.ops[k].outputs
             ]
         )
 
-    def _under(self, g: Graph, k: int, position: int, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    def _input_rows(self, g: Graph, k: int, position: int, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
         """The rows of an input of operator k that these rows of its output depend on; None: all."""
         if rows is None:
             return None
@@ -106,7 +106,7 @@ def _merged(parts: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
     return limited[0] if len(limited) == 1 else tuple(sorted({row for part in limited for row in part} - {OUTSIDE}))
 
 
-def _made(ops: Iterable[Op]) -> set[int]:
+def _produced(ops: Iterable[Op]) -> set[int]:
     return {t for op in ops for t in op.outputs}
 
 
@@ -115,17 +115,17 @@ def joined(graph: Graph, ops: Sequence[Op]) -> Op:
     one."""
     if len(ops) == 1:
         return ops[0]
-    made = _made(ops)
+    produced = _produced(ops)
     return Region(
-        inputs=tuple(t for op in ops for t in op.inputs if t not in made),
-        outputs=tuple(t for op in ops for t in op.outputs if _is_seen(graph, ops, t)),
+        inputs=tuple(t for op in ops for t in op.inputs if t not in produced),
+        outputs=tuple(t for op in ops for t in op.outputs if _is_output(graph, ops, t)),
         name=ops[-1].name,
         index=ops[-1].index,
         ops=tuple(ops),
     )
 
 
-def _is_seen(graph: Graph, ops: Sequence[Op], tensor: int) -> bool:
+def _is_output(graph: Graph, ops: Sequence[Op], tensor: int) -> bool:
     """Whether a tensor that one of these operators computes is read from outside of them, or by nobody (then it counts
     as an output)."""
     readers = graph.consumers.get(tensor, [])
@@ -156,7 +156,7 @@ def halves(graph: Graph, region: Op) -> list[Op]:
 def _crossing(graph: Graph, ops: Sequence[Op], cut: int) -> tuple[int, int]:
     """Sort key of a cut: bytes of the tensors that cross it, then the distance from the middle."""
     needed = {t for op in ops[cut:] for t in op.inputs}
-    nbytes = sum(graph.tensors[t].nbytes for t in _made(ops[:cut]) & needed)
+    nbytes = sum(graph.tensors[t].nbytes for t in _produced(ops[:cut]) & needed)
     return nbytes, abs(2 * cut - len(ops))
 
 
@@ -184,9 +184,9 @@ def region_problem(graph: Graph, ops: Sequence[Op]) -> str:
         return "has an operator that updates its states with each row"
     if len(_component(graph, ops)) < len(ops):
         return "is not connected"
-    if any(op.is_view and any(_is_seen(graph, ops, t) for t in op.outputs) for op in ops):
+    if any(op.is_view and any(_is_output(graph, ops, t) for t in op.outputs) for op in ops):
         return "ends in a reshape, which computes nothing"
-    if leaving := _leaves(graph, ops, places):
+    if leaving := _reentry(graph, ops, places):
         return f"is not convex: a path leaves it and comes back through {leaving.where}"
     return ""
 
@@ -205,15 +205,15 @@ def _component(graph: Graph, ops: Sequence[Op]) -> list[Op]:
     return reached
 
 
-def _leaves(graph: Graph, ops: Sequence[Op], places: Sequence[int]) -> Op | None:
+def _reentry(graph: Graph, ops: Sequence[Op], places: Sequence[int]) -> Op | None:
     """An operator outside of `ops` on a path that leaves `ops` and comes back; None if they are convex."""
-    made, outside = _made(ops), dict[int, Op]()
+    produced, outside = _produced(ops), dict[int, Op]()
     for place in range(places[0], places[-1] + 1):
         op = graph.ops[place]
         if place in places:
             if back := next((outside[t] for t in op.inputs if t in outside), None):
                 return back
-        elif any(t in made or t in outside for t in op.inputs):
+        elif any(t in produced or t in outside for t in op.inputs):
             outside.update(dict.fromkeys(op.outputs, op))
     return None
 
@@ -226,7 +226,7 @@ def in_order(graph: Graph, pieces: Iterable[Numbers]) -> list[Numbers] | None:
     regions = [[graph.ops[n] for n in ops] for ops in ranked if len(ops) > 1]
     if all(joined(graph, ops).outputs == ops[-1].outputs for ops in regions):
         return ranked
-    needs = _needs(graph, ranked)
+    needs = _dependencies(graph, ranked)
     readers: dict[int, list[int]] = {}
     for i, needed in enumerate(needs):
         for j in needed:
@@ -245,13 +245,13 @@ def in_order(graph: Graph, pieces: Iterable[Numbers]) -> list[Numbers] | None:
     return order if len(order) == len(ranked) else None
 
 
-def _needs(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
+def _dependencies(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
     """Dependencies of each piece: the pieces that compute what it reads, and those that read a state that it
     overwrites. An operator in no piece is a view and shares the dependency of its input."""
-    made = {t: i for i, ops in enumerate(pieces) for n in ops if n >= 0 for t in graph.ops[n].outputs}
+    producer = {t: i for i, ops in enumerate(pieces) for n in ops if n >= 0 for t in graph.ops[n].outputs}
     for op in graph.ops:
-        if op.is_view and op.outputs[0] not in made and op.inputs[0] in made:
-            made[op.outputs[0]] = made[op.inputs[0]]
+        if op.is_view and op.outputs[0] not in producer and op.inputs[0] in producer:
+            producer[op.outputs[0]] = producer[op.inputs[0]]
     read = {t: set[int]() for op in graph.ops for t in op.inputs if t != ABSENT}
     for i, ops in enumerate(pieces):
         for t in (t for n in ops if n >= 0 for t in graph.ops[n].inputs if t != ABSENT):
@@ -259,7 +259,7 @@ def _needs(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
     dependencies = []
     for i, ops in enumerate(pieces):
         own = [graph.ops[n] for n in ops if n >= 0]
-        before = {made[t] for op in own for t in op.inputs if t in made}
+        before = {producer[t] for op in own for t in op.inputs if t in producer}
         over = {j for op in own for position in op.updates.values() for j in read[op.inputs[position]]}
         dependencies.append((before | over) - {i})
     return dependencies

@@ -81,41 +81,41 @@ class Magnitudes:
         self.drifted = {s.before: drifted[s.after] for s in self.graph.states if s.after in drifted}
         noise = np.random.default_rng(0)
         for op in self.graph.ops:
-            self._add(op)
+            self._add_magnitudes(op)
             self._drift(op, noise)
-            self._flip(op)
+            self._drift_codes(op)
         codes = {t: self._steps_of(t) / FLOAT_TOLERANCE for t in self.drifted if t not in self.magnitudes}
         return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.magnitudes.items()} | codes
 
-    def _flip(self, op: Op) -> None:
+    def _drift_codes(self, op: Op) -> None:
         """Add an operator's integer outputs for the case that inputs near a rounding boundary were rounded the other
         way."""
         drifted = any(i in self.drifted for i in op.inputs if i != ABSENT)
         codes = [out for out in op.outputs if self.graph.tensors[out].dtype.integer]
         if not codes or op.bodies:
             return
-        near = self._near(op)
-        if not drifted and near is None:
+        alternatives = self._alternatives(op)
+        if not drifted and alternatives is None:
             return
-        given = [None if i == ABSENT else self._drifted(i) for i in op.inputs]
-        results = dict(zip(op.outputs, op.evaluate(self.graph, given), strict=True))
+        inputs = [None if i == ABSENT else self._drifted(i) for i in op.inputs]
+        results = dict(zip(op.outputs, op.evaluate(self.graph, inputs), strict=True))
         for out in codes:
             result = results[out].reshape(self.values[out].shape)
-            if near is not None:
-                near = near.reshape(result.shape)
-                result = np.where(near == self.values[out], result, near).astype(result.dtype)
+            if alternatives is not None:
+                alternatives = alternatives.reshape(result.shape)
+                result = np.where(alternatives == self.values[out], result, alternatives).astype(result.dtype)
             if not np.array_equal(result, self.values[out]):
                 self.drifted[out] = result
 
-    def _near(self, op: Op) -> Array | None:
+    def _alternatives(self, op: Op) -> Array | None:
         """Alternative output codes for values near a rounding boundary; None if there are none or they are unknown."""
         if op.kind == "QUANTIZE":
-            return self._nearest(op)
+            return self._shifted_codes(op)
         constants = (None if i == ABSENT else self.graph.tensors[i].data for i in op.inputs)
-        given = [self.values.get(i) if c is None else c for i, c in zip(op.inputs, constants, strict=True)]
-        return op.unsure(self.graph, given)
+        inputs = [self.values.get(i) if c is None else c for i, c in zip(op.inputs, constants, strict=True)]
+        return op.alternative_codes(self.graph, inputs)
 
-    def _nearest(self, op: Op) -> Array | None:
+    def _shifted_codes(self, op: Op) -> Array | None:
         """Output codes of QUANTIZE for inputs shifted by the tolerance: upwards, or downwards where upwards changes
         nothing."""
         source = op.inputs[0]
@@ -159,14 +159,14 @@ class Magnitudes:
         known = self.graph.tensors.items()
         return replace(self.graph, tensors={i: replace(t, data=_absolute(t.data)) for i, t in known})
 
-    def _add(self, op: Op) -> None:
+    def _add_magnitudes(self, op: Op) -> None:
         """Add the magnitudes of an operator's float outputs."""
         floats = [out for out in op.outputs if self.graph.tensors[out].dtype.real]
         if not floats:
             return
         terms = op.terms(self._absolute, [None if i == ABSENT else self._terms(i) for i in op.inputs])
         sums = dict(zip(op.outputs, map(largest, terms), strict=False))
-        inside = op.cancelled(self.graph, [None if i == ABSENT else self._value(i) for i in op.inputs])
+        inside = op.cancelled_magnitude(self.graph, [None if i == ABSENT else self._value(i) for i in op.inputs])
         for out in floats:
             size = max(largest(self.values[out]), sums.get(out, 0.0))
             self.magnitudes[out] = max(size, inside * CANCELLED / FLOAT_TOLERANCE)

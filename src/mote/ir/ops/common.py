@@ -54,7 +54,7 @@ def quantized_range(activation: Activation, output: Tensor) -> tuple[int, int]:
     return lo, hi
 
 
-def whole_range(activation: Activation, dtype: DType) -> tuple[int, int]:
+def integer_range(activation: Activation, dtype: DType) -> tuple[int, int]:
     """The bounds of a fused activation for unquantized integers."""
     (low, high), (least, most) = activation.bounds, dtype.limits
     return (least if low == -math.inf else int(low)), (most if high == math.inf else int(high))
@@ -113,8 +113,8 @@ class Axis:
     def inside(self, count: int, size: int) -> NDArray[np.int64]:
         """Number of kernel taps inside an image of `size`, for each of the first `count` output positions."""
         first = np.arange(count, dtype=np.int64) * self.stride - self.before
-        past, begun = (np.clip(-((first - end) // self.dilation), 0, self.kernel) for end in (size, 0))
-        return past - begun
+        before_end, before_begin = (np.clip(-((first - end) // self.dilation), 0, self.kernel) for end in (size, 0))
+        return before_end - before_begin
 
     def present(self, size: int) -> NDArray[np.int64]:
         """The distinct masks (1 or 0 per tap) of kernel taps inside an image of `size`, a row each."""
@@ -195,11 +195,11 @@ class WindowOp(Op):
         at_once = max(1, WINDOWS // (n * channels * rows.shape[1] * columns.size))
         for first in range(0, len(rows), at_once):
             taken = rows[first : first + at_once]
-            patches = _taken(_taken(x, 1, taken, fill), 3, columns, fill)
+            patches = _gathered(_gathered(x, 1, taken, fill), 3, columns, fill)
             yield patches.transpose(0, 1, 3, 5, 2, 4)
 
 
-def _taken(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Array:
+def _gathered(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Array:
     """Gather along an axis by a matrix of positions: the axis becomes two axes; `fill` where a position is OUTSIDE."""
     elements = np.take(x, positions, axis, mode="clip")
     outside = (positions == OUTSIDE).reshape(*positions.shape, *[1] * (x.ndim - axis - 1))
@@ -263,7 +263,7 @@ def bias_ends(g: Graph, op: Op, channels: int) -> tuple[NDArray[np.int64], NDArr
     return bias, bias
 
 
-def whole_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.int64]:
+def integer_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.int64]:
     """The integer bias of a layer: a constant, or the clamped value of a state if it is trainable."""
     if BIAS not in learned(g, op):
         return bias_values(op.tensor(g, BIAS), channels)
@@ -363,7 +363,7 @@ def weight_problem(g: Graph, op: Op) -> str | None:
         return f"{x.dtype} input with {w.dtype} weights is not supported"
     if problem := _bias_problem(g, op):
         return problem
-    if problem := _misfit(g, op):
+    if problem := _channel_mismatch(g, op):
         return problem
     if learns and x.dtype == DType.INT8 and (wide or w.quant is None or w.quant.unsigned):
         return "uint8 weights, or weights without a scale, do not learn"
@@ -392,7 +392,7 @@ def _bias_problem(g: Graph, op: Op) -> str | None:
     return None
 
 
-def _misfit(g: Graph, op: Op) -> str | None:
+def _channel_mismatch(g: Graph, op: Op) -> str | None:
     """Why the number of biases or weight scales does not match the output channels, or None."""
     w, b, channels = op.input(g, 1), op.tensor(g, 2), op.shapes(g)[0][-1]
     if b is not None and b.size != channels:
@@ -409,7 +409,7 @@ def _int16_problem(g: Graph, op: Op) -> str | None:
         return f"int16 input with {'computed' if w.data is None else w.dtype} weights is not supported (only int8)"
     if b is not None and (b.data is None or b.dtype not in (DType.INT32, DType.INT64)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported with int16 input"
-    if problem := _misfit(g, op):
+    if problem := _channel_mismatch(g, op):
         return problem
     if w.quant is None or np.any(w.quant.zero_point != 0) or x.zero_point != 0 or y.zero_point != 0:
         return "with int16 input all zero points must be 0, and weights quantized"

@@ -63,7 +63,7 @@ class EvenAdd(Add):
     turned: bool = False
 
     def scales_problem(self, g: Graph) -> str | None:
-        return None if self.output(g).dtype == DType.INT8 else "only int8 is added so"
+        return None if self.output(g).dtype == DType.INT8 else "only int8 is supported"
 
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
         return self.results(g)[a + OFFSET, b + OFFSET]
@@ -113,7 +113,7 @@ class EvenMul(Arithmetic):
     kind = "MUL"
 
     def scales_problem(self, g: Graph) -> str | None:
-        return None if self.output(g).dtype == DType.INT8 else "only int8 is multiplied so"
+        return None if self.output(g).dtype == DType.INT8 else "only int8 is supported"
 
     def ratio(self, g: Graph) -> np.float32:
         a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
@@ -187,7 +187,7 @@ class EvenAveragePool(WindowOp):
             return f"{x.dtype} input with {y.dtype} output is not supported"
         return quantization_problem(x) or quantization_problem(y)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def reals(self, g: Graph) -> Reals:

@@ -105,7 +105,7 @@ def _codes(graph: Graph, y: int) -> int:
 
 def _quantized(graph: Graph, x: int) -> int:
     """The integers that a float input becomes."""
-    made = graph.becomes(x)
+    made = graph.quantized_as(x)
     return x if made is None else made.id
 
 

@@ -21,10 +21,10 @@ def thresholds(outputs: Callable[[Ints], Ints], low: int, high: int) -> Ints:
 def reached(outputs: Callable[[Ints], Ints], low: Ints, high: Ints, values: Ints, near: Sequence[Ints] = ()) -> Ints:
     """For each of `values`: the smallest input in low+1..high at which a non-decreasing function reaches it, or `high`
     if it never does. Binary search that probes the guesses `near` first."""
-    below, above = np.broadcast_arrays(low, high, values)[:2]
-    looked = iter(near)
-    while np.any(above - below > 1):
-        middle = np.clip(next(looked, (below + above) // 2), below, above)
+    low_bound, high_bound = np.broadcast_arrays(low, high, values)[:2]
+    guesses = iter(near)
+    while np.any(high_bound - low_bound > 1):
+        middle = np.clip(next(guesses, (low_bound + high_bound) // 2), low_bound, high_bound)
         enough = outputs(middle) >= values
-        above, below = np.where(enough, middle, above), np.where(enough, below, middle)
-    return above
+        high_bound, low_bound = np.where(enough, middle, high_bound), np.where(enough, low_bound, middle)
+    return high_bound

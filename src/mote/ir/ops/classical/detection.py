@@ -102,20 +102,20 @@ class Detection(Op):
         return real(self.input(g, ANCHORS), data)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        encoded, given = values[BOXES], values[SCORES]
-        assert encoded is not None and given is not None
+        encoded, score_codes = values[BOXES], values[SCORES]
+        assert encoded is not None and score_codes is not None
         boxes = self._decoded(real(self.input(g, BOXES), encoded)[0, :, :4], self.anchors(g))
-        scores = self.scale_of_scores(g).reals(given)[0, :, -self.classes :]
+        scores = self.scale_of_scores(g).reals(score_codes)[0, :, -self.classes :]
         detections = self._regular(boxes, scores) if self.regular else self._fast(boxes, scores)
         out = np.zeros(6 * self.places + 1, np.float32)
         corners, classes, best = out[: 4 * self.places].reshape(-1, 4), out[4 * self.places :], out[5 * self.places :]
         for place, box, label in detections:
             corners[place], classes[place], best[place] = boxes[box], label, scores[box, label]
-        out[-1] = len(detections) // (1 if self.regular else self._told)
+        out[-1] = len(detections) // (1 if self.regular else self._reported)
         return [out]
 
     @property
-    def _told(self) -> int:
+    def _reported(self) -> int:
         return min(self.classes_each, self.classes)
 
     def _decoded(self, encoded: Floats, anchors: Floats) -> Floats:
@@ -131,15 +131,15 @@ class Detection(Op):
         """Fast suppression: (position in the outputs, box index, class) of each detection."""
         candidates = []
         for i, box in enumerate(self._suppressed(boxes, scores.max(axis=1), self.detections)):
-            best = largest(scores[box].tolist(), self._told) if self._told > 1 else [int(scores[box].argmax())]
+            best = largest(scores[box].tolist(), self._reported) if self._reported > 1 else [int(scores[box].argmax())]
             candidates += [(self.classes_each * i + k, box, label) for k, label in enumerate(best)]
         return candidates
 
     def _regular(self, boxes: Floats, scores: Floats) -> list[tuple[int, int, int]]:
         kept: list[tuple[int, int]] = []
         for label in range(self.classes):
-            more = [(box, label) for box in self._suppressed(boxes, scores[:, label], self.per_class)]
-            kept = sorted([*kept, *more], key=lambda detection: -scores[detection])[: self.detections]
+            selected = [(box, label) for box in self._suppressed(boxes, scores[:, label], self.per_class)]
+            kept = sorted([*kept, *selected], key=lambda detection: -scores[detection])[: self.detections]
         return [(place, box, label) for place, (box, label) in enumerate(kept)]
 
     def _suppressed(self, boxes: Floats, scores: Floats, most: int) -> list[int]:

@@ -83,15 +83,15 @@ class Trees:
     def walk(self, root: int) -> Iterator[int]:
         """All references reachable from `root`, each once."""
         seen: set[int] = set()
-        ahead = [int(root)]
-        while ahead:
-            reference = ahead.pop()
+        stack = [int(root)]
+        while stack:
+            reference = stack.pop()
             if reference in seen:
                 continue
             seen.add(reference)
             yield reference
             if reference >= 0:
-                ahead += [int(self.no[reference]), int(self.yes[reference])]
+                stack += [int(self.no[reference]), int(self.yes[reference])]
 
     @cached_property
     def leaves(self) -> list[Ints]:
@@ -118,8 +118,8 @@ class Trees:
                 return np.asarray(~at)
             node = at[row, tree]
             element = rows[row, self.feature[node]]
-            goes = (element <= self.threshold[node]) | ((element != element) & self.missing[node])
-            at[row, tree] = np.where(goes, self.yes[node], self.no[node])
+            takes_yes = (element <= self.threshold[node]) | ((element != element) & self.missing[node])
+            at[row, tree] = np.where(takes_yes, self.yes[node], self.no[node])
 
     def sums(self, rows: Array) -> Array:
         """The outputs for each row of features; float32 sums are rounded after each tree."""

@@ -28,7 +28,7 @@ count more than once (see HEAVY)."""
 HEAVY = 1 << 14
 """Number of multiplications that count as one more operator towards MOST_EFFORT."""
 
-See = Callable[[int, dict[int, Array]], None]
+OnBody = Callable[[int, dict[int, Array]], None]
 """Callback that receives the index of a body that computed the operator's outputs, and the values of its tensors by
 id."""
 
@@ -98,7 +98,7 @@ class Control(Op):
         effort.left -= 1 + len(graph.ops) + graph.work // HEAVY
         if effort.left < 0:
             raise EndlessError(
-                "takes too long for the reference", where=self.where, remedy="let its loops end after fewer turns"
+                "takes too long for the reference", where=self.where, remedy="let its loops end after fewer iterations"
             )
         given = dict(zip(graph.inputs, values, strict=True))
         given |= {s.before: kept[i] for s, i in zip(graph.states, own, strict=True)}
@@ -108,19 +108,19 @@ class Control(Op):
         return {t: x.data for t, x in graph.tensors.items() if x.data is not None} | results
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self._followed(values, lambda body, results: None)
+        return self._follow_limited(values, lambda body, results: None)
 
-    def _followed(self, values: Sequence[Array | None], see: See) -> list[Array]:
+    def _follow_limited(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
         """Call `follow` with one effort limit for this operator and all control flow inside of it."""
         if _effort.get(None) is not None:
-            return self.follow(values, see)
+            return self.follow(values, on_body)
         token = _effort.set(_Effort())
         try:
-            return self.follow(values, see)
+            return self.follow(values, on_body)
         finally:
             _effort.reset(token)
 
-    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+    def follow(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
         """Evaluate the operator: its outputs; `see` is called after each execution of a body that computes them."""
         raise NotImplementedError
 
@@ -128,14 +128,14 @@ class Control(Op):
         """Largest magnitude of each output over all iterations of the bodies."""
         sizes = [0.0] * len(self.made)
 
-        def see(body: int, results: dict[int, Array]) -> None:
+        def on_body(body: int, results: dict[int, Array]) -> None:
             graph = self.bodies[body]
             known = Magnitudes(graph).step(results)
             for i, t in enumerate(graph.outputs):
                 sizes[i] = max(sizes[i], known.get(t, largest(results[t])))
 
         try:
-            self._followed(values, see)
+            self._follow_limited(values, on_body)
         except EndlessError:
             return []
         return [np.array(size) for size in sizes]
@@ -205,15 +205,15 @@ class If(Control):
 
     def _misjudged(self) -> str | None:
         twice = any(len(set(body.outputs)) < len(body.outputs) for body in self.branches)
-        return "LiteRT gives a tensor only once that a branch gives twice" if twice else None
+        return "LiteRT returns a tensor only once that a branch outputs twice" if twice else None
 
-    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+    def follow(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
         condition, *given = present(values)
         count = len(given) - self.states
-        kept, taken = given[count:], 0 if condition.reshape(-1)[0] else 1
-        results = self.run(taken, given[:count], kept)
-        see(taken, results)
-        return [*(results[t] for t in self.branches[taken].outputs), *kept]
+        kept, branch = given[count:], 0 if condition.reshape(-1)[0] else 1
+        results = self.run(branch, given[:count], kept)
+        on_body(branch, results)
+        return [*(results[t] for t in self.branches[branch].outputs), *kept]
 
     def macs(self, g: Graph) -> int:
         """Multiply-accumulates of the larger branch."""
@@ -252,36 +252,36 @@ class While(Control):
         if problem := condition_problem(self.condition.tensors[self.condition.outputs[0]]):
             return problem
         for inside, outside in zip(self.given, self.made, strict=False):
-            if problem := differs(g.tensors[inside], g.tensors[outside], f"what goes round ('{self.name}')"):
+            if problem := differs(g.tensors[inside], g.tensors[outside], f"a loop variable of '{self.name}'"):
                 return problem
-        asked = self.mismatch(g, replace(self.condition, outputs=()), self.given, ())
-        return asked or self.mismatch(g, self.body, self.given, self.made)
+        mismatch = self.mismatch(g, replace(self.condition, outputs=()), self.given, ())
+        return mismatch or self.mismatch(g, self.body, self.given, self.made)
 
     def _misjudged(self) -> str | None:
         body = self.body
         changed = [t for t, made in zip(body.inputs, body.outputs, strict=False) if t != made]
         lost = any(made in changed and made in body.inputs[:i] for i, made in enumerate(body.outputs))
-        return "LiteRT copies over what a loop's body gives back in a later place" if lost else None
+        return "LiteRT overwrites a loop variable that the body returns at a later position" if lost else None
 
-    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+    def follow(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
         known = present(values)
         count = len(known) - self.states
         given, kept = known[:count], known[count:]
         turns = 0
-        while self._goes_on(turns, given, kept):
+        while self._continues(turns, given, kept):
             if turns == MOST_TURNS:
                 raise EndlessError(
-                    f"is still running after {MOST_TURNS:,} turns",
+                    f"is still running after {MOST_TURNS:,} iterations",
                     where=self.where,
                     remedy="let the loop end for every input; longer loops than that are too slow for the reference",
                 )
             results = self.run(len(self.bodies) - 1, given, kept)
-            see(len(self.bodies) - 1, results)
+            on_body(len(self.bodies) - 1, results)
             given[: len(self.made)] = [results[t] for t in self.body.outputs]
             turns += 1
         return [*given[: len(self.made)], *kept]
 
-    def _goes_on(self, turns: int, given: list[Array], kept: list[Array]) -> bool:
+    def _continues(self, turns: int, given: list[Array], kept: list[Array]) -> bool:
         if self.condition is None:
             assert self.trips is not None
             return turns < self.trips

@@ -67,7 +67,7 @@ class Custom(Op, eq=False):
         return [np.asarray(self.definition.reference(self.use(g), *values))]
 
     def misjudged(self, g: Graph) -> str | None:
-        return f"{self.definition.code} is an operator of the user's"
+        return f"{self.definition.code} is a custom operator of the user"
 
     def unsupported(self, g: Graph) -> str | None:
         use = self.use(g)

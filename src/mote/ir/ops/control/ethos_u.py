@@ -43,17 +43,17 @@ class NpuStream(Op, eq=False):
         return list(self.results)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        *given, constants = (np.ascontiguousarray(v).reshape(-1).view(np.uint8) for v in values if v is not None)
+        *inputs, constants = (np.ascontiguousarray(v).reshape(-1).view(np.uint8) for v in values if v is not None)
         scratch = np.zeros(self.scratch, np.uint8)
-        for data, at in zip(given, self.places, strict=False):
+        for data, at in zip(inputs, self.places, strict=False):
             scratch[at : at + data.size] = data
         execute(self.stream, [constants.copy(), scratch, np.zeros(self.fast, np.uint8)])
-        made = []
-        for number, at in zip(self.outputs, self.places[len(given) :], strict=True):
+        outputs = []
+        for number, at in zip(self.outputs, self.places[len(inputs) :], strict=True):
             tensor = g.tensors[number]
             data = scratch[at : at + tensor.nbytes].copy()
-            made.append(data.view(tensor.dtype.numpy).reshape(tensor.shape))
-        return made
+            outputs.append(data.view(tensor.dtype.numpy).reshape(tensor.shape))
+        return outputs
 
     def misjudged(self, g: Graph) -> str | None:
         return "LiteRT has no operator of Ethos-U"

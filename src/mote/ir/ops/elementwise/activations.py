@@ -76,7 +76,7 @@ class Unary(Pointwise):
         extremes = (np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max))
         return Range(*(values[channels.reshape(-1)] for values in extremes))
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -176,12 +176,12 @@ class Sigmoid(FloatTable):
             return problem
         if x.dtype != DType.INT16:
             return None
-        if not self.one_is_whole(y):
+        if not self.has_required_scale(y):
             return f"the output's scale is {y.scale:g}, LiteRT wants 1/32768"
         mult, _ = self.argument(x)
         return None if mult <= 65535 else f"the input's scale {x.scale:g} does not fit LiteRT's 32 bits"
 
-    def one_is_whole(self, y: Tensor) -> bool:
+    def has_required_scale(self, y: Tensor) -> bool:
         """Whether an int16 output has the scale that LiteRT requires: 1/32768."""
         return y.scale == 1 / 32768
 
@@ -217,7 +217,7 @@ class Logistic(Sigmoid):
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
         return logistic_by_table(q, *self.argument(x))
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         """Some runtimes compute it as (1 + tanh(x / 2)) / 2, whose terms of size 1 cancel."""
         return 1.0
 
@@ -231,7 +231,7 @@ class Tanh(Sigmoid):
     most_doubled = 1
     kind = "TANH"
 
-    def one_is_whole(self, y: Tensor) -> bool:
+    def has_required_scale(self, y: Tensor) -> bool:
         return _power_of_two(y.scale) == (-15, True)
 
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
@@ -351,7 +351,7 @@ class HardSwish(Unary):
         truncated = np.where(product < 0, -(-product >> 15), product >> 15)
         return rounding_shift_right(truncated, -out_shift) + y.zero_point
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         """Magnitude of the cancelling terms of x * (x + 3) / 6 for x in -3..0."""
         assert values[0] is not None
         return largest(np.clip(values[0], -3, 0))

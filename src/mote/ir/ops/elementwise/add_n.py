@@ -80,7 +80,7 @@ class AddN(Op):
         zero = self.input(g).zero_point
         if self.input(g).dtype != DType.INT8:
             return None
-        largest = abs(zero) + sum(r.farthest(zero) for r in inputs if r is not None) << HALF
+        largest = abs(zero) + sum(r.max_distance(zero) for r in inputs if r is not None) << HALF
         return Peak(largest, rescaled(largest, 0))
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -89,5 +89,5 @@ class AddN(Op):
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return pointwise(self, flows) if len(flows) == len(self.inputs) else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {p: np.arange(self.output(g).channels, dtype=np.int64) for p, _ in self.computed(g)}

@@ -18,7 +18,7 @@ from mote.ir.graph.rows import row_count
 from mote.ir.graph.streaming import StreamAxis
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import Activation, DType
-from mote.ir.ops.common import float_range, quantized_range, whole_range
+from mote.ir.ops.common import float_range, integer_range, quantized_range
 from mote.ir.ops.matrix.accumulators import rescaled
 from mote.ir.ops.pointwise import end, pointwise, rising
 
@@ -109,9 +109,9 @@ class Binary(Op):
         first, second = inputs
         if first is None or second is None:
             return None
-        return first.farthest(self.input(g).zero_point), second.farthest(self.input(g, 1).zero_point)
+        return first.max_distance(self.input(g).zero_point), second.max_distance(self.input(g, 1).zero_point)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         """Output channel c depends on channel c of each operand; operands with a single channel (broadcast) are left
         out."""
         channels = self.output(g).channels
@@ -191,7 +191,7 @@ class Arithmetic(Binary):
             return [self.exact(g, a.astype(np.int64), b.astype(np.int64)).astype(dtype.numpy)]
         with np.errstate(all="ignore"):
             result = self.real(a, b)
-        limits = self.real_range if dtype == DType.FLOAT32 else whole_range(self.activation, dtype)
+        limits = self.real_range if dtype == DType.FLOAT32 else integer_range(self.activation, dtype)
         return [np.clip(result, *limits).astype(dtype.numpy)]
 
 
@@ -218,7 +218,7 @@ class Add(Arithmetic):
         if min(shifts) != 0 or max(shifts) > MOST_PLACES:
             return "scales that are powers of two: the output's must be the larger one of the inputs'"
         if self.sign > 0 and self.input(g).shape != self.input(g, 1).shape:
-            return "scales that are powers of two: LiteRT aborts where an input is repeated"
+            return "scales that are powers of two: LiteRT aborts where an input is broadcast"
         return None
 
     def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:

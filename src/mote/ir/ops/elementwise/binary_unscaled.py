@@ -116,7 +116,7 @@ class Atan2(BinaryUnscaled):
     def unsupported(self, g: Graph) -> str | None:
         a, b = self.input(g), self.input(g, 1)
         if a.shape != b.shape:
-            return f"inputs of the shapes {a.shape} and {b.shape}: LiteRT repeats neither"
+            return f"inputs of the shapes {a.shape} and {b.shape}: LiteRT does not broadcast ATAN2"
         return super().unsupported(g)
 
     def of(self, a: Array, b: Array) -> Array:

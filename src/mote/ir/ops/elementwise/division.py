@@ -24,12 +24,12 @@ def zero_problem(divisor: Array | None, zero: int = 0) -> str | None:
     return "division by a constant zero" if divisor is not None and np.any(divisor == zero) else None
 
 
-def stopping(divisor: Tensor) -> str | None:
+def zero_divisor_risk(divisor: Tensor) -> str | None:
     """Why LiteRT may stop at a computed divisor (it may be zero), or None."""
     return None if divisor.data is not None else "LiteRT stops where it divides by zero"
 
 
-def crashing(divisor: Tensor) -> str | None:
+def minus_one_risk(divisor: Tensor) -> str | None:
     """Why LiteRT may crash on a divisor: the smallest integer divided by -1 overflows. None if it cannot."""
     known = divisor.data is None or divisor.dtype == DType.FLOAT32 or not np.any(divisor.data == -1)
     return None if known else "LiteRT may crash where it divides by -1"
@@ -56,7 +56,7 @@ class Div(Arithmetic):
         if y.dtype in DEFINED and not DEFINED[y.dtype][0] <= self.multiplier(g)[1] <= DEFINED[y.dtype][1]:
             return f"LiteRT's {y.dtype} quotients with these scales are undefined"
         safe = y.dtype == DType.FLOAT32 or positive(g, self.input(g, 1))
-        return None if safe else stopping(self.input(g, 1))
+        return None if safe else zero_divisor_risk(self.input(g, 1))
 
     def multiplier(self, g: Graph) -> tuple[int, int]:
         a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
@@ -97,7 +97,7 @@ class FloorDiv(BinaryUnscaled):
         return super().unsupported(g) or zero_problem(self.input(g, 1).data)
 
     def misjudged(self, g: Graph) -> str | None:
-        return stopping(self.input(g, 1)) or crashing(self.input(g, 1))
+        return zero_divisor_risk(self.input(g, 1)) or minus_one_risk(self.input(g, 1))
 
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:
@@ -117,7 +117,7 @@ class FloorMod(BinaryUnscaled):
 
     def misjudged(self, g: Graph) -> str | None:
         b = self.input(g, 1)
-        return crashing(b) or (stopping(b) if b.dtype != DType.FLOAT32 else None)
+        return minus_one_risk(b) or (zero_divisor_risk(b) if b.dtype != DType.FLOAT32 else None)
 
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:

@@ -67,7 +67,7 @@ class FusedElementwise(Pointwise, eq=False):
         (source,), (result,) = self.inner.inputs, self.inner.outputs
         return [elementwise(self.inner, self.inner.ops, {source: x})[result]]
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         """The accumulated rounding error of all fused operators."""
         (x,) = values
         assert x is not None

@@ -66,7 +66,7 @@ class Select(Op):
         low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
         return Range(np.broadcast_to(low, channels), np.broadcast_to(high, channels))
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         """Output channel c depends on channel c of each operand; operands with a single channel (broadcast) are left
         out."""
         channels = self.output(g).channels

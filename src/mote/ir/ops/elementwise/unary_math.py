@@ -24,19 +24,19 @@ from mote.ir.ops.elementwise.arithmetic import INT8
 from mote.ir.ops.signs import nonnegative
 
 
-def _missing(op: Op) -> str:
+def _no_reference_kernel(op: Op) -> str:
     """Why an operator cannot be compared with LiteRT's reference: only its optimized kernels have it."""
     return f"LiteRT has no reference kernel for {op.kind}"
 
 
-def _stops(g: Graph, op: Op) -> str | None:
+def _negative_root_problem(g: Graph, op: Op) -> str | None:
     """Why a quantized root cannot be compared with LiteRT (it stops with an error at negative inputs), or None."""
     x = op.input(g)
     never = x.dtype == DType.FLOAT32 or (x.id in g.ranges and int(g.ranges[x.id].low.min()) >= x.zero_point)
     return None if never or nonnegative(g, x) else f"LiteRT's {op.kind} stops at negative numbers"
 
 
-def _quietly(values: Floats, function: np.ufunc) -> Floats:
+def _in_double(values: Floats, function: np.ufunc) -> Floats:
     """Evaluate a function in double precision without warnings about infinities and NaN; result in float32."""
     with np.errstate(all="ignore"):
         results: Floats = function(values.astype(np.float64)).astype(np.float32)
@@ -47,7 +47,7 @@ class Exp(Interpolated):
     kind = "EXP"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.exp)
+        return _in_double(x, np.exp)
 
 
 class Log(Interpolated):
@@ -60,7 +60,7 @@ class Log(Interpolated):
         return np.where(x > 0, self.real(np.maximum(x, np.float32(0))), least).astype(np.float32)
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.log)
+        return _in_double(x, np.log)
 
 
 class Rsqrt(Interpolated):
@@ -69,7 +69,7 @@ class Rsqrt(Interpolated):
     kind = "RSQRT"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _stops(g, self) or super().misjudged(g)
+        return _negative_root_problem(g, self) or super().misjudged(g)
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
         if x.dtype != DType.INT8:
@@ -119,7 +119,7 @@ class Gelu(Interpolated):
         interpolated = self.input(g).dtype == DType.INT16
         return "LiteRT's int16 GELU depends on the C library" if interpolated else super().misjudged(g)
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         """Magnitude of the cancelling terms of x * (1 + erf(x / sqrt(2))) / 2 for negative x."""
         assert values[0] is not None
         return largest(np.clip(values[0], GELU_ENDS, 0))
@@ -129,7 +129,7 @@ class Gelu(Interpolated):
         with np.errstate(all="ignore"):
             if self.approximate:
                 argument = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
-                return half * x * (np.float32(1) + _quietly(argument, np.tanh))
+                return half * x * (np.float32(1) + _in_double(argument, np.tanh))
             return half * x * _erfc(x * np.float32(-math.sqrt(0.5)))
 
 
@@ -144,14 +144,14 @@ class Elu(FloatTable):
     kind = "ELU"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _missing(self)
+        return _no_reference_kernel(self)
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         """Magnitude of the cancelling terms of exp(x) - 1."""
         return 1.0
 
     def real(self, x: Floats) -> Floats:
-        return np.where(x < 0, _quietly(x, np.expm1), x)
+        return np.where(x < 0, _in_double(x, np.expm1), x)
 
 
 class Sqrt(Unary):
@@ -161,7 +161,7 @@ class Sqrt(Unary):
     kind = "SQRT"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _stops(g, self)
+        return _negative_root_problem(g, self)
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         return self._steps(INT8 - x.zero_point, x, y) + y.zero_point
@@ -273,28 +273,28 @@ class Sin(UnaryFloat):
     kind = "SIN"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.sin)
+        return _in_double(x, np.sin)
 
 
 class Cos(UnaryFloat):
     kind = "COS"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.cos)
+        return _in_double(x, np.cos)
 
 
 class Square(UnaryFloat):
     kind = "SQUARE"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.square)
+        return _in_double(x, np.square)
 
 
 class Ceil(UnaryFloat):
     kind = "CEIL"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _missing(self)
+        return _no_reference_kernel(self)
 
     def real(self, x: Floats) -> Floats:
         return np.ceil(x)
@@ -313,7 +313,7 @@ class Round(UnaryFloat):
     kind = "ROUND"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _missing(self)
+        return _no_reference_kernel(self)
 
     def real(self, x: Floats) -> Floats:
         return np.rint(x)

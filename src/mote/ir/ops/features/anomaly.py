@@ -35,18 +35,19 @@ class Arithmetic:
     """Scale of the integer score."""
 
     @staticmethod
-    def between(output: Tensor, given: Tensor) -> Arithmetic:
+    def between(output: Tensor, reference: Tensor) -> Arithmetic:
         """The arithmetic for an output and an input of equal size. The ratio of the factors is the best fraction for
         the ratio of the scales; both are 0 if the scales are too far apart."""
-        codes = tuple(max(t.dtype.limits[1] - t.zero_point, t.zero_point - t.dtype.limits[0]) for t in (output, given))
+        tensors = output, reference
+        codes = tuple(max(t.dtype.limits[1] - t.zero_point, t.zero_point - t.dtype.limits[0]) for t in tensors)
         most = tuple((1 << PRODUCT_BITS) >> code.bit_length() for code in codes)
-        ratio = Fraction(output.scale) / Fraction(given.scale)
+        ratio = Fraction(output.scale) / Fraction(reference.scale)
         limit = min(most[1], int(most[0] / ratio))
         nearest = ratio.limit_denominator(limit) if limit else Fraction(0)
         if not nearest:
             return Arithmetic(0, 0, 0, 0, Fraction(1))
         factors = nearest.numerator, nearest.denominator
-        unit = Fraction(given.scale) / nearest.denominator
+        unit = Fraction(reference.scale) / nearest.denominator
         largest = sum(code * factor for code, factor in zip(codes, factors, strict=True))
         room = isqrt(((1 << SUM_BITS) - 1) // output.size)
         narrow = next(bits for bits in range(32) if (largest >> bits) + 1 <= room)
@@ -78,11 +79,11 @@ class AnomalyScore(Op):
             squares = np.square(y.reshape(-1) - x.reshape(-1))
             return [np.cumsum(squares)[-1:] * np.float32(1 / y.size)]
         how = self.arithmetic(g)
-        output, given = (
+        output, reference = (
             v.reshape(-1).astype(np.int64) - t.zero_point for v, t in ((y, self.input(g)), (x, self.input(g, 1)))
         )
-        apart = shifted(output * how.output_factor - given * how.input_factor, how.narrow)
-        return [shifted(np.array([np.square(apart).sum()]), how.shift)]
+        differences = shifted(output * how.output_factor - reference * how.input_factor, how.narrow)
+        return [shifted(np.array([np.square(differences).sum()]), how.shift)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         y, x = values

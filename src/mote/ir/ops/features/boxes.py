@@ -63,38 +63,38 @@ class SuppressedBoxes(Decision):
         return None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        boxes, given = values
-        assert boxes is not None and given is not None
-        places = boxes.reshape(-1, 4)
-        scores = given.reshape(len(places), -1)
-        classes, best = np.zeros(len(places), np.int64), scores[:, 0].copy()
+        boxes, all_scores = values
+        assert boxes is not None and all_scores is not None
+        coordinates = boxes.reshape(-1, 4)
+        scores = all_scores.reshape(len(coordinates), -1)
+        classes, best = np.zeros(len(coordinates), np.int64), scores[:, 0].copy()
         for c in range(1, scores.shape[1]):
             higher = scores[:, c] > best
             classes[higher], best[higher] = c, scores[higher, c]
-        left = best > np.array(self.above, best.dtype)
-        corners = self._corners(g, places)
-        shown = np.zeros((self.most, FIELDS), self.output(g).dtype.numpy)
-        shown[:, 0] = NOTHING
-        for line in shown:
-            if not left.any():
+        remaining = best > np.array(self.above, best.dtype)
+        corners = self._corners(g, coordinates)
+        selected = np.zeros((self.most, FIELDS), self.output(g).dtype.numpy)
+        selected[:, 0] = NOTHING
+        for line in selected:
+            if not remaining.any():
                 break
-            box = self._first_best(best, left)
-            line[:] = classes[box], best[box], *places[box]
-            left[box] = False
-            for other in np.flatnonzero(left & (self.together | (classes == classes[box]))):
-                left[other] = not self._covers(corners[box], corners[other])
-        return [shown]
+            box = self._first_best(best, remaining)
+            line[:] = classes[box], best[box], *coordinates[box]
+            remaining[box] = False
+            for other in np.flatnonzero(remaining & (self.together | (classes == classes[box]))):
+                remaining[other] = not self._covers(corners[box], corners[other])
+        return [selected]
 
     @staticmethod
-    def _first_best(best: Array, left: NDArray[np.bool_]) -> int:
-        at = np.flatnonzero(left)
+    def _first_best(best: Array, remaining: NDArray[np.bool_]) -> int:
+        at = np.flatnonzero(remaining)
         return int(at[np.argmax(best[at])])
 
-    def _corners(self, g: Graph, places: Array) -> Array:
+    def _corners(self, g: Graph, coordinates: Array) -> Array:
         """Box corners with the smaller coordinates first; doubled if boxes are given by their centers."""
-        if places.dtype != np.float32:
-            places = places.astype(np.int64) - self.input(g).zero_point
-        first, second = places[:, :2], places[:, 2:]
+        if coordinates.dtype != np.float32:
+            coordinates = coordinates.astype(np.int64) - self.input(g).zero_point
+        first, second = coordinates[:, :2], coordinates[:, 2:]
         if self.centers:
             middle, sizes = first + first, np.abs(second)
             return np.concatenate([middle - sizes, middle + sizes], 1)

@@ -96,7 +96,7 @@ class PreEmphasis(LookingBack):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        return [_emphasized(x.reshape(-1, x.shape[-1]), self.factor).reshape(x.shape)[:, self.history :]]
+        return [_pre_emphasize(x.reshape(-1, x.shape[-1]), self.factor).reshape(x.shape)[:, self.history :]]
 
 
 def _factor_problem(factor: int) -> str | None:
@@ -104,7 +104,7 @@ def _factor_problem(factor: int) -> str | None:
     return None if 0 <= factor <= one else f"a factor of {factor / one:g} is not supported (0 to 1)"
 
 
-def _emphasized(samples: Array, factor: int) -> Array:
+def _pre_emphasize(samples: Array, factor: int) -> Array:
     """Samples minus factor times the preceding sample, which is zero for the first."""
     lines = samples.astype(np.int64)
     before = np.concatenate([np.zeros_like(lines[:1]), lines[:-1]])
@@ -128,7 +128,7 @@ class PreEmphasisStream(Sequential):
         x, last = values
         assert x is not None and last is not None
         lines = np.concatenate([last[None], x.reshape(-1, x.shape[-1])])
-        return [_emphasized(lines, self.factor)[1:].reshape(x.shape), lines[-1]]
+        return [_pre_emphasize(lines, self.factor)[1:].reshape(x.shape), lines[-1]]
 
 
 class Fir(LookingBack):
@@ -170,7 +170,7 @@ class Fir(LookingBack):
         padded = np.concatenate([np.zeros((past, channels), x.dtype), x.reshape(-1, channels)])
         last = np.arange(self.history * unit, rows * unit, self.decimation, dtype=np.int64) + past
         out = max(1, unit // self.decimation)
-        return [_convolved(padded, self.taps, self.tap_bits, last).reshape(1, -1, out, channels)]
+        return [_convolve(padded, self.taps, self.tap_bits, last).reshape(1, -1, out, channels)]
 
 
 class FirStream(Sequential):
@@ -205,7 +205,7 @@ class FirStream(Sequential):
         _, rows, unit, channels = x.shape
         lines = np.concatenate([kept.reshape(channels, -1).T, x.reshape(-1, channels)])
         last = np.arange(len(self.taps) - 1, len(lines), self.decimation, dtype=np.int64)
-        y = _convolved(lines, self.taps, self.tap_bits, last).reshape(1, rows, unit // self.decimation, channels)
+        y = _convolve(lines, self.taps, self.tap_bits, last).reshape(1, rows, unit // self.decimation, channels)
         return [y, lines[1 - len(self.taps) :].T.reshape(-1)]
 
 
@@ -217,7 +217,7 @@ def _taps_problem(taps: Sequence[int], bits: int) -> str | None:
     return None
 
 
-def _convolved(samples: Array, taps: Sequence[int], bits: int, last: Array) -> Array:
+def _convolve(samples: Array, taps: Sequence[int], bits: int, last: Array) -> Array:
     """Convolution: for each index in `last`, the taps times that sample and those before it, rounded and saturated."""
     lines = samples.astype(np.int64)
     sums = np.sum([tap * lines[last - k] for k, tap in enumerate(taps)], 0)
@@ -272,22 +272,22 @@ class Biquads(Sequential):
         lines, after = x.reshape(-1, x.shape[-1]), list[int]()
         y = np.empty_like(lines)
         for c, state in enumerate(states.reshape(lines.shape[1], -1).tolist()):
-            given, samples = state[:2], [sample << SIGNAL_BITS for sample in lines[:, c].tolist()]
-            after += [*given[::-1], *samples][:-3:-1]
+            inputs, samples = state[:2], [sample << SIGNAL_BITS for sample in lines[:, c].tolist()]
+            after += [*inputs[::-1], *samples][:-3:-1]
             for section, at in zip(self.sections, range(2, len(state), 4), strict=True):
                 own = state[at : at + 4]
-                samples, left = self._run(section, samples, given, own)
-                given, after = own[:2], after + left
+                samples, left = self._run(section, samples, inputs, own)
+                inputs, after = own[:2], after + left
             y[:, c] = saturated((np.array(samples, np.int64) + (1 << SIGNAL_BITS - 1)) >> SIGNAL_BITS)
         return [y.reshape(x.shape), np.array(after, np.int32)]
 
     def _run(
-        self, section: Section, samples: Sequence[int], given: Sequence[int], own: Sequence[int]
+        self, section: Section, samples: Sequence[int], inputs: Sequence[int], state: Sequence[int]
     ) -> tuple[list[int], list[int]]:
         """Run one section: returns its outputs and its new state, from its last two inputs (`given`) and its old state
         (`own`)."""
         (b0, b1, b2, a1, a2), (c1, c2) = section, self.feedback(section)
-        (x1, x2), (y1, y2, e1, e2) = given, own
+        (x1, x2), (y1, y2, e1, e2) = inputs, state
         outputs, wrap = [], 1 << 63
         for x in samples:
             total = b0 * x + b1 * x1 + b2 * x2 - a1 * y1 - a2 * y2 + c1 * e1 + c2 * e2

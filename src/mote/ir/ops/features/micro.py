@@ -129,8 +129,8 @@ class Bank:
         rest = np.zeros_like(total)
         np.cumsum(inside * self.rests, axis=1, out=rest[:, 1:])
         at = self.edges - self.edges[0]
-        kept, given = np.diff(total[:, at], axis=1), np.diff(rest[:, at], axis=1)
-        return kept[:, 1:] + given[:, :-1]
+        falling, rising = np.diff(total[:, at], axis=1), np.diff(rest[:, at], axis=1)
+        return falling[:, 1:] + rising[:, :-1]
 
 
 F = np.float32

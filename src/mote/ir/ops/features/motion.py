@@ -201,7 +201,11 @@ class WindowSpectrum(WindowFeatures):
         if not RealFft.fits(self.frame):
             return f"spectra of {self.frame} samples are not supported (only 2^a 3^b 5^c)"
         inside = all(0 <= a < b <= self.frame // 2 + 1 for a, b in pairwise(self.edges))
-        return super().unsupported(g) if inside else f"bands of bins {self.edges} of {self.frame} samples"
+        return (
+            super().unsupported(g)
+            if inside
+            else f"bands of bins {self.edges} do not ascend within {self.frame} samples"
+        )
 
     @property
     def taps(self) -> Ints:
@@ -220,12 +224,12 @@ class WindowSpectrum(WindowFeatures):
     def of_signals(self, signals: Ints) -> Ints:
         centered = (signals - _mean(signals)[..., None]) * self.taps
         powers = self.transform.powers(centered.reshape(-1, self.frame), WINDOW_BITS)
-        heard = magnitude_bits(centered.reshape(-1, self.frame)) > 0
+        audible = magnitude_bits(centered.reshape(-1, self.frame)) > 0
         base = 2 * ONE * powers.exponent + self.offset
         energies = [powers.values[:, a:b].sum(axis=-1) for a, b in pairwise(self.edges)]
-        columns = [np.where(heard, np.maximum(log2(energy) + base, SILENCE), SILENCE) for energy in energies]
+        columns = [np.where(audible, np.maximum(log2(energy) + base, SILENCE), SILENCE) for energy in energies]
         if self.dominant:
-            columns.append(np.where(heard, powers.values[:, 1:].argmax(axis=-1) + 1, 0))
+            columns.append(np.where(audible, powers.values[:, 1:].argmax(axis=-1) + 1, 0))
         return np.stack(columns, axis=-1).reshape(*signals.shape[:-1], self.features)
 
 
@@ -291,12 +295,12 @@ def _standard(x: Ints) -> tuple[Ints, Ints, Ints]:
     largest is between 2^11 and 2^12; a mask of windows whose samples are not all equal."""
     n = x.shape[-1]
     total, mean = x.sum(axis=-1, keepdims=True), _mean(x)[..., None]
-    farthest = np.abs(x - mean).max(axis=-1, keepdims=True)
-    shift = np.maximum(bit_length(farthest) - 1, 0)
+    max_distance = np.abs(x - mean).max(axis=-1, keepdims=True)
+    shift = np.maximum(bit_length(max_distance) - 1, 0)
     around = _quotient(total << MEAN_BITS, n)
     scaled = rounded((x << np.int64(MEAN_BITS)) - around, shift)
     variance = _quotient(4 * np.square(scaled).sum(axis=-1), n)
-    return variance, scaled, farthest[..., 0] > 0
+    return variance, scaled, max_distance[..., 0] > 0
 
 
 def _skew(x: Ints) -> Ints:

@@ -264,10 +264,10 @@ class BestClass(Decision):
         best = 0
         for place in range(1, scores.size):
             best = place if scores[place] > scores[best] else best
-        given = wait == 0 and best != self.background and bool(scores[best] > np.array(self.above, x.dtype))
-        after = self.refractory if given else max(wait - 1, 0)
-        shown = np.array([best if given else -1, scores[best]], self.output(g).dtype.numpy)
-        return [shown, np.array([after], np.int32)]
+        detected = wait == 0 and best != self.background and bool(scores[best] > np.array(self.above, x.dtype))
+        after = self.refractory if detected else max(wait - 1, 0)
+        result = np.array([best if detected else -1, scores[best]], self.output(g).dtype.numpy)
+        return [result, np.array([after], np.int32)]
 
 
 class Threshold(Decision):

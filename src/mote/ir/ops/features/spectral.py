@@ -363,7 +363,7 @@ class SpectralFeatures(Op):
     @property
     def problem(self) -> str | None:
         """Why this combination of attributes is not supported, or None."""
-        heard = 0 <= self.low < self.high <= self.rate / 2
+        band_fits = 0 <= self.low < self.high <= self.rate / 2
         bands = f"bands from {self.low:g} to {self.high:g} Hz at {self.rate} Hz cannot be"
         cepstrum = f"{self.coefficients} coefficients of {self.filters} filters cannot be"
         for wrong, why in (
@@ -375,7 +375,7 @@ class SpectralFeatures(Op):
             (self.spectrum not in SPECTRA, f"the spectrum '{self.spectrum}' cannot be"),
             (self.log not in LOGS, f"the unit '{self.log}' cannot be"),
             (not 0 <= self.filters <= self.fft, f"{self.filters} filters cannot be"),
-            (self.filters > 0 and not heard, bands),
+            (self.filters > 0 and not band_fits, bands),
             (not 0 <= self.coefficients <= self.filters, cepstrum),
             (self.coefficients > 0 and self.log == "none", "a cepstrum without logarithms cannot be"),
             (self.log != "none" and not 1e-30 <= self.floor <= 1e30, f"a floor of {self.floor:g} cannot be"),
@@ -409,8 +409,8 @@ class SpectralFeatures(Op):
         top, power = self.offset
         up = power - exponent
         raised = np.where(up < 0, top >> np.minimum(-up, 63), np.int64(top) << np.clip(up, 0, 30))
-        heard = np.maximum(sums, np.where(sums == 0, self.least, 0)) + raised[:, None]
-        logs = binary_log(heard) + (exponent[:, None] << np.int64(LOG_BITS)) - octaves(self.divisor)
+        energies = np.maximum(sums, np.where(sums == 0, self.least, 0)) + raised[:, None]
+        logs = binary_log(energies) + (exponent[:, None] << np.int64(LOG_BITS)) - octaves(self.divisor)
         result = np.clip(in_unit(logs, self.factor), -INT16_MAX - 1, INT16_MAX)
         return np.where((silent | (up > 30))[:, None] | empty, self.log_of_nothing, result)
 

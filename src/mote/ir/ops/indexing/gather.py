@@ -23,11 +23,11 @@ INDEX_TYPES = (DType.INT16, DType.INT32, DType.INT64)
 
 def index_problem(g: Graph, op: Op, position: int, types: Sequence[DType] = INDEX_TYPES) -> str | None:
     """Why the indices of an operator are not supported, or None."""
-    given = op.input(g, position).dtype
-    return None if given in types else f"{given} indices are not supported (only {', '.join(types)})"
+    dtype = op.input(g, position).dtype
+    return None if dtype in types else f"{dtype} indices are not supported (only {', '.join(types)})"
 
 
-def other_type(g: Graph, op: Op) -> str | None:
+def output_type_problem(g: Graph, op: Op) -> str | None:
     """Why an operator that copies elements of its first input cannot have this output type, or None."""
     x, y = op.input(g), op.output(g)
     return None if x.dtype == y.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
@@ -63,7 +63,7 @@ class Gather(Op):
         return prod(x[: self.batch_axes]), before, x[self.axis], prod(indices[self.batch_axes :]), behind
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self) or index_problem(g, self, 1)
+        return output_type_problem(g, self) or index_problem(g, self, 1)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices = values
@@ -71,8 +71,8 @@ class Gather(Op):
         batches, before, size, count, behind = self.sizes(g)
         at = indices.reshape(batches, 1, count, 1)
         inside = (at >= 0) & (at < size)
-        taken = np.take_along_axis(x.reshape(batches, before, size, behind), np.where(inside, at, 0), 2)
-        return [np.where(inside, taken, np.zeros((), x.dtype)).reshape(self.shapes(g)[0])]
+        gathered = np.take_along_axis(x.reshape(batches, before, size, behind), np.where(inside, at, 0), 2)
+        return [np.where(inside, gathered, np.zeros((), x.dtype)).reshape(self.shapes(g)[0])]
 
 
 class EmbeddingLookup(Gather):
@@ -121,18 +121,18 @@ class GatherNd(Op):
         return (0, min(self.input(g).shape[:depth]) - 1) if position == 1 else None
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self) or index_problem(g, self, 1)
+        return output_type_problem(g, self) or index_problem(g, self, 1)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices = values
         assert x is not None and indices is not None
-        at, inside = flat_places(indices, x.shape)
+        at, inside = flat_indices(indices, x.shape)
         parts = x.reshape(-1, prod(x.shape[indices.shape[-1] :]))
-        taken = np.where(inside[:, None], parts[at], np.zeros((), x.dtype))
-        return [taken.reshape(self.shapes(g)[0])]
+        gathered = np.where(inside[:, None], parts[at], np.zeros((), x.dtype))
+        return [gathered.reshape(self.shapes(g)[0])]
 
 
-def flat_places(indices: Array, shape: Shape) -> tuple[Ints, Array]:
+def flat_indices(indices: Array, shape: Shape) -> tuple[Ints, Array]:
     """Flat slice index for each index tuple (0 if out of range), and a mask of tuples in range."""
     depth = indices.shape[-1]
     tuples = indices.reshape(-1, depth).astype(np.int64)
@@ -177,7 +177,7 @@ class DynamicSlice(Op):
     def unsupported(self, g: Graph) -> str | None:
         if len(self.given) > AXES or too_long(self.loops(g)):
             return TOO_LONG
-        return other_type(g, self) or index_problem(g, self, 1, (DType.INT32, DType.INT64))
+        return output_type_problem(g, self) or index_problem(g, self, 1, (DType.INT32, DType.INT64))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, begin = values

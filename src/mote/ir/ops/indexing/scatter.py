@@ -16,7 +16,7 @@ from mote.ir.graph import Graph, Op
 from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
-from mote.ir.ops.indexing.gather import flat_places, index_problem, other_type
+from mote.ir.ops.indexing.gather import flat_indices, index_problem, output_type_problem
 from mote.ir.ops.moves.pad_concat_transpose import TOO_LONG, CopySpan, Loop, span_loops, steps, too_long
 
 WIDE_INDICES = (DType.INT32, DType.INT64)
@@ -42,12 +42,12 @@ class ScatterNd(Op):
         x = self.input(g)
         if x.dtype not in SUMMED:
             return f"{x.dtype} input is not supported (only {', '.join(SUMMED)})"
-        return other_type(g, self) or index_problem(g, self, 1, (DType.INT32,))
+        return output_type_problem(g, self) or index_problem(g, self, 1, (DType.INT32,))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices = values
         assert x is not None and indices is not None
-        at, inside = flat_places(indices, self.shape)
+        at, inside = flat_indices(indices, self.shape)
         part = prod(self.shape[indices.shape[-1] :])
         result = np.zeros((prod(self.shape) // part, part), x.dtype)
         np.add.at(result, at[inside], x.reshape(-1, part)[inside])
@@ -70,12 +70,12 @@ class SparseToDense(Op):
     def unsupported(self, g: Graph) -> str | None:
         if self.input(g).dtype != self.input(g, 2).dtype:
             return "values and default have different types"
-        return other_type(g, self) or index_problem(g, self, 1, WIDE_INDICES)
+        return output_type_problem(g, self) or index_problem(g, self, 1, WIDE_INDICES)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices, default = values
         assert x is not None and indices is not None and default is not None
-        at, inside = flat_places(indices.reshape(-1, len(self.shape)), self.shape)
+        at, inside = flat_indices(indices.reshape(-1, len(self.shape)), self.shape)
         dense = np.full(prod(self.shape), default.reshape(-1)[0])
         dense[at[inside]] = np.broadcast_to(x.reshape(-1), at.shape)[inside]
         return [dense.reshape(self.shape)]
@@ -119,7 +119,7 @@ class Overlay(Op):
     def unsupported(self, g: Graph) -> str | None:
         if self.input(g, 1).dtype != self.input(g).dtype:
             return f"{self.input(g, 1).dtype} elements over {self.input(g).dtype} are not supported"
-        return other_type(g, self) or (TOO_LONG if too_long(self.loops(g)) else None)
+        return output_type_problem(g, self) or (TOO_LONG if too_long(self.loops(g)) else None)
 
 
 class DynamicUpdateSlice(Overlay):
@@ -185,7 +185,7 @@ class MatrixDiag(Op):
         return diagonals(self.output(g).shape, self.output(g).dtype.itemsize)
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self)
+        return output_type_problem(g, self)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
@@ -215,7 +215,7 @@ class ReverseSequence(Op):
         return (1, self.input(g).shape[self.axis]) if position == 1 else None
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self) or index_problem(g, self, 1, WIDE_INDICES)
+        return output_type_problem(g, self) or index_problem(g, self, 1, WIDE_INDICES)
 
     def loops(self, g: Graph) -> tuple[int, int, int, int, int]:
         """Loops in elements: count and stride outside of both axes, count and stride between them, size after them."""

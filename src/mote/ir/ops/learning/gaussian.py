@@ -79,10 +79,10 @@ class GaussianUpdate(Op):
         after = min(before + 1, self.most)
         if before == 0:
             means[own], squares[own] = 0, 0
-        apart = x - means[own]
-        means[own] += apart / np.float32(after)
-        kept = squares[own] * np.float32(1 - 1 / self.most) if before == self.most else squares[own]
-        squares[own] = kept + apart * (x - means[own])
+        deviations = x - means[own]
+        means[own] += deviations / np.float32(after)
+        faded = squares[own] * np.float32(1 - 1 / self.most) if before == self.most else squares[own]
+        squares[own] = faded + deviations * (x - means[own])
         variances = squares[own] / np.float32(after) + np.float32(self.smoothing)
         logarithms[own] = added(np.float32(0), np.log(variances))
         counts[own] = after
@@ -114,7 +114,7 @@ class GaussianScores(Op):
             if count:
                 variances = squares[k] / count + np.float32(self.smoothing)
                 with np.errstate(over="ignore", invalid="ignore"):
-                    apart = x.reshape(-1) - means[k]
-                    total = added(logarithms[k], apart * apart / variances)
+                    deviations = x.reshape(-1) - means[k]
+                    total = added(logarithms[k], deviations * deviations / variances)
                 scores[k] = np.log(count) - np.float32(0.5) * total
         return [scores]

@@ -101,6 +101,6 @@ class LogisticUpdate(Op):
             return [np.zeros(1, np.int32), weights]
         gradients = shares / total - (np.arange(len(weights), dtype=np.int64) == own).astype(np.float32)
         steps = (np.float32(self.rate) * gradients)[:, None] * extended(x)
-        kept = weights * np.float32(self.kept)
-        kept[:, -1] = weights[:, -1]
-        return [np.ones(1, np.int32), kept - steps]
+        decayed = weights * np.float32(self.kept)
+        decayed[:, -1] = weights[:, -1]
+        return [np.ones(1, np.int32), decayed - steps]

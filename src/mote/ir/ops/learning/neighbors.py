@@ -102,6 +102,6 @@ class KnnScores(Op):
         x, samples, labels = values
         assert x is not None and samples is not None and labels is not None
         (full,) = np.nonzero((labels >= 0) & (labels < self.classes))
-        apart = np.square(samples[full].astype(np.int64) - x.reshape(-1)).sum(1)
-        nearest = full[np.argsort(apart, kind="stable")[: self.neighbors]]
+        distances = np.square(samples[full].astype(np.int64) - x.reshape(-1)).sum(1)
+        nearest = full[np.argsort(distances, kind="stable")[: self.neighbors]]
         return [bincount(labels[nearest], self.classes).astype(np.int32)]

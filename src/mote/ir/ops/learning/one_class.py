@@ -39,7 +39,7 @@ def _problem(g: Graph, op: Op, statistics: int) -> str | None:
     return output_problem(g, op, DType.INT32)
 
 
-def _restored(statistics: Array) -> tuple[int, int]:
+def _clamped_state(statistics: Array) -> tuple[int, int]:
     mean, deviation = statistics.tolist()
     return min(max(mean, -MOST_MEAN), MOST_MEAN), min(max(deviation, 0), 2 * MOST_MEAN)
 
@@ -80,10 +80,10 @@ class OneClassUpdate(Op):
         if label[0] != 0:
             return [np.zeros(1, np.int32), statistics, counted]
         count = min(max(int(counted[0]), 0) + 1, self.window)
-        mean, deviation = _restored(statistics)
-        apart = (int(x.reshape(-1)[0]) << FRACTION) - mean
-        deviation = 0 if int(counted[0]) <= 0 else deviation + _share(abs(apart) - deviation, count)
-        after = np.array([mean + _share(apart, count), deviation], np.int64)
+        mean, deviation = _clamped_state(statistics)
+        difference = (int(x.reshape(-1)[0]) << FRACTION) - mean
+        deviation = 0 if int(counted[0]) <= 0 else deviation + _share(abs(difference) - deviation, count)
+        after = np.array([mean + _share(difference, count), deviation], np.int64)
         seen = np.array([count], np.int32)
         return [seen, after, seen]
 
@@ -106,7 +106,7 @@ class OneClassScore(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, statistics, counted = values
         assert x is not None and statistics is not None and counted is not None
-        mean, deviation = _restored(statistics)
-        apart = (int(x.reshape(-1)[0]) << FRACTION) - mean
-        score = _share(apart << SCORE_FRACTION, max(deviation, self.floor << FRACTION)) if counted[0] > 0 else 0
+        mean, deviation = _clamped_state(statistics)
+        difference = (int(x.reshape(-1)[0]) << FRACTION) - mean
+        score = _share(difference << SCORE_FRACTION, max(deviation, self.floor << FRACTION)) if counted[0] > 0 else 0
         return [np.clip([score], -(1 << 31), (1 << 31) - 1).astype(np.int32)]

@@ -34,7 +34,7 @@ def _classes_problem(classes: int) -> str | None:
     return None if 1 <= classes <= MOST_CLASSES else f"{classes} classes are not supported (1 to {MOST_CLASSES})"
 
 
-def _restored(sums: Array, count: int, most: int) -> tuple[Array, int]:
+def _clamped_state(sums: Array, count: int, most: int) -> tuple[Array, int]:
     """Sums and count of a class, clamped to the valid range."""
     count = min(max(count, 0), most)
     return np.clip(sums.astype(np.int64), -128 * count, 127 * count), count
@@ -78,7 +78,7 @@ class PrototypeUpdate(Op):
         if not 0 <= place < len(counts):
             return [np.zeros(1, np.int32), sums, counts]
         sums, counts = sums.copy(), counts.copy()
-        own, count = _restored(sums[place], int(counts[place]), self.most)
+        own, count = _clamped_state(sums[place], int(counts[place]), self.most)
         if count == self.most:
             own, count = np.sign(own) * (np.abs(own) // 2), count // 2
         sums[place], counts[place] = own + x.reshape(-1), count + 1
@@ -109,7 +109,7 @@ class ClassMeans(Op):
         assert x is not None and sums is not None and counts is not None
         flat, scores = x.reshape(-1).astype(np.int64), np.full(len(counts), NONE, np.int32)
         for place, number in enumerate(counts.tolist()):
-            own, count = _restored(sums[place], number, self.most)
+            own, count = _clamped_state(sums[place], number, self.most)
             if count:
                 scores[place] = self._score(flat, (2 * own + count) // (2 * count))
         return [scores]

@@ -77,27 +77,27 @@ class RidgeUpdate(Op):
         z = extended(x)
         with np.errstate(over="ignore", invalid="ignore"):
             errors = target - predicted(x, weights)
-            moved = self._moved(inverse, z)
-            power = added(np.float32(0), moved * z)
+            gain_vector = self._gain_vector(inverse, z)
+            power = added(np.float32(0), gain_vector * z)
         if not 0 <= power <= LARGEST or not (np.abs(errors) <= LARGEST).all():
             return unchanged
-        gains = moved * (np.float32(1) / (np.float32(self.forgetting) + power))
-        return [np.ones(1, np.int32), weights + errors[:, None] * gains, self._after(inverse, gains, moved)]
+        gains = gain_vector * (np.float32(1) / (np.float32(self.forgetting) + power))
+        return [np.ones(1, np.int32), weights + errors[:, None] * gains, self._updated(inverse, gains, gain_vector)]
 
     @staticmethod
-    def _moved(inverse: Array, z: Array) -> Array:
+    def _gain_vector(inverse: Array, z: Array) -> Array:
         """The symmetric inverse (stored as upper triangle) times the feature vector."""
-        moved, begin, n = np.zeros(len(z), np.float32), 0, len(z)
+        gain_vector, begin, n = np.zeros(len(z), np.float32), 0, len(z)
         for i in range(n):
             row = inverse[begin : begin + n - i]
-            moved[i] = added(moved[i], row * z[i:])
-            moved[i + 1 :] += row[1:] * z[i]
+            gain_vector[i] = added(gain_vector[i], row * z[i:])
+            gain_vector[i + 1 :] += row[1:] * z[i]
             begin += n - i
-        return moved
+        return gain_vector
 
-    def _after(self, inverse: Array, gains: Array, moved: Array) -> Array:
+    def _updated(self, inverse: Array, gains: Array, gain_vector: Array) -> Array:
         rows, columns = np.triu_indices(len(gains))
-        after: Array = inverse - gains[rows] * moved[columns]
+        after: Array = inverse - gains[rows] * gain_vector[columns]
         most = np.float32(1 / self.ridge)
         diagonal = rows == columns
         after[diagonal] = np.maximum(after[diagonal], np.float32(LEAST_SHARE / self.ridge))

@@ -124,12 +124,12 @@ def layer_products(w: Tensor, low: Ints, high: Ints) -> Ends:
     return -most, most
 
 
-def farthest_weights(w: Tensor) -> Array:
+def extreme_weights(w: Tensor) -> Array:
     """The weights if constant; for trainable weights, the value of largest magnitude (-128) everywhere."""
     return np.full(w.shape, LEAST, np.int8) if w.data is None else w.data
 
 
-def farthest_bias(g: Graph, op: Op, channels: int) -> Ints:
+def largest_bias(g: Graph, op: Op, channels: int) -> Ints:
     """Maximum magnitude of each channel's bias."""
     low, high = bias_ends(g, op, channels)
     return np.maximum(np.abs(low), np.abs(high))
@@ -164,9 +164,9 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Accumulators) ->
 def layer_peak(g: Graph, op: Op, sums: Accumulators, axis: int = 0) -> Peak:
     """Accumulator bounds of a layer whose weights have output channels on `axis`, also for kernels that fold the
     input's zero point into the bias."""
-    x, weights = op.input(g), farthest_weights(op.input(g, 1))
+    x, weights = op.input(g), extreme_weights(op.input(g, 1))
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high))
-    bias = farthest_bias(g, op, len(largest))
+    bias = largest_bias(g, op, len(largest))
     after = max(map(rescaled, largest.tolist(), sums.left.tolist()))
     return Peak(int(largest.max()), max(parts(weights, axis, x.zero_point, bias), after))
 
@@ -174,7 +174,7 @@ def layer_peak(g: Graph, op: Op, sums: Accumulators, axis: int = 0) -> Peak:
 def vector_peak(weights: Array, zero: int, bias: Ints, inputs: Range, shift: int) -> Peak:
     """Accumulator bounds (not tight) of [rows, depth] weights times vectors."""
     size = np.abs(weights.astype(np.int16)).sum(axis=1, dtype=np.int64)
-    largest = int((np.abs(bias) + size * inputs.farthest(zero)).max())
+    largest = int((np.abs(bias) + size * inputs.max_distance(zero)).max())
     return Peak(largest, max(parts(weights, 0, zero, bias), rescaled(largest, max(shift, 0))))
 
 

@@ -145,7 +145,7 @@ class AffineLayer(Op):
         scaled = rescale_affine(wrap32(sums + self.bias(g)), mult, shift, add + more)
         return np.clip(scaled + self.origin, *self.limits).astype(self.output(g).dtype.numpy)
 
-    def unsure(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
+    def alternative_codes(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
         """Alternative results for sums close to a half, where float runtimes may round the other way because they round
         partial sums; None if scales are powers of two."""
         mult = self.scales(g)[0]

@@ -49,7 +49,7 @@ class MatrixProduct(Op):
         """Convert an operand to [.., rows, depth] (left) or [.., depth, columns] (right)."""
         raise NotImplementedError
 
-    def laid(self, products: Array) -> Array:
+    def to_output(self, products: Array) -> Array:
         """Convert products [.., rows, columns] to the output's layout."""
         raise NotImplementedError
 
@@ -92,8 +92,8 @@ class MatrixProduct(Op):
         ranges = inputs[0], inputs[1]
         if output.dtype != DType.INT8 or ranges[0] is None or ranges[1] is None:
             return None
-        depth, far = self.sizes(g)[1], ranges[0].farthest(left.zero_point)
-        total = depth * far * ranges[1].farthest(right.zero_point)
+        depth, far = self.sizes(g)[1], ranges[0].max_distance(left.zero_point)
+        total = depth * far * ranges[1].max_distance(right.zero_point)
         part = depth * far * (abs(right.zero_point) - LEAST)
         return Peak(total, max(part, (total << max(self.scale(g)[1], 0)) - LEAST))
 
@@ -101,8 +101,8 @@ class MatrixProduct(Op):
         left, right = (self.matrices(self._exact(g, values, position), position) for position in (0, 1))
         output = self.output(g)
         if output.dtype == DType.FLOAT32:
-            return [self.laid(left @ right).astype(np.float32)]
-        return [self._finish(g, self.laid(_product(left, right)), output)]
+            return [self.to_output(left @ right).astype(np.float32)]
+        return [self._finish(g, self.to_output(_product(left, right)), output)]
 
     def _exact(self, g: Graph, values: Sequence[Array | None], position: int) -> Array:
         """An operand minus its zero point."""
@@ -151,7 +151,7 @@ class BatchMatmul(MatrixProduct):
     def matrices(self, x: Array, position: int) -> Array:
         return x.swapaxes(-1, -2) if (self.left_turned, self.right_turned)[position] else x
 
-    def laid(self, products: Array) -> Array:
+    def to_output(self, products: Array) -> Array:
         return products
 
     def steps(self, g: Graph, position: int) -> list[int]:
@@ -216,7 +216,7 @@ class HeadMatmul(MatrixProduct):
         heads = x.swapaxes(0, 1)
         return heads.swapaxes(1, 2) if position and self.right_turned else heads
 
-    def laid(self, products: Array) -> Array:
+    def to_output(self, products: Array) -> Array:
         return products.swapaxes(0, 1)
 
 

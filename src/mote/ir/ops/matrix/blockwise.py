@@ -98,8 +98,8 @@ class BlockwiseLookup(Op):
         indices, table, scales = values
         assert indices is not None and table is not None and scales is not None
         inside = (indices >= 0) & (indices < len(table))
-        taken = dequantized_blocks(table, scales)[np.where(inside, indices, 0)]
-        return [np.where(inside[..., None], taken, np.float32(0))]
+        rows = dequantized_blocks(table, scales)[np.where(inside, indices, 0)]
+        return [np.where(inside[..., None], rows, np.float32(0))]
 
     def misjudged(self, g: Graph) -> str | None:
         """Why LiteRT is no reference: it only supports blocks of whole bytes, with float16 scales."""

@@ -25,8 +25,8 @@ from mote.ir.ops.common import (
 from mote.ir.ops.matrix import half_precision
 from mote.ir.ops.matrix.accumulators import (
     Accumulators,
-    farthest_bias,
-    farthest_weights,
+    extreme_weights,
+    largest_bias,
     layer_peak,
     layer_products,
     layer_range,
@@ -84,7 +84,7 @@ class FullyConnected(Op):
         """Why LiteRT's result is undefined: a float beyond int32 is converted, which depends on the platform. None if
         it is defined."""
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        weights, bias = farthest_weights(w), farthest_bias(g, self, w.shape[0])
+        weights, bias = extreme_weights(w), largest_bias(g, self, w.shape[0])
         most = float(real_scales(x, w, y, w.shape[0]).max())
         largest = wide_parts(weights, 0, bias) if x.dtype == DType.INT16 else parts(weights, 0, x.zero_point, bias)
         if not wide_sums(g, self):
@@ -115,8 +115,8 @@ class FullyConnected(Op):
         x, w = values[0], values[1]
         assert x is not None and w is not None
         if computes_in_half(g, self):
-            made = half_precision.layer(x.reshape(-1, w.shape[1]), w, bias_of(g, self, len(w)), self.activation)
-            return [made.reshape(self.output(g).shape)]
+            outputs = half_precision.layer(x.reshape(-1, w.shape[1]), w, bias_of(g, self, len(w)), self.activation)
+            return [outputs.reshape(self.output(g).shape)]
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
         sums = vectors @ real_weights(g, self, w).T
         return [finish(g, self, values, sums, self.activation, self.rounding)]
@@ -127,5 +127,5 @@ class FullyConnected(Op):
     def misjudged(self, g: Graph) -> str | None:
         w = self.input(g, 1)
         if self.product and w.quant is not None and w.quant.per_channel:
-            return "LiteRT's BATCH_MATMUL takes the scales of channels for 0"
+            return "LiteRT's BATCH_MATMUL treats per-channel scales as 0"
         return rounded_inputs(g, self)

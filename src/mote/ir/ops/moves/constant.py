@@ -21,5 +21,5 @@ class ConstantOutput(Op):
         return [self.shape]
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        given = np.array(self.values)
-        return [np.full(self.shape, given[0]) if given.size == 1 else given.reshape(self.shape)]
+        constant = np.array(self.values)
+        return [np.full(self.shape, constant[0]) if constant.size == 1 else constant.reshape(self.shape)]

@@ -55,7 +55,7 @@ class Pick(Op):
             rows *= n
         return (row,)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         same = self.places and self.places[-1] is None and self.shape[-1] == self.input(g).channels
         return {0: np.arange(self.shape[-1], dtype=np.int64)} if same else None
 

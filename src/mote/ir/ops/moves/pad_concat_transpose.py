@@ -175,7 +175,7 @@ class Pad(Join):
         sizes = zip(self.input(g).shape, self.paddings, strict=True)
         return [tuple(before + n + after for n, (before, after) in sizes)]
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return (
             {0: np.arange(self.output(g).channels, dtype=np.int64)}
             if self.paddings and self.paddings[-1] == (0, 0)
@@ -237,7 +237,7 @@ class Concatenation(Join):
         all_flow = len(flows) == len(self.inputs)
         return pointwise(self, flows) if all_flow and flows[0].axis != self.axis else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         channels = np.arange(self.output(g).channels, dtype=np.int64)
         if self.axis < len(self.output(g).shape) - 1:
             return {p: channels for p, _ in self.computed(g)}
@@ -263,9 +263,9 @@ class Pack(Concatenation):
         same_rows = row_count(self.parts(g)[position]) == row_count(self.input(g, position).shape)
         return super().reads(g, position, y) if same_rows else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         """None if inputs are stacked on the last axis, because then all their channels are needed."""
-        return None if self.axis == len(self.output(g).shape) - 1 else super().threads(g)
+        return None if self.axis == len(self.output(g).shape) - 1 else super().channel_sources(g)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return [np.stack([x for x in values if x is not None], axis=self.axis)]
@@ -308,6 +308,6 @@ class Transpose(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         last = self.permutation[-1] == len(self.permutation) - 1
         return {0: np.arange(self.output(g).channels, dtype=np.int64)} if last else None

@@ -53,7 +53,7 @@ class Reshape(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         """Output channel c is input channel c modulo the input's channels; None if the output's channels are no
         multiple of them."""
         before, after = self.input(g).channels, self.output(g).channels

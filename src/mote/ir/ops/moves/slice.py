@@ -47,7 +47,7 @@ class Slice(Join):
         axes = zip(self.input(g).shape, self.begin, self.strides, self.size, strict=True)
         return [[CopySpan(n, begin, step, size, 0, size) for n, begin, step, size in axes]]
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         if not self.shape or self.shape[-1] != self.size[-1] or self.strides[-1] != 1:
             return None
         return {0: self.begin[-1] + np.arange(self.size[-1], dtype=np.int64)}

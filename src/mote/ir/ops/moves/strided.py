@@ -122,7 +122,7 @@ class StridedOp(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         """Output channel c is input channel c, if the last axis is copied unchanged; else None."""
         channels = self.output(g).channels
         last = [(n, step) for n, step in (self.digits(g) or [[]])[-1] if n > 1]

@@ -35,6 +35,6 @@ class Gru(Recurrent):
         update, reset, fresh = np.split(products(values, x, h, recurrent=2 * units), 3, axis=1)
         update, reset = self.gate.of(update), self.gate.of(reset)
         candidate = r[2 * units :].T.astype(np.float64)
-        more = reset * (h @ candidate + bias[3 * units :]) if self.after else (reset * h) @ candidate
-        fresh = self.fresh.of(fresh + more)
+        recurrent_terms = reset * (h @ candidate + bias[3 * units :]) if self.after else (reset * h) @ candidate
+        fresh = self.fresh.of(fresh + recurrent_terms)
         return [(1 - update) * fresh + update * h]

@@ -119,7 +119,7 @@ class LstmLayer(Op):
         the first."""
         merged = self.backward and self.output(g).inner
         if merged and not self.time_major and self.batch_and_time(g)[0] > 1:
-            return "LiteRT mixes up the states of several sequences, batch first, whose directions are merged"
+            return "LiteRT mixes up the states of several batch-first sequences with merged directions"
         return rounded_inputs(g, self)
 
     def _integer_problem(self, g: Graph) -> str | None:
@@ -133,8 +133,8 @@ class LstmLayer(Op):
             return "the quantization of gates or of the hidden output is missing"
         outputs, cells = hidden.size, cell.size
         several = self.time_major and self.batch_and_time(g)[0] > 1
-        seen = self.tensor(g, PEEPHOLES[OUTPUT]) is not None
-        if seen and (outputs > cells or (outputs < cells and several)):
+        has_peepholes = self.tensor(g, PEEPHOLES[OUTPUT]) is not None
+        if has_peepholes and (outputs > cells or (outputs < cells and several)):
             return "peepholes with a projection are not supported (LiteRT mixes the cells up)"
         return scale_problem(*self._scales(g))
 
@@ -237,8 +237,8 @@ class LstmLayer(Op):
         values = self._real_values(g, absolute_weights(values, PROJECTION))
         w, bias, memory = values[PROJECTION], values[PROJECTION_BIAS], values[MEMORY]
         assert memory is not None
-        shown = 1.0 if w is None else float(w.sum(axis=1).max()) + (0.0 if bias is None else float(bias.max()))
-        return [np.full(self.output(g, p).shape, shown, np.float32) for p in (0, 1)] + [memory + np.float32(1)]
+        magnitude = 1.0 if w is None else float(w.sum(axis=1).max()) + (0.0 if bias is None else float(bias.max()))
+        return [np.full(self.output(g, p).shape, magnitude, np.float32) for p in (0, 1)] + [memory + np.float32(1)]
 
     def _integer_step(
         self, g: Graph, values: Sequence[Array | None], x: Ints, h: Ints, cell: Ints
@@ -260,10 +260,10 @@ class LstmLayer(Op):
             gate_input = saturate16(gate_input + product(5 + number, h, zero[1], None))
             peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
             if peephole is not None:
-                seen = h.shape[-1]
-                products = peephole[:seen].astype(np.int64) * cell[:, :seen]
-                more = rescale(products, *self.peephole_scale(g, number))
-                gate_input[:, :seen] = saturate16(gate_input[:, :seen] + more)
+                outputs = h.shape[-1]
+                products = peephole[:outputs].astype(np.int64) * cell[:, :outputs]
+                peephole_terms = rescale(products, *self.peephole_scale(g, number))
+                gate_input[:, :outputs] = saturate16(gate_input[:, :outputs] + peephole_terms)
             if self.normalized:
                 weights = values[20 + number]
                 assert weights is not None and bias is not None
@@ -278,12 +278,12 @@ class LstmLayer(Op):
         cell = saturate16(rounding_shift_right(forget * cell, 15) + added)
         if cell_clip:
             cell = np.clip(cell, -cell_clip, cell_clip)
-        shown = rescale(gate(OUTPUT, cell) * tanh16(cell, bits), *self.hidden_scale())
+        output = rescale(gate(OUTPUT, cell) * tanh16(cell, bits), *self.hidden_scale())
         zero = self.intermediates[4][1]
         if values[PROJECTION] is None:
-            return np.clip(wrap32(shown + zero), -128, 127), cell
-        shown = np.clip(wrap32(shown - zero), -128, 127)
-        projected = product(PROJECTION, shown, -zero, values[PROJECTION_BIAS])
+            return np.clip(wrap32(output + zero), -128, 127), cell
+        output = np.clip(wrap32(output - zero), -128, 127)
+        projected = product(PROJECTION, output, -zero, values[PROJECTION_BIAS])
         y = np.clip(wrap32(projected + self.input(g, HIDDEN).zero_point), -128, 127)
         return np.clip(y, -projection_clip, projection_clip) if projection_clip else y, cell
 
@@ -319,12 +319,12 @@ class LstmLayer(Op):
         cell = forget * cell + new * gate(CELL, cell)
         if self.cell_clip > 0:
             cell = np.clip(cell, -self.cell_clip, self.cell_clip)
-        shown = gate(OUTPUT, cell) * np.tanh(cell)
+        output = gate(OUTPUT, cell) * np.tanh(cell)
         projection, bias = values[PROJECTION], values[PROJECTION_BIAS]
         if projection is None:
-            return shown, cell
-        see("hidden", shown)
-        y = shown @ projection.T + (0 if bias is None else bias)
+            return output, cell
+        see("hidden", output)
+        y = output @ projection.T + (0 if bias is None else bias)
         return np.clip(y, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else y, cell
 
 
@@ -348,7 +348,7 @@ class StatelessLstm(LstmLayer):
 
     def unsupported(self, g: Graph) -> str | None:
         if self.input(g).dtype != DType.INT8 or self.normalized:
-            return "an LSTM that begins anew with every inference is only supported in int8, without normalization"
+            return "an LSTM whose states do not persist is only supported in int8, without normalization"
         return super().unsupported(g)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

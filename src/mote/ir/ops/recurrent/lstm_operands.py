@@ -21,7 +21,7 @@ def operand_problem(t: Tensor, position: int, quantized: bool, hybrid: bool = Fa
     elif matrix:
         wanted, what = DType.INT8, "weights"
     elif position in (9, 10, 11) or position > MEMORY:
-        wanted, what = DType.INT16, "weights of cells" if position < 12 else "weights of the normalization"
+        wanted, what = DType.INT16, "peephole weights" if position < 12 else "normalization weights"
     else:
         wanted, what = DType.INT32, "bias"
     byte = hybrid and (matrix or position in (9, 10, 11))

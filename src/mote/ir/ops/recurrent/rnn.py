@@ -47,7 +47,7 @@ class Rnn(Op):
         x = self.input(g)
         if x.dtype != DType.FLOAT32:
             return f"{x.dtype} input is not supported (only float32)"
-        for position, what in ((INPUTS, "weights"), (RECURRENT, "weights of the last output"), (BIAS, "a bias")):
+        for position, what in ((INPUTS, "weights"), (RECURRENT, "recurrent weights"), (BIAS, "a bias")):
             t = self.input(g, position)
             if t.dtype != DType.FLOAT32:
                 return f"float32 input with {t.dtype} {what} (hybrid quantization) is not supported"

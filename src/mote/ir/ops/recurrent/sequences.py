@@ -98,7 +98,7 @@ class Recurrent(Op):
         them for other activation functions than the default ones."""
         units, inputs, given = self.units(g), self.input(g).shape[-1], len(self.given(g))
         if given not in (0 if all(gate.usual for gate in self.gates) else -1, 1 + len(self.states)):
-            return "lengths or states are not given, as others are or as unusual functions need"
+            return "lengths and states must be given together, and always with activations other than sigmoid and tanh"
         wanted = {
             WEIGHTS: (self.blocks * units, inputs),
             RECURRENT: (self.blocks * units, units),
@@ -149,8 +149,8 @@ class Recurrent(Op):
         are not much steeper than 1, so that results are about as exact as the largest sum."""
         x, w, r, bias = values[:4]
         assert x is not None and w is not None and r is not None and bias is not None
-        begun = [float(v.max(initial=0)) for p in self.states if (v := self._value(values, p)) is not None]
-        state = max([1.0, *begun])
+        initial = [float(v.max(initial=0)) for p in self.states if (v := self._value(values, p)) is not None]
+        state = max([1.0, *initial])
         sums = float(x.max(initial=0)) * w.sum(axis=1).max() + state * r.sum(axis=1).max() + bias.max()
         return [np.full(self.output(g).shape, max(state, sums), np.float32)]
 
@@ -209,17 +209,17 @@ class LstmSequence(Recurrent):
         return self.gate, self.fresh, self.shown
 
     def unsupported(self, g: Graph) -> str | None:
-        seen = self.tensor(g, PEEPHOLES)
-        if seen is not None and (seen.data is None or seen.shape != (3 * self.units(g),)):
-            return f"weights of the cells of {seen.shape}: only constants of {(3 * self.units(g),)} are supported"
+        peepholes = self.tensor(g, PEEPHOLES)
+        if peepholes is not None and (peepholes.data is None or peepholes.shape != (3 * self.units(g),)):
+            return f"peephole weights of {peepholes.shape}: only constants of {(3 * self.units(g),)} are supported"
         return super().unsupported(g)
 
     def step(self, x: Floats, states: list[Floats], values: Sequence[Array | None]) -> list[Floats]:
         h, cell = states
-        given, shown, kept, fresh = np.split(products(values, x, h), 4, axis=1)
-        seen = self._value(values, PEEPHOLES)
-        peepholes = np.zeros((3, 1)) if seen is None else seen.reshape(3, -1).astype(np.float64)
-        given = self.gate.of(given + peepholes[0] * cell)
-        kept = 1 - given if self.coupled else self.gate.of(kept + peepholes[2] * cell)
-        cell = kept * cell + given * self.fresh.of(fresh)
-        return [self.gate.of(shown + peepholes[1] * cell) * self.shown.of(cell), cell]
+        input_gate, output_gate, forget_gate, candidate = np.split(products(values, x, h), 4, axis=1)
+        weights = self._value(values, PEEPHOLES)
+        peepholes = np.zeros((3, 1)) if weights is None else weights.reshape(3, -1).astype(np.float64)
+        input_gate = self.gate.of(input_gate + peepholes[0] * cell)
+        forget_gate = 1 - input_gate if self.coupled else self.gate.of(forget_gate + peepholes[2] * cell)
+        cell = forget_gate * cell + input_gate * self.fresh.of(candidate)
+        return [self.gate.of(output_gate + peepholes[1] * cell) * self.shown.of(cell), cell]

@@ -140,4 +140,4 @@ class Svdf(Op):
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1, 2))
 
     def misjudged(self, g: Graph) -> str | None:
-        return "LiteRT takes an int8 state for an int16 one" if self.small_state(g) else rounded_inputs(g, self)
+        return "LiteRT reads an int8 state as int16" if self.small_state(g) else rounded_inputs(g, self)

@@ -161,7 +161,7 @@ class L2Normalization(Normalization):
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         if inputs[0] is None:
             return None
-        total = self.input(g).shape[-1] * inputs[0].farthest(self.input(g).zero_point) ** 2
+        total = self.input(g).shape[-1] * inputs[0].max_distance(self.input(g).zero_point) ** 2
         return Peak(total, total)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -173,10 +173,10 @@ class L2Normalization(Normalization):
             return [(z / np.maximum(length, EPSILON)).astype(np.float32)]
         q = x.astype(np.int64) - self.input(g).zero_point
         squares = np.square(q).sum(axis=-1, keepdims=True)
-        known, which = np.unique(squares, return_inverse=True)
-        mult, shift = np.array([inverse_sqrt(int(s)) for s in known], np.int64).T
-        which, before = which.reshape(squares.shape), self.before(g)
-        scaled = rescale(q << before, mult[which], shift[which] + ONE_OVER_128 - before)
+        distinct, inverse = np.unique(squares, return_inverse=True)
+        mult, shift = np.array([inverse_sqrt(int(s)) for s in distinct], np.int64).T
+        inverse, before = inverse.reshape(squares.shape), self.before(g)
+        scaled = rescale(q << before, mult[inverse], shift[inverse] + ONE_OVER_128 - before)
         return [np.clip(scaled, -128, 127).astype(np.int8)]
 
     def before(self, g: Graph) -> int:

@@ -50,10 +50,10 @@ class Reduction(Op):
         flow = flows[0]
         if flow.axis in self.axes:
             return None
-        gone = 0 if self.keep_dims else sum(a < flow.axis for a in self.axes)
-        return Increment(self, flow.on(flow.axis - gone), {0: flow.fresh})
+        dropped = 0 if self.keep_dims else sum(a < flow.axis for a in self.axes)
+        return Increment(self, flow.on(flow.axis - dropped), {0: flow.fresh})
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         mixed = len(self.input(g).shape) - 1 in self.axes
         return None if mixed else {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
@@ -167,7 +167,7 @@ class ScaledSum(RowReduction):
         if inputs[0] is None:
             return None
         zero, count = self.input(g).zero_point, self.count(g)
-        largest = count * inputs[0].farthest(zero)
+        largest = count * inputs[0].max_distance(zero)
         return Peak(largest, max(count * (abs(zero) - LEAST), rescaled(largest, max(self.scale(g)[1], 0))))
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

@@ -44,9 +44,9 @@ class FrameCount(MicroOp):
         return [(1,)]
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        (heard,) = values
-        assert heard is not None
-        return [np.minimum(np.maximum(heard, 0) + self.more, self.most).astype(heard.dtype)]
+        (hops,) = values
+        assert hops is not None
+        return [np.minimum(np.maximum(hops, 0) + self.more, self.most).astype(hops.dtype)]
 
 
 class Framer(MicroOp):
@@ -76,20 +76,20 @@ class Framer(MicroOp):
         return self.input(g).shape[-1] // self.step
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        x, kept, heard = values
-        assert x is not None and kept is not None and heard is not None
+        x, kept, hops = values
+        assert x is not None and kept is not None and hops is not None
         lines = np.concatenate([kept[:, : self.kept], x.reshape(len(kept), -1)], axis=1)
         frames = np.zeros((len(kept), self.frames(g), self.size), x.dtype)
-        for i in np.flatnonzero(self._done(g, heard)):
+        for i in np.flatnonzero(self._done(g, hops)):
             frames[:, i] = lines[:, i * self.step : i * self.step + self.size]
         after = kept.copy()
         after[:, : self.kept] = lines[:, lines.shape[1] - self.kept :]
         return [frames, after]
 
-    def _done(self, g: Graph, heard: Array) -> NDArray[np.bool_]:
+    def _done(self, g: Graph, hops: Array) -> NDArray[np.bool_]:
         """Mask of the frames of this inference that are complete."""
         frames = self.frames(g)
-        return np.asarray(heard[0] - frames + np.arange(frames, dtype=np.int64) >= self.missing)
+        return np.asarray(hops[0] - frames + np.arange(frames, dtype=np.int64) >= self.missing)
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         return np.broadcast_to(~self._done(g, values[self.inputs[2]])[:, None], self.output(g).shape)
@@ -197,12 +197,12 @@ class StackCount(MicroOp):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (counters,) = values
         assert counters is not None
-        waiting, age, begun = (int(n) for n in counters)
-        waiting = waiting + 1 if begun else self.left + 1
+        waiting, age, progress = (int(n) for n in counters)
+        waiting = waiting + 1 if progress else self.left + 1
         age = max(age - 1, 0)
         if waiting >= self.frames:
             waiting, age = waiting - self.step, self.step
-        return [np.array([waiting, age, 2 if begun else 1], counters.dtype)]
+        return [np.array([waiting, age, 2 if progress else 1], counters.dtype)]
 
 
 class Stacker(MicroOp):
@@ -237,13 +237,13 @@ class Stacker(MicroOp):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, kept, counters = values
         assert x is not None and kept is not None and counters is not None
-        _, age, begun = (int(n) for n in counters)
+        _, age, progress = (int(n) for n in counters)
         lines = np.concatenate([kept[1:], x.reshape(1, -1)])
-        if begun == 1:
+        if progress == 1:
             lines[-1 - self.left :] = x
         end = len(lines) - (self.step - age)
-        shown = lines[end - self.frames : end] if age else np.zeros((self.frames, x.size), x.dtype)
-        return [shown.reshape(-1), lines]
+        stack = lines[end - self.frames : end] if age else np.zeros((self.frames, x.size), x.dtype)
+        return [stack.reshape(-1), lines]
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         return np.full(self.output(g).shape, values[self.inputs[2]][1] == 0)

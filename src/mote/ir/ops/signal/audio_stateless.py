@@ -170,9 +170,9 @@ class SignalFilterBank(_Typed):
         with np.errstate(over="ignore"):
             for start, first, width in self.channels(g):
                 energy, span = wide[start : start + width], slice(first, first + width)
-                kept, given = (np.sum(energy * w[span].astype(np.int64).astype(np.uint64)) for w in (weights, rests))
-                channels.append(np.uint64(carried + kept))
-                carried = np.uint64(given)
+                own, passed_on = (np.sum(energy * w[span].astype(np.int64).astype(np.uint64)) for w in (weights, rests))
+                channels.append(np.uint64(carried + own))
+                carried = np.uint64(passed_on)
         return [np.array(channels[1:], np.uint64)]
 
     def channels(self, g: Graph) -> list[tuple[int, int, int]]:

@@ -43,7 +43,7 @@ class SoftmaxGradient(VectorGradient):
     def real(self, gradient: Array, at: Array) -> Array:
         return np.asarray(np.float32(self.beta) * at * (gradient - (gradient * at).sum(axis=-1, keepdims=True)))
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         assert values[0] is not None
         return float(abs(self.beta) * np.abs(values[0]).max(initial=0))
 

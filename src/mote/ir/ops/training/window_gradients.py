@@ -30,15 +30,15 @@ class Tap:
         self.outputs = [np.flatnonzero(axis != OUTSIDE) for axis in (rows, columns)]
         self.inputs = [axis[axis != OUTSIDE] for axis in (rows, columns)]
 
-    def read(self, x: Array) -> Array:
+    def at_inputs(self, x: Array) -> Array:
         """Gather the input pixels that the tap reads, for the output positions where it reads any."""
         return x[:, self.inputs[0][:, None], self.inputs[1]]
 
-    def given(self, gradient: Array) -> Array:
+    def at_outputs(self, gradient: Array) -> Array:
         """Gather the gradient at the output positions where the tap reads a pixel."""
         return gradient[:, self.outputs[0][:, None], self.outputs[1]]
 
-    def add(self, sums: Doubles, parts: Array) -> None:
+    def scatter_add(self, sums: Doubles, parts: Array) -> None:
         """Scatter-add contributions of the tap's output positions to the input pixels that it reads."""
         sums[:, self.inputs[0][:, None], self.inputs[1]] += parts
 
@@ -117,7 +117,7 @@ class ConvInputGradient(WindowGradient):
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
         (weights,) = others
         for tap in self.taps():
-            tap.add(sums, tap.given(gradient) @ weights[:, *tap.at])
+            tap.scatter_add(sums, tap.at_outputs(gradient) @ weights[:, *tap.at])
 
 
 class DepthwiseInputGradient(WindowGradient):
@@ -135,8 +135,8 @@ class DepthwiseInputGradient(WindowGradient):
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
         (weights,) = others
         for tap in self.taps():
-            parts = tap.given(gradient) * weights[0, *tap.at]
-            tap.add(sums, parts.reshape(*parts.shape[:3], sums.shape[3], self.multiplier).sum(axis=4))
+            parts = tap.at_outputs(gradient) * weights[0, *tap.at]
+            tap.scatter_add(sums, parts.reshape(*parts.shape[:3], sums.shape[3], self.multiplier).sum(axis=4))
 
 
 class AveragePoolGradient(WindowGradient):
@@ -150,7 +150,7 @@ class AveragePoolGradient(WindowGradient):
         rows, columns = ((axis.positions(n) != OUTSIDE).sum(axis=1) for axis, n in axes)
         shares = gradient / np.maximum(rows[:, None, None] * columns[:, None], 1)
         for tap in self.taps():
-            tap.add(sums, tap.given(shares))
+            tap.scatter_add(sums, tap.at_outputs(shares))
 
 
 class MaxPoolGradient(WindowGradient):
@@ -165,14 +165,14 @@ class MaxPoolGradient(WindowGradient):
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
         (x,) = others
         largest = np.full(gradient.shape, -np.inf)
-        taken = np.full(gradient.shape, OUTSIDE, np.int64)
+        argmax = np.full(gradient.shape, OUTSIDE, np.int64)
         for number, tap in enumerate(self.taps()):
             here = np.full(gradient.shape, -np.inf)
-            here[:, tap.outputs[0][:, None], tap.outputs[1]] = tap.read(x)
-            taken = np.where(here > largest, number, taken)
+            here[:, tap.outputs[0][:, None], tap.outputs[1]] = tap.at_inputs(x)
+            argmax = np.where(here > largest, number, argmax)
             largest = np.maximum(here, largest)
         for number, tap in enumerate(self.taps()):
-            tap.add(sums, np.where(tap.given(taken) == number, tap.given(gradient), 0.0))
+            tap.scatter_add(sums, np.where(tap.at_outputs(argmax) == number, tap.at_outputs(gradient), 0.0))
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         """Upper bound of the magnitude (for tolerances): a pixel may be the maximum of as many windows as there are
@@ -201,7 +201,7 @@ class WeightGradient(Op):
         weights = np.zeros(self.shapes(g)[0])
         pixels, gradients = x.astype(np.float64), gradient.astype(np.float64)
         for tap in taps(self.vertical, self.horizontal, *x.shape[1:3]):
-            weights[:, *tap.at] = self.products(tap.read(pixels), tap.given(gradients))
+            weights[:, *tap.at] = self.products(tap.at_inputs(pixels), tap.at_outputs(gradients))
         return [weights.astype(np.float32)]
 
     def products(self, pixels: Doubles, gradient: Doubles) -> Doubles:

@@ -20,13 +20,13 @@ from mote.ir.ops.common import (
     channel_scales,
     clamp_float,
     even_scales,
+    integer_bias,
     quantized_range,
     real_bias,
     real_scales,
     real_weights,
     rounded_inputs,
     weight_problem,
-    whole_bias,
     wide_sums,
 )
 from mote.ir.ops.matrix import half_precision
@@ -95,8 +95,8 @@ class Conv2D(WindowOp):
 
     def _in_half(self, g: Graph, patches: Array, w: Array) -> Array:
         vectors = patches.transpose(0, 1, 2, 4, 5, 3).reshape(-1, w[0].size)
-        made = half_precision.layer(vectors, w.reshape(len(w), -1), bias_of(g, self, len(w)), self.activation)
-        return made.reshape(*patches.shape[:3], -1)
+        outputs = half_precision.layer(vectors, w.reshape(len(w), -1), bias_of(g, self, len(w)), self.activation)
+        return outputs.reshape(*patches.shape[:3], -1)
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
@@ -122,7 +122,7 @@ def finish(
     channels = sums.shape[-1]
     if y.dtype == DType.FLOAT32:
         return clamp_float(sums + real_bias(g, op, values, channels), activation)
-    total = sums.astype(np.int64) + whole_bias(g, op, values, channels)
+    total = sums.astype(np.int64) + integer_bias(g, op, values, channels)
     wide = wide_sums(g, op)
     total = total if wide else wrap32(total)
     of = x, w, y, channels

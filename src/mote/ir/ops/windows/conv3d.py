@@ -74,12 +74,12 @@ class Volume(Op):
         positions = self.positions(g)
         sums = np.zeros(self.shapes(g)[0])
         for tap in product(*(range(axis.kernel) for axis in self.axes)):
-            read = x.astype(np.float64)
+            gathered = x.astype(np.float64)
             for axis, (taps, k) in enumerate(zip(positions, tap, strict=True), 1):
                 at = taps[:, k]
                 inside = (at != OUTSIDE).reshape(-1, *[1] * (4 - axis))
-                read = np.where(inside, np.take(read, at, axis, mode="clip"), 0.0)
-            sums += read @ matrices[tap]
+                gathered = np.where(inside, np.take(gathered, at, axis, mode="clip"), 0.0)
+            sums += gathered @ matrices[tap]
         return [clamp_float(sums + float_bias(self.tensor(g, 2), sums.shape[-1]), self.activation)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -131,13 +131,13 @@ class Conv3DTranspose(Volume):
     def positions(self, g: Graph) -> list[NDArray[np.int64]]:
         axes_positions = []
         for axis, size, total in zip(self.axes, self.input(g).shape[1:4], self.size, strict=True):
-            reached = (
+            offsets = (
                 np.arange(total, dtype=np.int64)[:, None]
                 + axis.before
                 - np.arange(axis.kernel, dtype=np.int64) * axis.dilation
             )
-            at = reached // axis.stride
-            axes_positions.append(np.where((reached % axis.stride == 0) & (at >= 0) & (at < size), at, OUTSIDE))
+            at = offsets // axis.stride
+            axes_positions.append(np.where((offsets % axis.stride == 0) & (at >= 0) & (at < size), at, OUTSIDE))
         return axes_positions
 
     def matrices(self, weights: Array) -> Array:

@@ -21,7 +21,7 @@ from mote.ir.ops.common import (
 )
 from mote.ir.ops.matrix.accumulators import (
     Accumulators,
-    farthest_weights,
+    extreme_weights,
     layer_peak,
     layer_range,
     layer_sums,
@@ -56,7 +56,7 @@ class DepthwiseConv2D(WindowOp):
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)
-        weights = farthest_weights(w)[0]
+        weights = extreme_weights(w)[0]
         ends = [repeat(e - x.zero_point, self.multiplier) * weights for e in (inputs.low, inputs.high)]
         if w.data is None:
             ends += [-end for end in ends]
@@ -69,7 +69,7 @@ class DepthwiseConv2D(WindowOp):
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         return layer_peak(g, self, self.sums(g, inputs[0]), axis=3) if inputs[0] else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64) // self.multiplier}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

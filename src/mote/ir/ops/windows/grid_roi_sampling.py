@@ -91,7 +91,7 @@ class GridSample(Op):
 
     def _taps(self, grid: Floats, size: int) -> tuple[list[Ints], list[Array]]:
         """The pixels along an axis that samples are interpolated from, and their weights."""
-        at = self._places(grid, size)
+        at = self._coordinates(grid, size)
         first = np.floor(at)
         rest = (at - first).astype(np.float64)
         if self.sampling is Sampling.NEAREST:
@@ -104,7 +104,7 @@ class GridSample(Op):
         taps = [self._inside(p.astype(np.int64), size) for p in pixels]
         return [f[0] for f in taps], [np.where(f[1], w, 0) for f, w in zip(taps, weights, strict=True)]
 
-    def _places(self, grid: Floats, size: int) -> Floats:
+    def _coordinates(self, grid: Floats, size: int) -> Floats:
         """Convert grid coordinates along an axis to pixels, with padding mode applied."""
         one, half = np.float32(1), np.float32(0.5)
         low, high = self.borders(size)

@@ -44,7 +44,7 @@ class GroupedConv2D(WindowOp):
     def unsupported(self, g: Graph) -> str | None:
         outputs, groups = self.input(g, 1).shape[0], self.groups(g)
         if outputs % groups:
-            return f"{outputs} output channels cannot be shared among {groups} groups"
+            return f"{outputs} output channels cannot be divided into {groups} groups"
         return weight_problem(g, self)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:

@@ -42,7 +42,7 @@ class Pool(WindowOp):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -77,7 +77,7 @@ class Average(Pool):
         """Accumulator bounds, also for kernels that add 128 to each value, and half the count for rounding."""
         if inputs[0] is None:
             return None
-        return Peak(self.count(g) * inputs[0].farthest(), -2 * LEAST * self.count(g))
+        return Peak(self.count(g) * inputs[0].max_distance(), -2 * LEAST * self.count(g))
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

@@ -45,7 +45,7 @@ class Resize(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -118,7 +118,7 @@ class ResizeBilinear(Resize):
         """Accumulator bounds, including the rounding term."""
         if inputs[0] is None:
             return None
-        total = inputs[0].farthest() * ONE * ONE
+        total = inputs[0].max_distance() * ONE * ONE
         return Peak(total, total + ONE * ONE)
 
     def blend(self, g: Graph, size: int, out: int) -> Blend:

@@ -100,10 +100,10 @@ class TransposeConv(Op):
         sums = np.zeros((n, rows, columns, w.shape[0]))
         for ky in range(v.kernel):
             for kx in range(h.kernel):
-                reached = sums[:, ky :: v.stride, kx :: h.stride]
-                reached[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
-        kept = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
-        return [finish(g, self, values, kept, self.activation, self.rounding)]
+                outputs = sums[:, ky :: v.stride, kx :: h.stride]
+                outputs[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
+        cropped = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
+        return [finish(g, self, values, cropped, self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

@@ -40,7 +40,7 @@ class RealCodes:
 def real_codes(graph: Graph, tensor: int) -> RealCodes:
     """Floats for a float input: from -1 to 1, or, where they are quantized at once, all that they can become (every
     256th of int16)."""
-    became = graph.becomes(tensor)
+    became = graph.quantized_as(tensor)
     if became is None:
         return RealCodes()
     least, most = became.dtype.limits

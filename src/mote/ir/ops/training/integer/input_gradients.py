@@ -78,7 +78,7 @@ class IntegerInputGradient(Op):
         given = self.scaled(g, gradient.reshape(1, rows, columns, -1).astype(np.int64)).astype(np.float64)
         kernel = weights.astype(np.float64).reshape(self.kernel(g))
         for tap in taps(self.vertical, self.horizontal, *self.size):
-            tap.add(sums, self.part(tap.given(given), kernel, tap.at))
+            tap.scatter_add(sums, self.part(tap.at_outputs(given), kernel, tap.at))
         result = rescale(sums.astype(np.int64), *self.scaling(g))
         return [np.clip(result, -LARGEST, LARGEST).astype(np.int8)]
 
@@ -97,8 +97,8 @@ class IntegerInputGradient(Op):
 
 def shares(scales: Array, largest: Array) -> Ints:
     """Per-channel factors: scales relative to the largest one, with FACTOR_BITS fraction bits."""
-    made: Ints = np.rint(scales / largest * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
-    return made
+    factors: Ints = np.rint(scales / largest * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
+    return factors
 
 
 def multiplied(gradient: Ints, factors: Ints) -> Ints:

@@ -80,13 +80,13 @@ class MaxPoolTaps(WindowOp):
         x = values[0]
         assert x is not None
         largest = np.full(self.shapes(g)[0], -129, np.int16)
-        taken = np.full(largest.shape, NO_PIXEL, np.uint8)
+        indices = np.full(largest.shape, NO_PIXEL, np.uint8)
         for number, tap in enumerate(taps(self.vertical, self.horizontal, *x.shape[1:3])):
             at = np.s_[:, tap.outputs[0][:, None], tap.outputs[1]]
-            here = tap.read(x)
-            taken[at] = np.where(here > largest[at], number, taken[at])
+            here = tap.at_inputs(x)
+            indices[at] = np.where(here > largest[at], number, indices[at])
             largest[at] = np.maximum(here, largest[at])
-        return [taken]
+        return [indices]
 
 
 class MaxPoolSpread(Op):
@@ -106,18 +106,18 @@ class MaxPoolSpread(Op):
         return self.input(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def unsupported(self, g: Graph) -> str | None:
-        gradient, taken = self.input(g), self.input(g, 1)
+        gradient, indices = self.input(g), self.input(g, 1)
         sizes = self.vertical.size(self.size[0]), self.horizontal.size(self.size[1])
-        if gradient.shape != taken.shape or sizes != gradient.shape[1:3] or gradient.shape[0] != 1:
-            return f"a gradient of {gradient.shape} and taps of {taken.shape} are not those of images of {self.size}"
+        if gradient.shape != indices.shape or sizes != gradient.shape[1:3] or gradient.shape[0] != 1:
+            return f"a gradient of {gradient.shape} and taps of {indices.shape} are not those of images of {self.size}"
         return taps_problem(self.vertical, self.horizontal) or type_problem(g, self, DType.INT8, DType.UINT8)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        gradient, taken = values
-        assert gradient is not None and taken is not None
+        gradient, indices = values
+        assert gradient is not None and indices is not None
         sums = np.zeros(self.shapes(g)[0])
         for number, tap in enumerate(taps(self.vertical, self.horizontal, *self.size)):
-            tap.add(sums, np.where(tap.given(taken) == number, tap.given(gradient), 0))
+            tap.scatter_add(sums, np.where(tap.at_outputs(indices) == number, tap.at_outputs(gradient), 0))
         return [np.clip(sums, -128, 127).astype(np.int8)]
 
 

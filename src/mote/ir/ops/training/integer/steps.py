@@ -106,7 +106,7 @@ class IntegerStep(Op):
         if self.left(g) < 0:
             return f"sums over {self.positions(g):,} positions do not fit 32 bits"
         if (size.dtype, size.shape, number.dtype, number.shape) != (DType.INT32, (2,), DType.INT32, (1,)):
-            return "it needs the size of the step, int32 [2], and the number of the sample, int32 [1]"
+            return "it needs the step size, int32 [2], and the sample number, int32 [1]"
         if self.has_update:
             state, update = self.input(g), self.input(g, len(self.inputs) - 1)
             if (update.dtype, update.shape) != (state.dtype, state.shape):
@@ -249,7 +249,7 @@ class ConvStep(IntegerStep):
         pixels = x.reshape(images).astype(np.float64) - self.input(g, 2).zero_point
         own = self.own(g, gradient.reshape(outputs))
         window = taps(self.vertical, self.horizontal, *images[1:3])
-        of_taps = [self.products(tap.read(pixels), tap.given(own)) for tap in window]
+        of_taps = [self.products(tap.at_inputs(pixels), tap.at_outputs(own)) for tap in window]
         return self.joined(np.array(of_taps))
 
     def products(self, pixels: Array, gradient: Array) -> Array:
