@@ -52,7 +52,7 @@ class ElementOrder:
 
     @property
     def is_plain(self) -> bool:
-        """Whether elements are stored in logical row-major order."""
+        """Whether the layout is row-major: elements are stored in logical order."""
         return len(self.atoms) < 2
 
     def canonical(self) -> ElementOrder:

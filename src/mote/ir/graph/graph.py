@@ -165,7 +165,7 @@ class Op(Attributes):
         return [(p, i) for p, i in enumerate(self.inputs) if i != ABSENT and g.tensors[i].data is None]
 
     def tensor(self, g: Graph, position: int) -> Tensor | None:
-        """Input `position`, or None where it is absent."""
+        """The tensor at input `position`, or None where the input is absent."""
         if position >= len(self.inputs) or self.inputs[position] == ABSENT:
             return None
         return g.tensors[self.inputs[position]]

@@ -29,17 +29,17 @@ class Range:
 
     @property
     def constant(self) -> NDArray[np.bool_]:
-        """Mask of channels that always have one value."""
+        """Mask of channels whose values are constant."""
         one: NDArray[np.bool_] = self.low == self.high
         return one
 
     def max_distance(self, zero: int = 0) -> int:
-        """The largest distance of any value from `zero`."""
+        """The largest distance of any value in the range from `zero`."""
         return int(max((self.high - zero).max(), (zero - self.low).max()))
 
     @property
     def hull(self) -> Range:
-        """One range that covers all channels."""
+        """The union of the ranges of all channels."""
         return Range(self.low.min(keepdims=True), self.high.max(keepdims=True))
 
 
@@ -48,7 +48,7 @@ class Peak:
     """Bounds of an operator's int32 accumulators, for any model input."""
 
     total: int
-    """Upper bound of the absolute value of the complete sum."""
+    """Upper bound of the absolute value of the accumulator's final sum."""
     part: int
     """Upper bound of the absolute value of every partial sum, in any order of addition, and of intermediate values of
     requantization."""
@@ -60,7 +60,7 @@ class Peak:
 
     @property
     def wraps(self) -> bool:
-        """Whether an intermediate value might overflow int32."""
+        """Whether the accumulator might overflow int32 at any time."""
         return self.part > INT32_MAX
 
 

@@ -42,7 +42,7 @@ class DType(StrEnum):
 
     @property
     def stored(self) -> bool:
-        """Whether a constant can have this type in the graph."""
+        """Whether constants of this type are kept in the graph without conversion."""
         return self in _NUMPY
 
     @property
@@ -64,7 +64,7 @@ class DType(StrEnum):
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and the largest value of an integer type."""
+        """The smallest and the largest value of this integer type."""
         info = np.iinfo(self.value)
         return int(info.min), int(info.max)
 
@@ -98,7 +98,7 @@ class Activation(StrEnum):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest real result."""
+        """The smallest and the largest real value that the activation returns."""
         return _BOUNDS[self]
 
 

@@ -57,7 +57,8 @@ def saturated(real: Reals) -> Ints:
 
 class EvenAdd(Add):
     """ADD as in ONNX Runtime: (a - zero point) * scale ratio + (b - zero point) * scale ratio, with two fused
-    multiply-adds. The second operand is multiplied first, or with `turned` the first one (which is broadcast less)."""
+    multiply-adds. The second operand is multiplied first; with `turned` (the second is broadcast less often) the first
+    one."""
 
     unsigned: bool = False
     turned: bool = False
@@ -69,7 +70,7 @@ class EvenAdd(Add):
         return self.results(g)[a + OFFSET, b + OFFSET]
 
     def results(self, g: Graph) -> Ints:
-        """[256, 256]: the results for all pairs of int8 values."""
+        """[256, 256]: the quantized sums of all pairs of int8 values."""
         tensors = self.input(g), self.input(g, 1), self.output(g)
         scales, zeros = [t.scale for t in tensors], [t.zero_point + OFFSET * self.unsigned for t in tensors]
         return _sums(tuple(scales), tuple(zeros), self.unsigned, self.turned)
@@ -98,7 +99,7 @@ def _terms(scales: Three, zeros: Three, unsigned: bool, turned: bool) -> tuple[n
 
 @lru_cache(maxsize=64)
 def _sums(scales: Three, zeros: Three, unsigned: bool, turned: bool) -> Ints:
-    """[256, 256]: the int8 results for all pairs of int8 values."""
+    """[256, 256]: the quantized sums of all pairs of int8 values."""
     ratio, terms = _terms(scales, zeros, unsigned, turned)
     real = fused((INT8 + OFFSET * unsigned)[:, None], ratio, terms[None, :])
     results = np.clip(saturated(real) - OFFSET * unsigned, LOW, HIGH)

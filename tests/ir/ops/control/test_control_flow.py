@@ -416,7 +416,7 @@ def test_what_litert_copies_over_is_kept() -> None:
         graph = tflite.parse(model, "model")
         assert any(op.misjudged(graph) for op in graph.ops) == flip
         result = verify(compile(model), 8, sanitize=True)
-        assert result.passed and ("LiteRT copies over" in result.reference) == flip
+        assert result.passed and ("LiteRT overwrites" in result.reference) == flip
         case = dict(
             zip(
                 graph.inputs,

@@ -45,7 +45,7 @@ def high_mul(a: Ints, b: Ints | int) -> Ints:
 
 
 def rounding_shift_right(x: Ints, bits: Ints | int) -> Ints:
-    """x / 2^bits, halves away from zero."""
+    """x / 2^bits, rounded to nearest with halves away from zero."""
     x = np.asarray(x, np.int64)
     bits = np.asarray(bits, np.int64)
     rounded: Ints = x + ((1 << bits) >> 1)

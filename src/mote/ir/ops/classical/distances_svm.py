@@ -20,7 +20,7 @@ VECTORS, WEIGHTS = 1, 2
 COEFFICIENTS, INTERCEPTS = 2, 3
 """Input positions of the constants of SUPPORT_VECTORS (with VECTORS)."""
 AT_ONCE = 1 << 20
-"""Maximum number of element differences that the reference holds in memory at once."""
+"""Maximum number of element differences that the NumPy reference holds in memory at once."""
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ class SupportVectors(Op):
         return "LiteRT has no SUPPORT_VECTORS"
 
     def spread(self, coefficients: Floats) -> Floats:
-        """The coefficients as a sparse matrix [count, pairs]."""
+        """The coefficients of support vectors as a sparse matrix [vectors, pairs of classes]."""
         classes = len(self.counts)
         numbers = {pair: i for i, pair in enumerate((a, b) for a in range(classes) for b in range(a + 1, classes))}
         owners = repeat(np.arange(classes, dtype=np.int64), self.counts)

@@ -23,7 +23,7 @@ from mote.ir.graph.types import DType
 FEATURE_TYPES = (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
 SUM_TYPES = (DType.INT32, DType.FLOAT32)
 LARGEST = (1 << 31) - 1
-"""Bound of integer sums, for any combination of leaves."""
+"""Largest supported sum of integer leaf values, for any combination of leaves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Trees:
     values: Array
     """Leaf values: a row per leaf, integers or float32."""
     base: Array
-    """Initial value of the sum of each output."""
+    """Initial values of the outputs, to which leaf values are added."""
     numbers: bool = False
     """Features are never NaN, so that `missing` is irrelevant."""
 
@@ -65,12 +65,12 @@ class Trees:
 
     @property
     def width(self) -> int:
-        """Number of values of each leaf."""
+        """Number of values per leaf."""
         return int(self.values.shape[1])
 
     @cached_property
     def depths(self) -> Ints:
-        """Length of the longest path from each node to a leaf."""
+        """Per node: length of the longest path to a leaf."""
         depths = np.zeros(self.nodes, np.int64)
         for i in reversed(range(self.nodes)):
             depths[i] = 1 + max(depths[r] if r >= 0 else 0 for r in (self.yes[i], self.no[i]))
@@ -81,7 +81,7 @@ class Trees:
         return int(self.depths[root]) if root >= 0 else 0
 
     def walk(self, root: int) -> Iterator[int]:
-        """All references reachable from `root`, each once."""
+        """All nodes and leaves reachable from `root` as references, each once."""
         seen: set[int] = set()
         stack = [int(root)]
         while stack:
@@ -100,7 +100,7 @@ class Trees:
 
     @cached_property
     def magnitudes(self) -> NDArray[np.float64]:
-        """Per output: maximum sum of absolute values of base and leaves."""
+        """Per output: upper bound of the sum of absolute values of initial value and leaf values (for tolerances)."""
         magnitudes = np.abs(self.base.astype(np.float64))
         for leaves in self.leaves:
             most = np.zeros(self.outputs)

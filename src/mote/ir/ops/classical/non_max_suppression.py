@@ -134,7 +134,7 @@ class GreedySuppression(Op):
 
 
 def _corners(boxes: Array) -> Floats:
-    """Box corners with the smaller coordinates first."""
+    """Sort the corners of boxes so that the smaller coordinates come first."""
     return np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
 
 

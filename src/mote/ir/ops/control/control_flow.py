@@ -59,12 +59,12 @@ class Control(Op):
 
     @property
     def results(self) -> Graph:
-        """The body whose outputs are the operator's."""
+        """The body (subgraph) whose outputs are the operator's outputs."""
         raise NotImplementedError
 
     @property
     def states(self) -> int:
-        """Number of distinct states of all bodies."""
+        """Number of states of the operator: those of all bodies, shared ones counted once."""
         return 1 + max((i for own in self.kept for i in own), default=-1)
 
     @property
@@ -74,16 +74,16 @@ class Control(Op):
 
     @property
     def given(self) -> tuple[int, ...]:
-        """The operator's inputs without the states."""
+        """Inputs of a control flow operator without the states."""
         return self.inputs[: len(self.inputs) - self.states]
 
     @property
     def made(self) -> tuple[int, ...]:
-        """The operator's outputs without the states."""
+        """Outputs of a control flow operator without the states."""
         return self.outputs[: len(self.outputs) - self.states]
 
     def with_bodies(self, bodies: Sequence[Graph]) -> Control:
-        """A copy of the operator with other bodies."""
+        """A copy of the control flow operator with other bodies."""
         raise NotImplementedError
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -121,7 +121,7 @@ class Control(Op):
             _effort.reset(token)
 
     def follow(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
-        """Evaluate the operator: its outputs; `see` is called after each execution of a body that computes them."""
+        """Evaluate the operator: its outputs; `on_body` is called after each execution of a body that computes them."""
         raise NotImplementedError
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -216,7 +216,7 @@ class If(Control):
         return [*(results[t] for t in self.branches[branch].outputs), *kept]
 
     def macs(self, g: Graph) -> int:
-        """Multiply-accumulates of the larger branch."""
+        """Multiply-accumulates of the more expensive branch."""
         return max(body_macs(body) for body in self.branches)
 
     def work(self, g: Graph) -> int:
@@ -231,7 +231,7 @@ class While(Control):
     """The condition's graph; None if the number of iterations is constant (`trips`)."""
     body: Graph
     trips: int | None = None
-    """The number of iterations, if it is constant."""
+    """Number of iterations of the loop, if it is constant; else None."""
     kind = "WHILE"
 
     @property
@@ -300,7 +300,7 @@ def body_macs(graph: Graph) -> int:
 
 
 def present(values: Sequence[Array | None]) -> list[Array]:
-    """The values of operands, none of which may be absent."""
+    """The operands as a list without None; asserts that none is absent."""
     arrays = [value for value in values if value is not None]
     assert len(arrays) == len(values)
     return arrays

@@ -24,7 +24,7 @@ class Use:
     options: Mapping[str, Any]
     """Options by name, if the file has them as a FlexBuffer map, as converters write them."""
     raw: bytes
-    """The options as raw bytes of the file."""
+    """The operator's options as raw bytes from the model file."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class NpuStream(Op, eq=False):
     fast: int
     """Size of the driver's fast memory in bytes (base pointer 2)."""
     results: tuple[Shape, ...]
-    """Shapes of the outputs."""
+    """Shapes of the command stream's outputs."""
     places: tuple[int, ...]
     """Offsets in the working memory: of the non-constant inputs, then of the outputs."""
     kind = "ETHOS_U"

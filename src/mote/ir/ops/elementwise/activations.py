@@ -31,7 +31,7 @@ class Unary(Pointwise):
 
     types: ClassVar[tuple[DType, ...]] = (DType.INT8, DType.FLOAT32)
     symmetric: ClassVar[bool] = True
-    """Whether int16 tensors must have zero point 0."""
+    """Whether the operator requires zero point 0 of int16 tensors."""
 
     def unsupported(self, g: Graph) -> str | None:
         x, y = self.input(g), self.output(g)
@@ -52,11 +52,11 @@ class Unary(Pointwise):
         return np.array_equal(self.table(g), INT8)
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        """The results for all int8 inputs, from -128 to 127, before clamping to int8."""
+        """The results of the function for all int8 inputs, from -128 to 127, before clamping to int8."""
         raise NotImplementedError
 
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
-        """The results for integers wider than int8; overflow wraps."""
+        """The results of the function for int16 or int32 inputs; overflow wraps."""
         raise NotImplementedError
 
     def real(self, x: Floats) -> Floats:

@@ -69,7 +69,7 @@ class Binary(Op):
     """Base of element-wise functions of two tensors, with NumPy's broadcasting."""
 
     types: ClassVar[frozenset[DType]] = NUMBERS
-    """Supported element types; both inputs have the same."""
+    """Supported element types of the two inputs, which have equal types."""
     quantized: ClassVar[frozenset[DType]] = QUANTIZED
     """Element types whose tensors must be quantized."""
 
@@ -165,14 +165,14 @@ class Arithmetic(Binary):
         raise NotImplementedError
 
     def whole(self, g: Graph) -> bool:
-        """Whether the elements are unquantized integers."""
+        """Whether the operator's tensors are unquantized integers."""
         tensors = self.input(g), self.input(g, 1), self.output(g)
         unscaled = self.plain16 and all(t.dtype == DType.INT16 and t.quant is None for t in tensors)
         return unscaled or self.output(g).dtype in (DType.INT32, DType.INT64)
 
     @property
     def real_range(self) -> tuple[float, float]:
-        """The bounds that float results are clamped to."""
+        """The range that float results are clamped to by the fused activation."""
         return self.activation.bounds if self.infinite else float_range(self.activation)
 
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:

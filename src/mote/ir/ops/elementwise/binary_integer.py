@@ -43,7 +43,7 @@ class IntegerFunction(StrEnum):
 
     @property
     def compares(self) -> bool:
-        """Whether it is a comparison, with bool results."""
+        """Whether the function is a comparison, whose results are bool."""
         return self in (IntegerFunction.EQUAL, IntegerFunction.GREATER, IntegerFunction.GREATER_EQUAL)
 
 

@@ -23,7 +23,7 @@ class Comparison(Binary):
     types: ClassVar[frozenset[DType]] = NUMBERS
     compare: ClassVar[np.ufunc]
     scaled16: ClassVar[bool] = False
-    """Whether LiteRT also rescales int16."""
+    """Whether LiteRT's kernel also rescales int16 inputs before comparing them."""
 
     def unsupported(self, g: Graph) -> str | None:
         a, b, y = self.input(g), self.input(g, 1), self.output(g)
@@ -44,7 +44,7 @@ class Comparison(Binary):
         return None
 
     def scaled(self, g: Graph) -> bool:
-        """Whether values are rescaled to a common scale."""
+        """Whether quantized inputs are rescaled to a common scale before they are compared."""
         x = self.input(g)
         return x.dtype == DType.INT8 or (x.dtype == DType.INT16 and self.scaled16 and x.quant is not None)
 

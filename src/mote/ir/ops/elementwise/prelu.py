@@ -45,7 +45,7 @@ class PRelu(Binary):
         return None
 
     def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Multiplier and shift for x >= 0, and those for x < 0."""
+        """Multipliers and shifts of the requantization: for x >= 0, and for x < 0."""
         x, alpha, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return quantize_multiplier(float(x / y)), quantize_multiplier(float(x * alpha / y))
 

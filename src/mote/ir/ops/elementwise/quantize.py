@@ -110,7 +110,7 @@ class Rescale(Pointwise):
         return problem or scale_problem(self.scale(g))
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """The multiplier and shift that values are rescaled by."""
+        """Multiplier and shift from the input's scale to the output's."""
         return quantize_multiplier(self.input(g).scale / self.output(g).scale)
 
     def misjudged(self, g: Graph) -> str | None:

@@ -36,7 +36,7 @@ class Digits:
     least: int
     most: float
     infinite: bool = False
-    """Whether the format has infinities."""
+    """Whether the float format has infinities."""
     number: bool = False
     """Whether the format has neither infinities nor NaN: overflow saturates, and NaN becomes 0."""
 
@@ -66,7 +66,7 @@ class RoundToFormat(Pointwise):
 
     @property
     def beyond(self) -> float:
-        """The result for overflow: the largest value, infinity or NaN."""
+        """The result for floats too large for the format: its largest value, infinity or NaN."""
         if self.saturates or self.digits.number:
             return self.digits.most
         return np.inf if self.digits.infinite else np.nan

@@ -26,7 +26,7 @@ class Select(Op):
     kind = "SELECT"
 
     def operand(self, g: Graph, position: int) -> Shape:
-        """The shape of an input for broadcasting."""
+        """The shape of an input as it is broadcast: a vector condition gets trailing axes of size 1."""
         shape = self.input(g, position).shape
         return (*shape, *(1,) * (len(self.input(g, 1).shape) - 1)) if self.leading and position == 0 else shape
 

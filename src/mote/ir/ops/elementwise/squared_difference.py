@@ -38,7 +38,7 @@ class SquaredDifference(Binary):
         return "LiteRT aborts where the output's scale is small" if aborts else None
 
     def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-        """Multiplier and shift of each input and of the square."""
+        """Multipliers and shifts of the two inputs and of the squared difference."""
         a, b, y = self.input(g), self.input(g, 1), self.output(g)
         common = 2 * max(a.scale, b.scale)
         real = (a.scale / common, b.scale / common, common * common / ((1 << 2 * PLACES[y.dtype]) * y.scale))

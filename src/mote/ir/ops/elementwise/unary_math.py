@@ -92,7 +92,7 @@ class Rsqrt(Interpolated):
 
 
 ROOT_BITS = 20
-"""Fraction bits of the inverse root before it is rescaled."""
+"""Fraction bits of 1 / sqrt(x) before it is rescaled."""
 
 
 @cache
@@ -264,7 +264,7 @@ class LogicalNot(UnaryUnscaled):
 
 
 class UnaryFloat(UnaryUnscaled):
-    """Base of functions of float32 only."""
+    """Base of unary functions that support only float32."""
 
     types = (DType.FLOAT32,)
 

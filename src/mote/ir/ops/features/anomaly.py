@@ -32,7 +32,7 @@ class Arithmetic:
     narrow: int
     shift: int
     scale: Fraction
-    """Scale of the integer score."""
+    """Scale of the integer anomaly score."""
 
     @staticmethod
     def between(output: Tensor, reference: Tensor) -> Arithmetic:

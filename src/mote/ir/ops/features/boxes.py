@@ -19,7 +19,7 @@ OVERLAP_BITS = 15
 FIELDS = 6
 """Values per selected box in the output: class, score and four coordinates."""
 NOTHING = -1
-"""Class of unused entries in the output."""
+"""Class number of unused output entries, if fewer boxes are selected than the output has room for."""
 
 
 class SuppressedBoxes(Decision):

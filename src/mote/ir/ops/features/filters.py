@@ -64,11 +64,11 @@ class LookingBack(Op):
     history: int = 0
 
     def span(self, g: Graph) -> int:
-        """Number of input rows that an output row reads."""
+        """Number of input rows that a row of the filter's output depends on."""
         raise NotImplementedError
 
     def stride(self, g: Graph) -> int:
-        """Number of input rows from one output row to the next."""
+        """Number of input rows between those of successive output rows (decimation)."""
         return 1
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -241,7 +241,7 @@ class Biquads(Sequential):
         return [self.input(g).shape, self.input(g, 1).shape]
 
     def kept(self, channels: int) -> Shape:
-        """The shape of the state for this number of channels."""
+        """The shape of the filter's state for this number of channels."""
         return (channels * (2 + 4 * len(self.sections)),)
 
     @staticmethod
@@ -284,8 +284,8 @@ class Biquads(Sequential):
     def _run(
         self, section: Section, samples: Sequence[int], inputs: Sequence[int], state: Sequence[int]
     ) -> tuple[list[int], list[int]]:
-        """Run one section: returns its outputs and its new state, from its last two inputs (`given`) and its old state
-        (`own`)."""
+        """Run one section: returns its outputs and its new state, from its last two inputs (`inputs`) and its old state
+        (`state`)."""
         (b0, b1, b2, a1, a2), (c1, c2) = section, self.feedback(section)
         (x1, x2), (y1, y2, e1, e2) = inputs, state
         outputs, wrap = [], 1 << 63

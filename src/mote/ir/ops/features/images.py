@@ -42,7 +42,7 @@ class Packing:
     """A group of `pixels` pixels takes `nbytes` bytes; rows consist of whole groups."""
 
     def line(self, width: int) -> int:
-        """Bytes of a row of `width` pixels."""
+        """Number of bytes of a packed row of `width` pixels."""
         return width // self.pixels * self.nbytes
 
 
@@ -254,11 +254,11 @@ class Resampling:
         return int(self.weights.shape[1])
 
     def count(self, i: int) -> int:
-        """Number of inputs that output i depends on."""
+        """Number of input pixels that output pixel i depends on."""
         return int(np.flatnonzero(self.weights[self.which[i]])[-1]) + 1
 
     def apply(self, x: Array, axis: int) -> Array:
-        """Resize an axis of pixels, rounded once, halves up."""
+        """Resize one axis of an image with these weights, rounded once, halves up."""
         last = x.shape[axis] - 1
         wide = np.full(1, 1 << (WEIGHT_BITS - 1), np.int64)
         shape = [-1 if i == axis else 1 for i in range(x.ndim)]

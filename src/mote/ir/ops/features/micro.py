@@ -32,7 +32,7 @@ from mote.ir.ops.signal.fft import Kiss
 WINDOW_BITS = BANK_BITS = 12
 NOISE_BITS = 14
 LENGTHS = (64, 4096)
-"""Minimum and maximum FFT length."""
+"""Minimum and maximum FFT length of MicroSpectrum."""
 MOST = 0xFFFF
 """Maximum of a feature; larger ones saturate."""
 NARROW_LOG = 10
@@ -291,7 +291,7 @@ class MicroFeatures(Sequential):
         ]
 
     def _estimates(self, wide: Array, noise: Array) -> Array:
-        """The noise estimate after each frame."""
+        """The noise estimate of each channel after each frame."""
         share = np.resize(np.array(self.shares, np.uint64), noise.size)
         rest = np.uint64(1 << NOISE_BITS) - share
         estimates = np.zeros_like(wide)

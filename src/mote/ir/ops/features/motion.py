@@ -57,7 +57,7 @@ class Statistic(StrEnum):
 
 
 class Wavelet(StrEnum):
-    """Filters of the wavelet transform."""
+    """Wavelet families of WINDOW_WAVELET."""
 
     HAAR = "haar"
     """Haar: sums and differences of pairs; exact, both grow by one bit per level."""
@@ -73,7 +73,7 @@ HIGH = (LOW[3], -LOW[2], LOW[1], -LOW[0])
 LOW_BITS, SAMPLE_BITS = 15, 8
 """Fraction bits of the Daubechies coefficients, and of the samples that they filter."""
 WINDOW_BITS = 14
-"""Fraction bits of the window of spectra."""
+"""Fraction bits of the window function of spectra."""
 
 
 class WindowFeatures(Op):
@@ -85,7 +85,7 @@ class WindowFeatures(Op):
 
     @property
     def features(self) -> int:
-        """Number of features per channel."""
+        """Number of features that the operator computes per channel and window."""
         raise NotImplementedError
 
     def of_signals(self, signals: Ints) -> Ints:
@@ -209,7 +209,7 @@ class WindowSpectrum(WindowFeatures):
 
     @property
     def taps(self) -> Ints:
-        """The window with 14 fraction bits: periodic Hann, or ones."""
+        """The window function with 14 fraction bits: periodic Hann, or ones."""
         angles = 2 * np.pi * np.arange(self.frame, dtype=np.int64) / self.frame
         window = 0.5 - 0.5 * np.cos(angles) if self.hann else np.ones(self.frame)
         return np.rint(window * (1 << WINDOW_BITS)).astype(np.int64)
@@ -342,4 +342,4 @@ STATISTICS: dict[Statistic, Callable[[Ints], Ints]] = {
     Statistic.ZERO_CROSSINGS: _zero_crossings,
     Statistic.MEAN_CROSSINGS: _mean_crossings,
 }
-"""Function of samples (last axis) for each statistic."""
+"""The function that computes each statistic along the last axis of samples."""

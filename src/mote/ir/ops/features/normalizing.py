@@ -22,7 +22,7 @@ VARIANCE_BITS = 22
 """Fraction bits of running variances."""
 MOST_VARIANCE = 1 << 54
 LONGEST = 1 << 20
-"""Maximum number of samples of a mean."""
+"""Maximum number of samples that a mean is computed of."""
 WORD = 1 << 31
 
 
@@ -107,7 +107,7 @@ class NormalizeWindow(Op):
         return [self.input(g).shape]
 
     def count(self, g: Graph) -> int:
-        """Number of samples of each mean."""
+        """Number of samples that each mean is computed of."""
         return self.input(g).size // lanes(self.input(g).shape, self.features)
 
     def unsupported(self, g: Graph) -> str | None:

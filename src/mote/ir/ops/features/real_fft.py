@@ -22,13 +22,13 @@ from mote.ir.graph.tensor import Array
 ROOT_BITS = 14
 """Fraction bits of twiddle factors."""
 SUM_BITS = {2: 14, 3: 14, 4: 14, 5: 13}
-"""Fraction bits of the sums of a stage, by radix."""
+"""Fraction bits of the sums of an FFT stage, by radix."""
 DATA_BITS = 14
 """Bits that the largest sample of a signal is scaled down to before the first stage."""
 GROWTH = {2: 2, 3: 3, 4: 3, 5: 3}
 """Bits by which a component can grow in a stage, by radix r: log2(r * sqrt(2)), rounded up."""
 LARGEST = 1 << 16
-"""Upper bound of transform points: their indices have 16 bits."""
+"""Limit of the number of complex FFT points: their indices have 16 bits."""
 AT_ONCE = 256
 """Number of signals that the reference transforms at once, to stay in the CPU's cache."""
 
@@ -92,7 +92,7 @@ class RealFft:
 
     @staticmethod
     def fits(length: int) -> bool:
-        """Whether this length is supported."""
+        """Whether FFTs of this length are supported."""
         points = length if length % 2 else length // 2
         return length >= 2 and points < LARGEST and (points == 1 or bool(radices(points)))
 
@@ -236,7 +236,7 @@ def _minus(a: Complex, b: Complex) -> Complex:
 
 
 def _turned(a: Complex) -> Complex:
-    """Multiply by -i."""
+    """A complex number times -i."""
     return a[1], -a[0]
 
 

@@ -31,7 +31,7 @@ class AffineLine:
         return cls(*(np.array([x], np.float64) for x in (factor, 0.0, -np.inf, np.inf)))
 
     def __call__(self, values: Array) -> Array:
-        """Apply to integers; the result is rounded to float32 once."""
+        """Apply scale, offset and clipping to integers; the result is rounded to float32 once."""
         real = values.astype(np.float64) * self.factor + self.offset
         return np.clip(real, self.low, self.high).astype(np.float32)
 

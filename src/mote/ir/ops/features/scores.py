@@ -172,7 +172,7 @@ class Decision(ScoreOp):
     quantization of the input scores."""
 
     numbers: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Names and descriptions of the numbers of an output row."""
+    """Names and descriptions of the numbers in each output row of the decision."""
     noticed: ClassVar[tuple[str, str]] = ("", "")
     """Number of the first output row that tells whether something was detected, and the C comparison to append to
     it."""

@@ -230,7 +230,7 @@ class SpectralFeatures(Op):
 
     @property
     def divisor(self) -> int:
-        """Divisor of energies."""
+        """The number that spectral energies are divided by: the frame length for power spectra, else 1."""
         return self.frame if self.power else 1
 
     @property
@@ -247,7 +247,7 @@ class SpectralFeatures(Op):
 
     @property
     def log_fraction(self) -> int:
-        """Fraction bits of logarithms."""
+        """Fraction bits of logarithmic energies: those of the output, or of the input of the cepstrum."""
         if not self.coefficients:
             return self.output_fraction
         return _fraction(self.log_limit, CEPSTRUM_BITS)

@@ -9,7 +9,7 @@ from mote.ir.ops.moves.pad_concat_transpose import Join, Transpose
 from mote.ir.ops.moves.strided import StridedOp
 
 Bounds = tuple[int, int]
-"""Smallest and largest valid value."""
+"""Smallest and largest valid value of an index."""
 
 
 def input_bounds(graph: Graph) -> dict[int, Bounds]:

@@ -1,4 +1,4 @@
-"""Samples of learners: validation of feature vectors and labels, exact float32 sums."""
+"""Training samples of on-device learners: checks of features and labels, and sums rounded as in C."""
 
 from __future__ import annotations
 

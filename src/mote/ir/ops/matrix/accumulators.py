@@ -25,7 +25,7 @@ from mote.ir.ops.common import (
 from mote.ir.ops.matrix.round_once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]
-"""Smallest and largest values."""
+"""A range of sums: arrays of the smallest and the largest values."""
 WIDE = 256
 """Additional magnitude, per 9-bit weight, in bounds of partial sums: kernels may split such a weight into two int8
 weights, whose two products together exceed the single product by at most this times the input."""
@@ -84,7 +84,7 @@ class Accumulators:
         return np.clip(scaled + self.zero, -128, 127)
 
     def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Accumulators:
-        """A copy with only the selected channels."""
+        """A copy of the accumulators with only the selected channels."""
         real = None if self.real is None else self.real[which]
         loose = None if self.loose is None else self.loose[which]
         return Accumulators(

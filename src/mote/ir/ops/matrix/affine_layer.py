@@ -75,7 +75,7 @@ class AffineLayer(Op):
     origin: int = 0
     """Offset added to rounded results: an even number, so that halves are rounded to even codes of the file."""
     limits: tuple[int, int] = (-128, 127)
-    """Smallest and largest result (fused activation)."""
+    """Smallest and largest output code of the layer (fused activation)."""
     weights = 1
     channel_axis = 0
 
@@ -93,7 +93,7 @@ class AffineLayer(Op):
         return None
 
     def largest(self, g: Graph) -> int:
-        """Upper bound of partial sums for any inputs."""
+        """Upper bound of the layer's partial sums for any inputs."""
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         bias, of = self.bias(g), (w.data, self.channel_axis)

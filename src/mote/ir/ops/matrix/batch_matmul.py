@@ -30,7 +30,7 @@ TYPES = (
     (DType.INT16, DType.INT8, DType.INT16),
     (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32),
 )
-"""Supported element types: left, right, output."""
+"""Supported element types of the left matrices, right matrices and products."""
 
 
 class MatrixProduct(Op):
@@ -77,12 +77,12 @@ class MatrixProduct(Op):
         return problem(self.scale(g))
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """Multiplier and shift that requantize sums."""
+        """Multiplier and shift that requantize sums of products."""
         left, right, output = self.input(g), self.input(g, 1), self.output(g)
         return quantize_multiplier(left.scale * right.scale / output.scale)
 
     def ratio(self, g: Graph) -> float:
-        """The requantization scale, in single precision."""
+        """The requantization scale of sums of products, in single precision."""
         left, right, output = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return float(left * right / output)
 
@@ -105,7 +105,7 @@ class MatrixProduct(Op):
         return [self._finish(g, self.to_output(_product(left, right)), output)]
 
     def _exact(self, g: Graph, values: Sequence[Array | None], position: int) -> Array:
-        """An operand minus its zero point."""
+        """A matrix operand minus its zero point."""
         x = values[position]
         assert x is not None
         return x.astype(np.float64) - (self.input(g, position).zero_point if self._scaled(g) else 0)

@@ -28,7 +28,8 @@ def dequantized_blocks(codes: Array, scales: Array) -> Array:
 
 
 class BlockwiseFullyConnected(Op):
-    """FULLY_CONNECTED: [.., depth] x [channels, depth]. Inputs: activations, weights, bias, scales."""
+    """FULLY_CONNECTED with blockwise-quantized weights: [.., depth] x [channels, depth]. Inputs: activations, weights,
+    bias, scales."""
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
@@ -77,7 +78,7 @@ class BlockwiseFullyConnected(Op):
 
 
 class BlockwiseLookup(Op):
-    """EMBEDDING_LOOKUP. Inputs: indices, the table, scales."""
+    """EMBEDDING_LOOKUP in a blockwise-quantized table. Inputs: indices, the table, scales of the blocks."""
 
     kind = "EMBEDDING_LOOKUP"
 
@@ -94,7 +95,7 @@ class BlockwiseLookup(Op):
         return None if y == DType.FLOAT32 else f"{y} output with a block-wise quantized table is not supported"
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The dequantized rows; zeros for indices out of range."""
+        """The dequantized table rows for the indices; zeros for indices out of range."""
         indices, table, scales = values
         assert indices is not None and table is not None and scales is not None
         inside = (indices >= 0) & (indices < len(table))

@@ -26,7 +26,7 @@ from mote.ir.ops.common import (
 )
 
 WEIGHTS = {DType.INT8: (DType.INT8,), DType.INT16: (DType.INT8, DType.INT16), DType.FLOAT32: (DType.FLOAT32,)}
-"""Supported types of weights, by input type."""
+"""Supported element types of the weights, by element type of the input."""
 BIASES = {DType.INT8: (DType.INT32,), DType.INT16: (DType.INT32, DType.INT64), DType.FLOAT32: (DType.FLOAT32,)}
 
 

@@ -27,7 +27,7 @@ VALUES = np.arange(-127, 128, dtype=np.int64)
 """int8 results that are reached by an increase: all but the lowest."""
 
 Scale = tuple[int, int]
-"""Multiplier and shift."""
+"""A requantization scale as integer multiplier and shift."""
 
 
 @lru_cache(maxsize=1 << 14)

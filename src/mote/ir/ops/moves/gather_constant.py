@@ -17,7 +17,7 @@ from mote.ir.graph.tensor import Array, Shape
 from mote.ir.ops.pointwise import rising
 
 Places = tuple[int, ...]
-"""Indices into an axis."""
+"""Indices of the elements that are gathered along an axis."""
 
 
 class Pick(Op):
@@ -28,14 +28,14 @@ class Pick(Op):
     kind = "GATHER"
 
     def picked(self, g: Graph) -> Shape:
-        """The shape before the final reshape."""
+        """The shape of the gathered elements before the final reshape."""
         return tuple(n if p is None else len(p) for n, p in zip(self.input(g).shape, self.places, strict=True))
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.shape]
 
     def indices(self, g: Graph) -> list[Ints]:
-        """The indices of all axes."""
+        """The indices that are gathered along each axis."""
         sizes = self.input(g).shape
         return [
             np.arange(n, dtype=np.int64) if p is None else np.array(p) for n, p in zip(sizes, self.places, strict=True)

@@ -123,7 +123,7 @@ class Join(Op):
     """Base of operators whose output consists of boxes of the inputs; a subclass defines the boxes."""
 
     def spans(self, g: Graph) -> list[list[CopySpan]]:
-        """The copy of each input, axis by axis."""
+        """For each input: how it is copied to the output, axis by axis."""
         raise NotImplementedError
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:

@@ -34,7 +34,7 @@ class RowWalk:
     determine the first."""
 
     digits: list[Digit]
-    """Digits over the output's rows, the last one fastest."""
+    """Loops (digits) over the rows of the output, the last one fastest."""
     start: int
     row: int
     """Number of elements of an input row."""
@@ -43,7 +43,7 @@ class RowWalk:
     tap_step: int
     """Stride in the output between elements of successive taps."""
     inner: list[Loop]
-    """Loops over the elements copied from each row."""
+    """Copy loops over the elements that are taken from each input row."""
 
     def first(self, y: int) -> int:
         """The first input row of output row y."""
@@ -66,11 +66,11 @@ class StridedOp(Op):
         raise NotImplementedError
 
     def start(self, g: Graph) -> int:
-        """Index of the first input element."""
+        """Flat index of the input element that the strided copy begins with."""
         return 0
 
     def loops(self, g: Graph) -> list[Loop]:
-        """Loops over the whole output, in bytes."""
+        """Copy loops over the whole output, in bytes."""
         return [(n, i * self._width(g), o * self._width(g)) for n, i, o in _loops(self.digits(g), self.output(g).shape)]
 
     def row_walk(self, g: Graph) -> RowWalk | None:

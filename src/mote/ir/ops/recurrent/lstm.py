@@ -139,13 +139,13 @@ class LstmLayer(Op):
         return scale_problem(*self._scales(g))
 
     def _scales(self, g: Graph) -> list[Scale]:
-        """All requantization multipliers and shifts."""
+        """All requantization multipliers and shifts of an integer LSTM."""
         scales = [self.hidden_scale(), *(self.matrix_scale(g, position) for position in self.matrices(g))]
         scales += [self.peephole_scale(g, gate) for gate, p in PEEPHOLES.items() if self.tensor(g, p) is not None]
         return [*scales, *(self.norm(g, gate).scale for gate in self.gates if self.normalized)]
 
     def cell_bits(self, g: Graph) -> int:
-        """Integer bits of a cell."""
+        """Integer bits of the fixed-point LSTM cell."""
         return 15 + round(math.log2(self.input(g, MEMORY).scale))
 
     def gate_scale(self, gate: int) -> np.float32:
@@ -194,7 +194,7 @@ class LstmLayer(Op):
         return Peak(max(p.total for p in peaks), max(p.part for p in peaks))
 
     def matrices(self, g: Graph) -> list[int]:
-        """Input positions of the weight matrices."""
+        """Input positions of the LSTM's weight matrices."""
         gates = [position for gate in self.gates for position in (1 + gate, 5 + gate)]
         return gates if self.tensor(g, PROJECTION) is None else [*gates, PROJECTION]
 
@@ -227,7 +227,7 @@ class LstmLayer(Op):
         return self.real_step(values, x, h, cell)
 
     def _real_values(self, g: Graph, values: Sequence[Array | None]) -> list[Array | None]:
-        """The inputs with integer weights dequantized."""
+        """The LSTM's inputs with integer weights dequantized."""
         small = (np.int8, np.int16)
         given = ((self.tensor(g, p), v) for p, v in enumerate(values))
         return [v if t is None or v is None or v.dtype not in small else real_constant(t, v) for t, v in given]

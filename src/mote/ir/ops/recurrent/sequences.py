@@ -43,7 +43,7 @@ class Recurrent(Op):
     backward: bool = False
     results: tuple[RecurrentOutput, ...] = (RecurrentOutput.SEQUENCE,)
     blocks: ClassVar[int]
-    """Number of gates, whose weight matrices are stacked."""
+    """Number of gates of the layer: their weight matrices are stacked vertically."""
     states: ClassVar[tuple[int, ...]] = (HIDDEN,)
     bias_blocks: ClassVar[int]
 

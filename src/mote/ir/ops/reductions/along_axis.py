@@ -28,7 +28,7 @@ MOST_SHORT_INDEX = (1 << 15) - 1
 
 
 def _type_problem(op: Op, g: Graph, types: tuple[DType, ...]) -> str | None:
-    """Why the input type is not supported, or None."""
+    """Why an operator's input type is not supported, or None."""
     dtype = op.input(g).dtype
     return None if dtype in types else f"{dtype} input is not supported (only {', '.join(types)})"
 

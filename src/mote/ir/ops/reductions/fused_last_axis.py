@@ -53,7 +53,7 @@ class Lines(Pointwise, eq=False):
         return Increment(cut, flow, {0: flow.fresh})
 
     def one(self) -> Graph:
-        """The inner graph, reshaped to a single vector."""
+        """The graph of the fused operators, reshaped to a single vector."""
         return _reshaped(self.inner, lambda shape: (*(1,) * (len(shape) - 1), shape[-1]))
 
 

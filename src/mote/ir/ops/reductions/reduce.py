@@ -125,7 +125,7 @@ class RowReduction(Reduction):
 
 
 def outer_axes(shape: Shape) -> int:
-    """Number of leading axes that rows are counted over."""
+    """Number of leading axes whose product is the number of rows: all but the last two; of a matrix, one."""
     return len(shape) - (2 if len(shape) > 2 else 1)
 
 
@@ -156,11 +156,11 @@ class ScaledSum(RowReduction):
         return scale_problem(self.scale(g))
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """Multiplier and shift from the sum to the output."""
+        """Multiplier and shift that rescale the sum to the output's quantization."""
         raise NotImplementedError
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """Output range; None (unknown) if sums might overflow."""
+        """Value range of the reduction's output; None (unknown) if sums might overflow."""
         return rising(g, self, inputs) if self.count(g) << 8 + max(self.scale(g)[1], 0) < 1 << 31 else None
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:

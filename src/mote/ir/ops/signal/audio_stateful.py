@@ -178,9 +178,9 @@ class OverlapAdd(MicroOp):
 
 
 class StackCount(MicroOp):
-    """Updates the counters of SignalStacker, its state: number of waiting frames; age of the last stack, counted down
-    from `step` (new) to 0 (none yet); and progress: 0 no frame yet, 1 the first frame, 2 later frames. A stack has
-    `frames` frames, and the first frame counts as `left` more."""
+    """Updates the counters of SignalStacker, its state: number of waiting frames; age of the last stack (`step` when it
+    is completed, one less per frame, 0 if there was none); and progress: 0 no frame yet, 1 the first frame, 2 later
+    frames. A stack has `frames` frames, and the first frame counts as `left` more."""
 
     left: int
     frames: int

@@ -176,7 +176,7 @@ class SignalFilterBank(_Typed):
         return [np.array(channels[1:], np.uint64)]
 
     def channels(self, g: Graph) -> list[tuple[int, int, int]]:
-        """First energy, first weight and width of each channel."""
+        """For each channel: index of its first energy, index of its first weight, and width."""
         columns = [self.input(g, p).data for p in (3, 4, 5)]
         return [(int(a), int(b), max(int(c), 0)) for a, b, c in zip(*columns, strict=True)]
 

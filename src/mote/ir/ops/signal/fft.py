@@ -19,7 +19,7 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.signal.audio_stateless import MicroOp
 
 LENGTHS = (4, 1 << 16)
-"""Minimum and maximum FFT length."""
+"""Minimum and maximum FFT length of SignalRfft and SignalIrfft."""
 TYPES = (DType.INT16, DType.INT32, DType.FLOAT32)
 
 

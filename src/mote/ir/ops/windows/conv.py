@@ -1,4 +1,4 @@
-"""CONV_2D, and the requantization of layers with weights."""
+"""CONV_2D, and the final steps of layers with weights: bias, requantization, activation."""
 
 from __future__ import annotations
 

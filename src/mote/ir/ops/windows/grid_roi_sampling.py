@@ -23,7 +23,7 @@ CUBIC = -0.75
 
 
 class Sampling(StrEnum):
-    """Interpolation of samples."""
+    """Interpolation method of samples: nearest pixel, linear or cubic."""
 
     NEAREST = "nearest"
     LINEAR = "linear"

@@ -185,7 +185,7 @@ class ResizeBilinearUnsigned(Resize):
         return _type_problem(g, self, (DType.INT8,))
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """Unknown: rounding may exceed the range of the pixels."""
+        """None (unknown): rounding may exceed the range of the pixels."""
         return None
 
     def blend(self, size: int, out: int) -> RealBlend:

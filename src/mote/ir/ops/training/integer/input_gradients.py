@@ -173,7 +173,7 @@ class IntegerDepthwiseInputGradient(IntegerInputGradient):
         return self.vertical.kernel * self.horizontal.kernel * self.multiplier
 
     def _by_channel(self, g: Graph) -> Array:
-        """The weights' scales as [channels, multiplier]."""
+        """The scales of the weights, reshaped to [input channels, multiplier]."""
         return self.weights_scale(g).reshape(-1, self.multiplier)
 
     def factors(self, g: Graph) -> Ints:

@@ -24,7 +24,7 @@ SUM_SPACE = 7
 MOST_ERRORS = 1 << 16
 """Maximum number of squared errors whose sum fits 32 bits."""
 LOG_BITS = 16
-"""Fraction bits of a logarithm."""
+"""Fraction bits of base-2 logarithms in the loss."""
 RATE, LOSS = 2, 3
 """Positions of learning rate and previous loss among the inputs of step size operators."""
 STATED = (DType.FLOAT32, (1,))

@@ -44,7 +44,7 @@ class IntegerStep(Op):
     momentum: float = 0.0
     every: int = 1
     update_bits: ClassVar[int]
-    """Additional fraction bits of the update accumulator."""
+    """Additional fraction bits of the update accumulator compared with the state."""
 
     @property
     def has_update(self) -> bool:
@@ -218,7 +218,7 @@ class ConvStep(IntegerStep):
         return gradient.scale * x.scale / weights.quant.scale.astype(np.float64)
 
     def images(self, g: Graph) -> tuple[Shape, Shape]:
-        """The shapes of input and gradient as images."""
+        """The shapes of a layer's input and output gradient, seen as images."""
         x, gradient = self.input(g, 2), self.input(g, 1)
         if len(x.shape) == len(gradient.shape) == 4:
             return x.shape, gradient.shape
