@@ -1,1 +1,1 @@
-"""What a network is: graphs of operators, and what operators compute."""
+"""The intermediate representation: graphs of operators, and the definitions of the operators."""

@@ -519,7 +519,7 @@ SCALES = (0.05, 0.03, 0.06)
         (Config("EQUAL", "int8"), "no per-tensor quantization"),
         (Config("LESS", "int8", scales=(1.0, 0.5, 1.0)), "scales of 1 and more"),
         (Config("NOT_EQUAL", "int16"), "LiteRT computes nothing"),
-        (Config("ATAN2", "float32", ((2, 3), (3,))), "LiteRT repeats neither"),
+        (Config("ATAN2", "float32", ((2, 3), (3,))), "LiteRT does not broadcast ATAN2"),
         (Config("MINIMUM", "int32", ((1,) * 7, (2,))), "more than 6 axes"),
     ],
 )

@@ -268,7 +268,7 @@ def as_in_file(oracle: Reference, graph: Graph) -> Reference:
 def magnitudes(graph: Graph) -> Callable[[Mapping[int, Array]], Mapping[int, float]]:
     """Maps inputs to magnitudes of float32 tensors (`mote.ir.graph.tolerance`), with states that persist; empty where
     nothing is computed in float32."""
-    if not computes_floats(graph) and all(type(op).unsure is Op.unsure for op in graph.ops):
+    if not computes_floats(graph) and all(type(op).alternative_codes is Op.alternative_codes for op in graph.ops):
         return lambda inputs: {}
     values, tracked = numpy(graph), Magnitudes(graph)
 

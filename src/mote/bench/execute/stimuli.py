@@ -25,7 +25,7 @@ def _limits(graph: Graph, t: Tensor) -> Limits:
         return 0, 1
     if t.dtype != DType.FLOAT32:
         return t.dtype.limits
-    became = graph.becomes(t.id)
+    became = graph.quantized_as(t.id)
     if became is None:
         return -1.0, 1.0
     least, most = became.dtype.limits

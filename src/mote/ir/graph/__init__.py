@@ -1,4 +1,4 @@
-"""The network as data: tensors, operators, and the graph that joins them."""
+"""The network as data: tensors, operators, and the graph that connects them."""
 
 from mote.ir.graph.graph import Graph, InvalidGraphError, ModelLayer, Op, State
 from mote.ir.graph.rows import Rows

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Attributes:
-    """The base of frozen, keyword-only dataclasses whose methods are generated when a class is first instantiated or
-    subclassed: generating takes a millisecond for each class, and a model has few of all operators."""
+    """Base of operators: frozen, keyword-only dataclasses whose methods are generated when a class is first
+    instantiated or subclassed. Generating takes a millisecond per class, and a model uses few of all operators."""
 
     _eq: ClassVar[bool] = True
 
@@ -26,6 +26,6 @@ class Attributes:
 
     @classmethod
     def generate(cls) -> None:
-        """Generate the methods of the class: its fields are not known before that."""
+        """Generate the dataclass methods of this class, if that has not happened yet."""
         if "__dataclass_fields__" not in vars(cls) and cls is not Attributes:
             dataclass(frozen=True, kw_only=True, eq=cls._eq)(cls)

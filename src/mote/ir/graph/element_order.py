@@ -1,8 +1,8 @@
-"""How the elements of a value lie in memory, apart from how the model's file counts them.
+"""Memory layout of a tensor's elements, independent of the shape in the model's file.
 
-The axes of a value are made of atoms. A transposition changes the order in which the atoms are counted, a reshape
-groups them in another way: neither moves an element. What is stored keeps its own order of the same atoms, so that a
-network that was trained with channels first is computed with channels last, without anything being moved in between.
+The axes of a value are split into atoms (factors of an axis). A transpose reorders the atoms, a reshape groups them
+differently: neither moves an element. A stored tensor keeps its own order of the same atoms, so that a network trained
+with channels first is computed with channels last, without copies in between.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True, order=True)
 class Atom:
-    """A part of an axis of a value: part `place` of axis `axis`, the last part counts fastest."""
+    """A factor of an axis: factor number `place` of axis `axis`, of `size` elements; the last factor has the smallest
+    stride."""
 
     axis: int
     place: int
@@ -30,9 +31,9 @@ class Atom:
 
 @dataclass(frozen=True)
 class ElementOrder:
-    """The atoms' sizes, in the order in which consecutive ones make the axes of the value, and in which order they are
-    stored. Atoms of one element are left out, and those that are neighbours in both orders are one: two arrangements
-    are equal where they store a value alike."""
+    """Layout of a value. `atoms`: sizes of the atoms in logical row-major order (consecutive ones form the axes);
+    `order`: the permutation in which they are stored. Atoms of size 1 are dropped and atoms that are neighbours in both
+    orders merged, so that two layouts are equal if they store a value alike."""
 
     atoms: Sizes
     order: Sizes
@@ -44,18 +45,18 @@ class ElementOrder:
 
     @classmethod
     def of(cls, stored: Sequence[Atom]) -> ElementOrder:
-        """From the atoms of all axes, in the order in which they are stored."""
+        """Layout from the atoms of all axes, listed in storage order."""
         counted = sorted(stored)
         sizes = tuple(atom.size for atom in counted)
         return cls(sizes, tuple(counted.index(atom) for atom in stored)).canonical()
 
     @property
     def is_plain(self) -> bool:
-        """Whether elements are stored in the order in which they are counted."""
+        """Whether the layout is row-major: elements are stored in logical order."""
         return len(self.atoms) < 2
 
     def canonical(self) -> ElementOrder:
-        """Canonical form: without atoms of one element, and with neighbours joined."""
+        """Canonical form: atoms of size 1 dropped, neighbours merged."""
         kept = [i for i in self.order if self.atoms[i] != 1]
         real = sorted(kept)
         order = [real.index(i) for i in kept]
@@ -66,20 +67,20 @@ class ElementOrder:
         return ElementOrder(joined, tuple(begins.index(i) for i in first))
 
     def split(self, shape: Sizes) -> list[Atom] | None:
-        """The atoms of a value of that shape, in the order in which they are stored; None where an axis ends within an
-        atom at a place at which it cannot be cut."""
-        cuts = sorted({*_behind(self.atoms), *_behind(shape)}, reverse=True)
+        """The atoms of a value of this shape, in storage order; None if an axis boundary would cut an atom at a point
+        that does not divide it."""
+        cuts = sorted({*_suffix_products(self.atoms), *_suffix_products(shape)}, reverse=True)
         if any(a % b for a, b in pairwise(cuts)):
             return None
         atoms = [(a // b, b) for a, b in pairwise(cuts)]
-        ends = _behind(shape)
+        ends = _suffix_products(shape)
         places: dict[int, int] = {}
         named = []
         for size, behind in atoms:
             axis = next(i for i in range(len(shape)) if ends[i + 1] <= behind < ends[i])
             named.append(Atom(axis, places.setdefault(axis, 0), size))
             places[axis] += 1
-        own = _behind(self.atoms)
+        own = _suffix_products(self.atoms)
         return [
             atom
             for i in self.order
@@ -88,15 +89,15 @@ class ElementOrder:
         ]
 
     def move(self, to: ElementOrder) -> tuple[Sizes, Sizes] | None:
-        """The shape of the stored value, and the transposition after which it is stored as another
-        arrangement of the same value says; None where their atoms do not fit."""
-        has, wants = self.split(to.atoms), to.split(self.atoms)
-        if has is None or wants is None:
+        """Shape and permutation of the transpose that converts data in this layout to layout `to` of the same value;
+        None if their atoms are incompatible."""
+        origin, targets = self.split(to.atoms), to.split(self.atoms)
+        if origin is None or targets is None:
             return None
-        counted, others = sorted(has), sorted(wants)
-        numbers = [counted.index(atom) for atom in has]
+        counted, others = sorted(origin), sorted(targets)
+        numbers = [counted.index(atom) for atom in origin]
         runs: list[list[int]] = []
-        for number in (others.index(atom) for atom in wants):
+        for number in (others.index(atom) for atom in targets):
             at = numbers.index(number)
             if runs and at and numbers[at - 1] == runs[-1][-1]:
                 runs[-1].append(number)
@@ -107,18 +108,19 @@ class ElementOrder:
         return sizes, tuple(sources.index(run) for run in runs)
 
     def stored(self, value: NDArray[Any], shape: Sizes) -> NDArray[Any]:
-        """A value as it is stored, under the shape of what stores it."""
+        """Convert a logical value to this layout, in the storing tensor's shape."""
         return value.reshape(self.atoms).transpose(self.order).reshape(shape)
 
     def logical(self, stored: NDArray[Any], shape: Sizes) -> NDArray[Any]:
-        """The stored array as the value, in the value's shape."""
+        """Convert an array in this layout to the logical value, in the value's shape."""
         moved = stored.reshape([self.atoms[i] for i in self.order])
         return moved.transpose(np.argsort(self.order, kind="stable")).reshape(shape)
 
 
 def permuted_axes(shape: Sizes, wanted: Sizes, sizes: Sizes, permutation: Sizes) -> tuple[Sizes, Sizes] | None:
-    """A transposition of blocks as one of the axes of a tensor of this shape, which gives the wanted shape: images keep
-    their rows, where a matrix of blocks has a row for each pixel. None: no permutation of the axes does."""
+    """Express a transpose of blocks (`sizes`, `permutation`) as a permutation of the axes of a tensor of this shape,
+    with result shape `wanted`: images keep their rows, where a matrix of blocks has a row per pixel. None if no axis
+    permutation does it."""
     blocks: list[list[int]] = []
     axes = [axis for axis, n in enumerate(shape) if n != 1]
     for size in sizes:
@@ -135,6 +137,6 @@ def permuted_axes(shape: Sizes, wanted: Sizes, sizes: Sizes, permutation: Sizes)
     return shape, tuple((single if n == 1 else moved).pop(0) for n in wanted)
 
 
-def _behind(sizes: Sizes) -> list[int]:
-    """The elements behind the beginning of each, and at the end one."""
+def _suffix_products(sizes: Sizes) -> list[int]:
+    """Products of the sizes from each axis to the last, then 1: the total size, followed by the stride of each axis."""
     return [prod(sizes[i:]) for i in range(len(sizes) + 1)]

@@ -1,7 +1,7 @@
-"""The network as data: operators, and the graph that joins them over tensors.
+"""The network as data: operators, and the graph that connects them by tensors.
 
 A graph is immutable, verified after every pass, and printable as text. Operators and graphs are in one file because
-each is defined by the other; what is true of one operator only lives in a file of `mote.ops`.
+each is defined by the other; what concerns a single operator is in a file of `mote.ir.ops`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mote.ir.graph.tensor import Array, Shape, Tensor
 from mote.ir.graph.types import DType, StateRole
 
 ABSENT = -1
-"""The id in `inputs` of an optional tensor that is not there (a bias, say)."""
+"""The tensor id in `Op.inputs` for an absent optional input (no bias, say)."""
 
 
 @dataclass(frozen=True)
 class Increment:
-    """An operator for what is new: `op` makes the new elements of `flow` from the last `needs[position]` elements of
-    its inputs."""
+    """Streaming form of an operator: `op` computes the new elements of its output, described by `flow`, from the last
+    `needs[position]` elements of each input."""
 
     op: Op
     flow: StreamAxis
@@ -38,11 +38,11 @@ class Increment:
 
 
 class Op(Attributes):
-    """One operator: attributes are the fields of the subclass, tensors are ids of the graph.
+    """Base class of operators: attributes are the fields of the subclass, tensors are ids of the graph.
 
-    A subclass says what its outputs' shapes are (`shapes`), what it computes (`evaluate`, the NumPy
-    reference, bit-exact for int8), which input rows an output row needs (`reads`) and what it cannot do
-    (`unsupported`). Which C kernel computes it is not its business: see `mote.compiler.kernels`.
+    A subclass defines its outputs' shapes (`shapes`), its results (`evaluate`, the NumPy reference, bit-exact for
+    int8), which input rows an output row needs (`reads`) and what is not supported (`unsupported`). It knows nothing of
+    the C kernels that compute it: see `mote.compiler.kernels`.
     """
 
     inputs: tuple[int, ...]
@@ -52,22 +52,22 @@ class Op(Attributes):
 
     kind: ClassVar[str] = ""
     is_view: ClassVar[bool] = False
-    """The output is the input's bytes under another shape: nothing to compute, the buffer is shared."""
+    """The output has the input's bytes under another shape: nothing to compute, the buffer is shared."""
     weights: ClassVar[int | None] = None
-    """The position of the input that is its weights, where kernels say which types of those they take."""
+    """Position of the weights among the inputs, for operators whose kernels are selected by the weights' type."""
     sequential: ClassVar[bool] = False
-    """It updates its states with each row: rows of its output are computed from the top, each from the states that the
-    row before left. An operator with states that is not sequential runs whole."""
+    """The operator is recurrent: output rows are computed from the top, each from the states that the previous row
+    left. An operator with states that is not sequential computes all rows at once."""
 
     @property
     def bodies(self) -> tuple[Graph, ...]:
-        """The graphs that it runs, where it is control flow."""
+        """Subgraphs of a control flow operator."""
         return ()
 
     @property
     def updates(self) -> dict[int, int]:
-        """The positions of outputs that are states after the inference, written in place over the states before it: the
-        inputs at the positions that they map to. A kernel is given such a state once, as that operand."""
+        """State updates: maps the position of each output that is a new state to the position of the input with the old
+        one. The output is written in place over that input, and a kernel gets both as one operand."""
         return {}
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -77,24 +77,23 @@ class Op(Attributes):
         raise NotImplementedError
 
     def stored(self, g: Graph, results: Sequence[Array]) -> dict[int, Array]:
-        """The results of `evaluate` by tensor id, in the types and shapes of the tensors."""
+        """The results of `evaluate` by tensor id, converted to the types and shapes of the output tensors."""
         pairs = zip((g.tensors[t] for t in self.outputs), results, strict=True)
         return {t.id: np.asarray(value).astype(t.dtype.numpy, copy=False).reshape(t.shape) for t, value in pairs}
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The outputs before their activations, for float outputs that are sums; else nothing.
-        `mote.ir.graph.tolerance` gives it absolute values and a graph of absolute constants, to learn how large the
-        terms of the sums are."""
+        """For float outputs that are sums: the outputs before the activation; else empty. `mote.ir.graph.tolerance`
+        calls it with absolute inputs and constants to get the magnitude of the summed terms."""
         return []
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
-        """The size of the terms that cancel inside a float function where its result is near 0: runtimes that add them
-        up are off by roundings of the terms, and not of the result."""
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """Magnitude of the terms that cancel inside a float function where its result is near 0: runtimes that sum
+        these terms have the rounding error of the terms, not of the result."""
         return 0.0
 
-    def unsure(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
-        """The other codes that a reference in floating point may give for what lies near to a half between two of them;
-        None: it gives the same."""
+    def alternative_codes(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
+        """Alternative output codes where a float reference may round the other way because a value is near the midpoint
+        of two codes; None: no code is ambiguous."""
         return None
 
     def unsupported(self, g: Graph) -> str | None:
@@ -102,8 +101,8 @@ class Op(Attributes):
         return None
 
     def misjudged(self, g: Graph) -> str | None:
-        """The reason why LiteRT's reference kernel is wrong or fails here, so that it is no reference for the model; or
-        None."""
+        """Why LiteRT's reference kernel is wrong or fails for this operator, so that the model cannot be compared with
+        LiteRT; or None."""
         return None
 
     def is_identity(self, g: Graph) -> bool:
@@ -111,48 +110,50 @@ class Op(Attributes):
         return False
 
     def table(self, g: Graph) -> NDArray[np.int8] | None:
-        """For a function of one int8 value to an int8 value: its results for -128..127."""
+        """Lookup table of a unary int8 function: its results for -128..127; None for other operators."""
         return None
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """The values that the first output can have, an int8 one, from those of the inputs that are computed and int8;
-        None: any."""
+        """Value range of the first output (int8), given the ranges of the inputs (None for inputs that are not int8);
+        None: unknown, any value."""
         return None
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """How far its sums go, from what is known of the inputs' values; None: it adds up nothing in integers."""
+        """Bounds of the integer accumulators for inputs in these ranges; None: the operator has no integer
+        accumulators."""
         return None
 
-    def threads(self, g: Graph) -> dict[int, NDArray[np.int64]] | None:
-        """Which channel (index on the last axis) of an input each channel of the output is made from, and from no other
-        one: by the positions of computed inputs, without those whose channels are all needed; OUTSIDE where it is made
-        from none. None: channels mix."""
+    def channel_sources(self, g: Graph) -> dict[int, NDArray[np.int64]] | None:
+        """For each activation input, by position: map from output channel (index on the last axis) to the only input
+        channel that it depends on, or OUTSIDE if it depends on none. Inputs of which every output channel needs all
+        channels are left out. None: the operator mixes channels."""
         return None
 
     def narrowed(self, g: Graph, kept: Sequence[NDArray[np.int64]]) -> Self:
-        """The operator restricted to these channels: those of its computed inputs in order, then its output's."""
+        """The operator restricted to the kept channels: `kept` has an index array for each activation input, then one
+        for the output."""
         return self
 
     def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
-        """The least and the largest value of an input that mean something to the operator: an index into another one,
-        say. None: any."""
+        """The smallest and the largest meaningful value of an input, for an index into another one, say; None: any."""
         return None
 
     def macs(self, g: Graph) -> int:
         return 0
 
     def work(self, g: Graph) -> int:
-        """About what the NumPy reference takes, in multiplications."""
+        """Estimated cost of the NumPy reference, in multiplications."""
         return self.macs(g)
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """The rows of input `position` that row `y` of the output is made from, in the order in which the kernel's
-        row function takes them; OUTSIDE for padding. None: the output can only be computed as a whole."""
+        """The rows of input `position` that output row `y` depends on, in the order of the kernel's row function;
+        OUTSIDE for padding. None: the output can only be computed as a whole."""
         return None
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """How the operator goes on when its inputs (by position) flow; None: it needs all of them every time. `causal`:
-        padding may stand for what was before the stream. Raises PaddingError and StrideError."""
+        """The operator's streaming form when its inputs (by position) are streams; None: it needs whole inputs every
+        time. `causal`: zero padding may stand for the elements before the stream began. Raises PaddingError and
+        StrideError."""
         return None
 
     def activations(self, g: Graph) -> list[Tensor]:
@@ -160,11 +161,11 @@ class Op(Attributes):
         return [g.tensors[i] for _, i in self.computed(g)]
 
     def computed(self, g: Graph) -> list[tuple[int, int]]:
-        """The positions and ids of these."""
+        """The positions and tensor ids of the inputs that are computed at run time (not constants)."""
         return [(p, i) for p, i in enumerate(self.inputs) if i != ABSENT and g.tensors[i].data is None]
 
     def tensor(self, g: Graph, position: int) -> Tensor | None:
-        """Input `position`, or None where it is absent."""
+        """The tensor at input `position`, or None where the input is absent."""
         if position >= len(self.inputs) or self.inputs[position] == ABSENT:
             return None
         return g.tensors[self.inputs[position]]
@@ -179,7 +180,7 @@ class Op(Attributes):
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """The operator's name in error messages: layer index, kind and name."""
         return f"layer {self.index} {self.kind} '{self.name}'"
 
     def attributes(self) -> dict[str, Any]:
@@ -188,7 +189,7 @@ class Op(Attributes):
 
     @classmethod
     def like(cls, op: Op, **others: Any) -> Self:
-        """An operator of this kind with the attributes of `op` that it has as well, and with others."""
+        """An operator of this class with the attributes that it shares with `op`, and with `others`."""
         cls.generate()
         own = {f.name for f in fields(cls)}
         return cls(**{f.name: getattr(op, f.name) for f in fields(op) if f.name in own}, **others)
@@ -199,9 +200,9 @@ class Op(Attributes):
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A state of the model that lasts from one inference to the next, in one place: tensor `before` is what an
-    inference finds there (nobody computes it), tensor `after` what it leaves (an operator writes it over `before`, see
-    `Op.updates`). Both are one tensor where inferences only read it."""
+    """A variable of the model that persists between inferences, in one buffer: tensor `before` is its value at the
+    start of an inference (computed by no operator), tensor `after` the value at the end (an operator writes it in
+    place, see `Op.updates`). Both are the same tensor if inferences only read it."""
 
     before: int
     after: int
@@ -211,20 +212,20 @@ class State:
 
 @dataclass(frozen=True)
 class ModelLayer:
-    """A layer of the model as reports call it: by its index there and a short name."""
+    """A layer of the model in reports: its index and a short name."""
 
     index: int
     name: str
 
     @staticmethod
     def named(names: Mapping[int, str]) -> dict[int, ModelLayer]:
-        """The layers of a model, by index, from the names that the file gives them."""
+        """The layers by index, from the layer names in the model file."""
         short = short_names(list(names.values()))
         return {index: ModelLayer(index, name) for index, name in zip(names, short, strict=True)}
 
 
 class InvalidGraphError(Exception):
-    """A graph that breaks an invariant: the file's fault where it was just read, Mote's after a pass."""
+    """A graph breaks an invariant: the file's fault if it was just read, Mote's after a pass."""
 
     def __init__(self, reason: str, where: str) -> None:
         self.reason = reason
@@ -234,7 +235,7 @@ class InvalidGraphError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Operators in execution order over tensors by id. Passes return a new graph."""
+    """Operators in execution order, and tensors by id. Passes return a new graph."""
 
     name: str
     tensors: Mapping[int, Tensor]
@@ -243,7 +244,7 @@ class Graph:
     outputs: tuple[int, ...]
     states: tuple[State, ...] = ()
     warm_up: int = 0
-    """How many inferences it takes until the outputs mean something: the first ones fill the states."""
+    """Number of inferences until the outputs are valid: the first ones fill the states."""
     layers: Mapping[int, ModelLayer] = field(default_factory=dict)
     """The layers of the model that operators belong to, by `Op.index`."""
 
@@ -251,27 +252,27 @@ class Graph:
         return f"<Graph {self.name!r}: {len(self.ops)} operators, {len(self.tensors)} tensors>"
 
     def layer_of(self, op: Op) -> int:
-        """The index of the operator's layer in the model; -1 where it belongs to none."""
+        """Index of the operator's layer in the model; -1 if it belongs to none."""
         return self.layers[op.index].index if op.index in self.layers else -1 if self.layers else op.index
 
     def short_name(self, op: Op) -> str:
-        """A name of the operator's layer in at most 20 characters, by which all reports call it: unique in the model
-        and the same in every graph that passes make of it."""
+        """Name of the operator's layer in reports, at most 20 characters: unique in the model and unchanged by
+        passes."""
         if op.index in self.layers:
             return self.layers[op.index].name
         return self._short_others.get(op.name) or cut(op.name, SHORT)
 
     @cached_property
     def _short_others(self) -> dict[str, str]:
-        """Short names of operators that belong to no layer of the model, by their names."""
+        """Short names of operators that belong to no layer of the model, by operator name."""
         others = list(dict.fromkeys(op.name for op in self.ops if op.index not in self.layers))
         return dict(zip(others, short_names(others, taken=[x.name for x in self.layers.values()]), strict=True))
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
-        """The number of each operator in reports: that of its layer in the model, with .1, .2 and so on behind it where
-        a layer became several operators; x1, x2 and so on for operators of no layer; the operator's place in a graph
-        that knows no layers."""
+        """Number of each operator in reports: its layer's index in the model, with .1, .2, ... appended if a layer
+        became several operators; x1, x2, ... for operators of no layer; the position in the graph if the graph has no
+        layers."""
         if not self.layers:
             return tuple(map(str, range(len(self.ops))))
         layers = [self.layer_of(op) for op in self.ops]
@@ -286,7 +287,7 @@ class Graph:
 
     @cached_property
     def ranges(self) -> dict[int, Range]:
-        """Which values the tensors of the type that ranges are known of can have."""
+        """Value ranges of all int8 tensors (type RANGED), by tensor id."""
         ranges = {}
         for i, t in self.tensors.items():
             if t.dtype == RANGED:
@@ -299,18 +300,19 @@ class Graph:
         return ranges
 
     def peak(self, op: Op) -> Peak | None:
-        """How far the sums of one of the operators go."""
+        """Bounds of an operator's integer accumulators, for the value ranges of its inputs; None if it has none."""
         return op.peak(self, [self.ranges.get(i) for i in op.inputs])
 
     @cached_property
     def sums_wrap(self) -> bool:
-        """Whether an accumulator might overflow 32 bits, so that kernels must be compiled to wrap."""
+        """Whether any int32 accumulator might overflow, so that the C code must be compiled with wrapping
+        arithmetic."""
         inside = any(body.sums_wrap for op in self.ops for body in op.bodies)
         return inside or any((peak := self.peak(op)) is not None and peak.wraps for op in self.ops)
 
     @cached_property
     def work(self) -> int:
-        """About what the NumPy reference takes, in multiplications."""
+        """Estimated cost of the NumPy reference for all operators, in multiplications."""
         return sum(op.work(self) for op in self.ops)
 
     @cached_property
@@ -319,7 +321,7 @@ class Graph:
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """Where each operator stands in the order of execution, by its identity."""
+        """Position of each operator in execution order, by `id(op)`."""
         return {id(op): place for place, op in enumerate(self.ops)}
 
     @cached_property
@@ -332,19 +334,19 @@ class Graph:
         return consumers
 
     def only_consumer(self, tensor: int) -> Op | None:
-        """The one operator that reads `tensor`, if nothing else (a graph output included) does."""
+        """The operator that reads `tensor`, if it is the only reader and the tensor is no graph output."""
         readers = self.consumers.get(tensor, [])
         return readers[0] if len(readers) == 1 and tensor not in self.outputs else None
 
-    def becomes(self, tensor: int) -> Tensor | None:
-        """The tensor that QUANTIZE makes of a float tensor, where it has no other consumers."""
+    def quantized_as(self, tensor: int) -> Tensor | None:
+        """The quantized tensor that QUANTIZE makes of a float tensor, if nothing but QUANTIZE reads it."""
         readers = self.consumers.get(tensor, [])
         if tensor in self.outputs or not readers or any(op.kind != "QUANTIZE" for op in readers):
             return None
         return readers[0].output(self) if self.tensors[tensor].dtype == DType.FLOAT32 else None
 
     def with_ops(self, ops: Iterable[Op], tensors: Iterable[Tensor] = ()) -> Graph:
-        """This graph with other operators and some tensors added or replaced; unused tensors are dropped."""
+        """This graph with its operators replaced and some tensors added or replaced; unused tensors are dropped."""
         ops = tuple(ops)
         known = {**self.tensors, **{t.id: t for t in tensors}}
         used = {*self.inputs, *self.outputs}
@@ -357,8 +359,8 @@ class Graph:
         return max(self.tensors, default=-1) + 1
 
     def evaluate(self, values: Mapping[int, Array]) -> dict[int, Array]:
-        """Run the NumPy reference: graph inputs in, every tensor that is computed out. States that are not among the
-        values are at their beginning; `carried` makes those of the next inference."""
+        """Run the NumPy reference: takes the values of graph inputs, returns those of all computed tensors, by id.
+        States that are not passed have their initial values; `carried` returns the states for the next inference."""
         known: dict[int, Array] = {s.before: s.initial for s in self.states} | dict(values)
         for op in self.ops:
             args = self.arguments(op, known)
@@ -368,11 +370,11 @@ class Graph:
         return known
 
     def carried(self, values: Mapping[int, Array]) -> dict[int, Array]:
-        """The states before the next inference, from the results of `evaluate` for this one."""
+        """The states for the next inference, by tensor id, from the results of `evaluate` for this one."""
         return {s.before: values[s.after] for s in self.states}
 
     def arguments(self, op: Op, known: Mapping[int, Array]) -> list[Array | None]:
-        """The values of an operator's inputs: constants, and what is known of the others; None where one is absent."""
+        """The values of an operator's inputs: constants, and `known` values of the others; None for absent inputs."""
         tensors = (None if i == ABSENT else self.tensors[i] for i in op.inputs)
         return [None if t is None else known[t.id] if t.data is None else t.data for t in tensors]
 
@@ -404,11 +406,12 @@ class Graph:
         return self
 
     def _verify_updates(self) -> None:
-        """States are written in place, by operators that say so, after everyone who reads what was there."""
-        made = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
-        wanted = {s.after: s.before for s in self.states if s.after != s.before}
-        if made != wanted:
-            raise InvalidGraphError(f"updates {made}, its states are {wanted}", f"graph '{self.name}'")
+        """Check that each state is written in place by one operator that declares it, after all readers of the old
+        value."""
+        declared = {op.outputs[o]: op.inputs[i] for op in self.ops for o, i in op.updates.items()}
+        expected = {s.after: s.before for s in self.states if s.after != s.before}
+        if declared != expected:
+            raise InvalidGraphError(f"updates {declared}, its states are {expected}", f"graph '{self.name}'")
         for op in self.ops:
             for i in op.updates.values():
                 late = self.ops[self.ops.index(op) + 1 :]
@@ -416,7 +419,7 @@ class Graph:
                     raise InvalidGraphError(f"tensor {op.inputs[i]} is read after it was written over", op.name)
 
     def text(self) -> str:
-        """The graph as text, one operator a line: what tests and people compare."""
+        """The graph as text, one operator per line, for tests and debugging."""
         lines = [f"graph({', '.join(str(self.tensors[i]) for i in self.inputs)})"]
         for op in self.ops:
             args = ", ".join("-" if i == ABSENT else self._short(i) for i in op.inputs)

@@ -1,5 +1,5 @@
-"""Layout of inputs and outputs in the model and in the generated code: where images of the model are channels-first
-(NCHW), those of the code may be channels-last (NHWC). Python's arrays are always as in the model."""
+"""Layout of inputs and outputs in the model and in the generated code: images that are channels-first (NCHW) in the
+model may be channels-last (NHWC) in the code. Python's arrays always have the model's layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.ir.graph.tensor import Array, Shape, Tensor
 
 
 def channels_moved(shape: Shape) -> ElementOrder:
-    """The order of an input or output of the generated code with this shape, with the model's axis 1 last."""
+    """Layout of an input or output of the generated code with this shape, whose last axis is axis 1 in the model."""
     outer, *inner, channels = shape
     return ElementOrder((outer, channels, prod(inner)), (0, 2, 1)).canonical()
 
@@ -24,20 +24,21 @@ def model_shape(tensor: Tensor) -> Shape:
 
 
 def code_axis(tensor: Tensor, axis: int) -> int:
-    """The axis of the code that an axis of the model is."""
+    """Convert an axis of the model to an axis of the generated code."""
     if tensor.arrangement is None or axis == 0:
         return axis
     return len(tensor.shape) - 1 if axis == 1 else axis - 1
 
 
 def to_model(tensor: Tensor, value: Array) -> Array:
-    """A value as the code has it, as the model has it."""
+    """Convert a value from the layout of the generated code to that of the model."""
     return value if tensor.arrangement is None else np.moveaxis(value, -1, 1)
 
 
 def to_code(tensor: Tensor, value: Array) -> Array | None:
-    """A value as the model has it, of one inference or of several along an axis before or instead of the first one, as
-    the code has it; None where it has neither that shape nor is flat, so that nobody knows where channels are."""
+    """Convert a value from the model's layout to that of the generated code, for one inference, or several along a
+    batch axis (in place of the first axis or before it); None if its shape is neither that nor flat, so that the
+    channel axis is unknown."""
     shape = model_shape(tensor)
     if tensor.arrangement is None:
         return value

@@ -1,4 +1,5 @@
-"""Operators that are computed together, seen as one: the unit of fused kernels and of external generators."""
+"""Regions: several operators that are computed together and seen as one; the unit of fused kernels and of external code
+generators."""
 
 from __future__ import annotations
 
@@ -11,33 +12,35 @@ from mote.ir.graph.rows import OUTSIDE
 from mote.ir.graph.tensor import Array, Shape
 
 Numbers = tuple[int, ...]
-"""Operators that are computed together, by their places in `Graph.ops`: mostly one."""
+"""Indices in `Graph.ops` of operators that are computed together, mostly one. A negative number is an input that the
+caller delivers while the graph runs."""
 
 
 class Region(Op):
-    """Connected operators of a graph, in topological order, that no path leaves and enters again.
+    """Connected operators of a graph, in topological order, that form a convex subgraph: no path leaves and enters it
+    again.
 
-    The inputs are those of all operators, one after another, without the tensors that they make themselves; the outputs
-    are the tensors that anybody else sees. Nobody sees the others, which have no buffer.
+    Inputs: those of all operators concatenated, without tensors that the region computes itself. Outputs: the tensors
+    that are read from outside. Inner tensors have no buffer.
     """
 
     ops: tuple[Op, ...]
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """The kinds of its operators."""
+        """The kinds of its operators, joined by "+"."""
         return "+".join(op.kind for op in self.ops)
 
     @cached_property
     def sources(self) -> tuple[tuple[int, int], ...]:
-        """Which operator each input belongs to, and at which of its positions."""
-        made = _made(self.ops)
-        return tuple((k, p) for k, op in enumerate(self.ops) for p, t in enumerate(op.inputs) if t not in made)
+        """For each input: index of the operator that reads it, and the input's position there."""
+        produced = _produced(self.ops)
+        return tuple((k, p) for k, op in enumerate(self.ops) for p, t in enumerate(op.inputs) if t not in produced)
 
     @property
     def inner(self) -> set[int]:
-        """The tensors that only its own operators see."""
-        return _made(self.ops) - set(self.outputs)
+        """The tensors that only operators of the region read."""
+        return _produced(self.ops) - set(self.outputs)
 
     @property
     def updates(self) -> dict[int, int]:
@@ -53,40 +56,40 @@ class Region(Op):
         return [by_tensor[t] for t in self.outputs]
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        given = dict(zip(self.sources, values, strict=True))
-        made: dict[int, Array] = {}
+        operands = dict(zip(self.sources, values, strict=True))
+        computed: dict[int, Array] = {}
         for k, op in enumerate(self.ops):
-            args = [made[t] if t in made else given[k, p] for p, t in enumerate(op.inputs)]
-            made |= op.stored(g, op.evaluate(g, args))
-        return [made[t] for t in self.outputs]
+            args = [computed[t] if t in computed else operands[k, p] for p, t in enumerate(op.inputs)]
+            computed |= op.stored(g, op.evaluate(g, args))
+        return [computed[t] for t in self.outputs]
 
     def macs(self, g: Graph) -> int:
         return sum(op.macs(g) for op in self.ops)
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """The rows of an input under row `y` of the output, found from the last operator back to the input's own. Where
-        one operator of them has a window these are its rows, OUTSIDE included; where windows lie over one another, the
-        rows inside the image, from the top. None where several operators make outputs: those are computed whole."""
+        """The rows of an input that output row `y` depends on, traced back from the last operator. With one windowed
+        operator on the path: its rows, OUTSIDE included; with several: the rows inside the image, in ascending order.
+        None: computed as a whole, as always if several operators have outputs."""
         if self.outputs != self.ops[-1].outputs:
             return None
         k, p = self.sources[position]
-        return self._under(g, k, p, self._rows_of(g, k, y))
+        return self._input_rows(g, k, p, self._output_rows(g, k, y))
 
-    def _rows_of(self, g: Graph, k: int, y: int) -> tuple[int, ...] | None:
-        """The rows of what operator k computes under row `y` of the region's output."""
+    def _output_rows(self, g: Graph, k: int, y: int) -> tuple[int, ...] | None:
+        """The rows of operator k's output that row `y` of the region's output depends on; None: all."""
         if k == len(self.ops) - 1:
             return (y,)
         return _merged(
             [
-                self._under(g, reader, p, self._rows_of(g, reader, y))
+                self._input_rows(g, reader, p, self._output_rows(g, reader, y))
                 for reader in range(k + 1, len(self.ops))
                 for p, t in enumerate(self.ops[reader].inputs)
                 if t in self.ops[k].outputs
             ]
         )
 
-    def _under(self, g: Graph, k: int, position: int, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        """The rows of an input of operator k that some rows of its output are made from."""
+    def _input_rows(self, g: Graph, k: int, position: int, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """The rows of an input of operator k that these rows of its output depend on; None: all."""
         if rows is None:
             return None
         parts = [(OUTSIDE,) if row == OUTSIDE else self.ops[k].reads(g, position, row) for row in rows]
@@ -95,34 +98,36 @@ class Region(Op):
 
 
 def _merged(parts: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
-    """The rows that any part needs: of several parts those inside the image, from the top; None where one needs all
-    rows."""
+    """Union of row lists: a single list as it is; of several the rows inside the image, in ascending order; None if one
+    of them is None (all rows)."""
     limited = [part for part in parts if part is not None]
     if len(limited) < len(parts):
         return None
     return limited[0] if len(limited) == 1 else tuple(sorted({row for part in limited for row in part} - {OUTSIDE}))
 
 
-def _made(ops: Iterable[Op]) -> set[int]:
+def _produced(ops: Iterable[Op]) -> set[int]:
     return {t for op in ops for t in op.outputs}
 
 
 def joined(graph: Graph, ops: Sequence[Op]) -> Op:
-    """Operators of a graph, in its order, seen as one."""
+    """One operator for several of a graph, in execution order: a Region, or the operator itself if there is only
+    one."""
     if len(ops) == 1:
         return ops[0]
-    made = _made(ops)
+    produced = _produced(ops)
     return Region(
-        inputs=tuple(t for op in ops for t in op.inputs if t not in made),
-        outputs=tuple(t for op in ops for t in op.outputs if _is_seen(graph, ops, t)),
+        inputs=tuple(t for op in ops for t in op.inputs if t not in produced),
+        outputs=tuple(t for op in ops for t in op.outputs if _is_output(graph, ops, t)),
         name=ops[-1].name,
         index=ops[-1].index,
         ops=tuple(ops),
     )
 
 
-def _is_seen(graph: Graph, ops: Sequence[Op], tensor: int) -> bool:
-    """Whether anybody but these operators sees a tensor that one of them makes; what nobody reads is an output."""
+def _is_output(graph: Graph, ops: Sequence[Op], tensor: int) -> bool:
+    """Whether a tensor that one of these operators computes is read from outside of them, or by nobody (then it counts
+    as an output)."""
     readers = graph.consumers.get(tensor, [])
     if not readers or tensor in graph.outputs or any(tensor == s.after for s in graph.states):
         return True
@@ -130,13 +135,14 @@ def _is_seen(graph: Graph, ops: Sequence[Op], tensor: int) -> bool:
 
 
 def can_fuse(graph: Graph, ops: Sequence[Op]) -> bool:
-    """Whether operators are a region whose last one makes all outputs: what a fused kernel computes."""
+    """Whether these operators form a region with all outputs from its last operator: the form that fused kernels
+    compute."""
     return not region_problem(graph, ops) and joined(graph, ops).outputs == ops[-1].outputs
 
 
 def halves(graph: Graph, region: Op) -> list[Op]:
-    """A region cut in two near its middle, where the tensors between the parts take the fewest bytes; parts that are
-    not connected are regions of their own. Empty where no cut gives regions."""
+    """Split a region in two near its middle, at the cut that fewest bytes of tensors cross; parts that are not
+    connected become separate regions. Empty if no cut yields regions."""
     ops = region.ops if isinstance(region, Region) else (region,)
     count = len(ops)
     cuts = sorted(range(1, count), key=lambda k: (not count <= 4 * k <= 3 * count, _crossing(graph, ops, k)))
@@ -148,14 +154,14 @@ def halves(graph: Graph, region: Op) -> list[Op]:
 
 
 def _crossing(graph: Graph, ops: Sequence[Op], cut: int) -> tuple[int, int]:
-    """Bytes of the tensors between the operators before a cut and those behind it; then the distance to the middle."""
+    """Sort key of a cut: bytes of the tensors that cross it, then the distance from the middle."""
     needed = {t for op in ops[cut:] for t in op.inputs}
-    nbytes = sum(graph.tensors[t].nbytes for t in _made(ops[:cut]) & needed)
+    nbytes = sum(graph.tensors[t].nbytes for t in _produced(ops[:cut]) & needed)
     return nbytes, abs(2 * cut - len(ops))
 
 
 def _connected(graph: Graph, ops: Sequence[Op]) -> Iterator[list[Op]]:
-    """Operators in groups that share computed tensors, each in the order of the graph."""
+    """Connected components of operators that share computed tensors, each in execution order."""
     rest = list(ops)
     while rest:
         group = {id(op) for op in _component(graph, rest)}
@@ -164,7 +170,7 @@ def _connected(graph: Graph, ops: Sequence[Op]) -> Iterator[list[Op]]:
 
 
 def region_problem(graph: Graph, ops: Sequence[Op]) -> str:
-    """Why operators are no region of a graph that could be computed at once; empty where they are one."""
+    """Why these operators cannot be computed as one region; empty if they can."""
     places = [graph.places.get(id(op), -1) for op in ops]
     if not ops or min(places) < 0:
         return "has operators that the graph does not have" if ops else "is empty"
@@ -178,15 +184,16 @@ def region_problem(graph: Graph, ops: Sequence[Op]) -> str:
         return "has an operator that updates its states with each row"
     if len(_component(graph, ops)) < len(ops):
         return "is not connected"
-    if any(op.is_view and any(_is_seen(graph, ops, t) for t in op.outputs) for op in ops):
+    if any(op.is_view and any(_is_output(graph, ops, t) for t in op.outputs) for op in ops):
         return "ends in a reshape, which computes nothing"
-    if leaving := _leaves(graph, ops, places):
+    if leaving := _reentry(graph, ops, places):
         return f"is not convex: a path leaves it and comes back through {leaving.where}"
     return ""
 
 
 def _component(graph: Graph, ops: Sequence[Op]) -> list[Op]:
-    """The operators that share computed tensors with the first one, directly or through others of them."""
+    """The connected component of the first operator: all that share computed tensors with it, directly or
+    indirectly."""
 
     def touched(op: Op) -> set[int]:
         return {*op.outputs, *(t for _, t in op.computed(graph))}
@@ -198,28 +205,28 @@ def _component(graph: Graph, ops: Sequence[Op]) -> list[Op]:
     return reached
 
 
-def _leaves(graph: Graph, ops: Sequence[Op], places: Sequence[int]) -> Op | None:
-    """An operator outside of some in a graph that reads what they make, and that they need."""
-    made, outside = _made(ops), dict[int, Op]()
+def _reentry(graph: Graph, ops: Sequence[Op], places: Sequence[int]) -> Op | None:
+    """An operator outside of `ops` on a path that leaves `ops` and comes back; None if they are convex."""
+    produced, outside = _produced(ops), dict[int, Op]()
     for place in range(places[0], places[-1] + 1):
         op = graph.ops[place]
         if place in places:
             if back := next((outside[t] for t in op.inputs if t in outside), None):
                 return back
-        elif any(t in made or t in outside for t in op.inputs):
+        elif any(t in produced or t in outside for t in op.inputs):
             outside.update(dict.fromkeys(op.outputs, op))
     return None
 
 
 def in_order(graph: Graph, pieces: Iterable[Numbers]) -> list[Numbers] | None:
-    """All operators of a graph that run, in pieces that are computed at once, each after those that it needs: by their
-    last operators, as far as that goes. Inputs that arrive have negative numbers and come first. None where two pieces
-    need one another."""
+    """Topological order of the pieces (operators that are computed at once) of a whole graph: by the last operator of
+    each, as far as dependencies allow. Inputs that the caller delivers have negative numbers, and come first. None if
+    pieces depend on one another."""
     ranked = sorted(pieces, key=lambda ops: ops[-1])
     regions = [[graph.ops[n] for n in ops] for ops in ranked if len(ops) > 1]
     if all(joined(graph, ops).outputs == ops[-1].outputs for ops in regions):
         return ranked
-    needs = _needs(graph, ranked)
+    needs = _dependencies(graph, ranked)
     readers: dict[int, list[int]] = {}
     for i, needed in enumerate(needs):
         for j in needed:
@@ -238,13 +245,13 @@ def in_order(graph: Graph, pieces: Iterable[Numbers]) -> list[Numbers] | None:
     return order if len(order) == len(ranked) else None
 
 
-def _needs(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
-    """The pieces that each one has to wait for: those that make what it reads, and those that read a state that it
-    writes over. What is in no piece is a view, and needs what that is a view of."""
-    made = {t: i for i, ops in enumerate(pieces) for n in ops if n >= 0 for t in graph.ops[n].outputs}
+def _dependencies(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
+    """Dependencies of each piece: the pieces that compute what it reads, and those that read a state that it
+    overwrites. An operator in no piece is a view and shares the dependency of its input."""
+    producer = {t: i for i, ops in enumerate(pieces) for n in ops if n >= 0 for t in graph.ops[n].outputs}
     for op in graph.ops:
-        if op.is_view and op.outputs[0] not in made and op.inputs[0] in made:
-            made[op.outputs[0]] = made[op.inputs[0]]
+        if op.is_view and op.outputs[0] not in producer and op.inputs[0] in producer:
+            producer[op.outputs[0]] = producer[op.inputs[0]]
     read = {t: set[int]() for op in graph.ops for t in op.inputs if t != ABSENT}
     for i, ops in enumerate(pieces):
         for t in (t for n in ops if n >= 0 for t in graph.ops[n].inputs if t != ABSENT):
@@ -252,7 +259,7 @@ def _needs(graph: Graph, pieces: Sequence[Numbers]) -> list[set[int]]:
     dependencies = []
     for i, ops in enumerate(pieces):
         own = [graph.ops[n] for n in ops if n >= 0]
-        before = {made[t] for op in own for t in op.inputs if t in made}
+        before = {producer[t] for op in own for t in op.inputs if t in producer}
         over = {j for op in own for position in op.updates.values() for j in read[op.inputs[position]]}
         dependencies.append((before | over) - {i})
     return dependencies

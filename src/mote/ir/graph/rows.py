@@ -1,4 +1,4 @@
-"""Rows of tensors: a row is the last two axes, the unit that kernels compute in one call."""
+"""Rows of tensors: a row is the last two axes (width and channels), the unit that kernels compute in one call."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from dataclasses import dataclass
 from mote.ir.graph.tensor import Shape
 
 OUTSIDE = -1
-"""The row that a window reads above or below the image."""
+"""Row (or element) index of padding: outside of the image."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows `lo..hi-1` of a tensor."""
+    """The rows `lo..hi-1` of a tensor."""
 
     lo: int
     hi: int
 
 
 def inside(row: int, count: int) -> int:
-    """`row` where an image of `count` rows has it, else OUTSIDE."""
+    """`row` if it is within an image of `count` rows, else OUTSIDE."""
     return row if 0 <= row < count else OUTSIDE
 
 
 def row_count(shape: Shape) -> int:
-    """Rows of a tensor: everything but its last two axes (width and channels); a matrix has its lines."""
+    """Number of rows of a tensor: the product of all axes but the last two (width and channels); of a matrix, its first
+    axis."""
     if len(shape) <= 1:
         return 1
     count = 1

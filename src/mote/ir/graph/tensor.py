@@ -15,19 +15,20 @@ from mote.ir.graph.types import DType
 Array = NDArray[Any]
 Shape = tuple[int, ...]
 Normalization = tuple[tuple[float, float], ...]
-"""Pairs (mean, standard deviation) with which raw data is normalized: one, or one for each channel; empty: unknown."""
+"""Pairs (mean, standard deviation) that raw data is normalized with: one, or one per channel; empty if unknown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Quantization:
-    """`real = scale * (q - zero_point)`, one pair for the tensor or one for each index along `axis`."""
+    """`real = scale * (q - zero_point)`, with one scale and zero point for the tensor, or one per index along
+    `axis`."""
 
     scale: NDArray[np.float32]
     zero_point: NDArray[np.int64]
     axis: int = 0
     unsigned: bool = False
-    """The file's tensor is uint8, and has values and a zero point that are 128 more: LiteRT's kernels for it round
-    differently from those for int8 in places."""
+    """The file's tensor is uint8, with values and zero point 128 higher: some of LiteRT's kernels round differently for
+    uint8 than for int8."""
 
     @property
     def per_channel(self) -> bool:
@@ -48,8 +49,8 @@ class Quantization:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value in the graph. `id` is the tensor's index in the source file; a tensor keeps its meaning
-    (and so its id) through every pass, which is what lets `verify` compare it with the reference."""
+    """A value in the graph. `id` is the tensor's index in the source file. A tensor keeps its meaning (and so its id)
+    through every pass, so that `verify` can compare it with the reference."""
 
     id: int
     name: str
@@ -58,32 +59,32 @@ class Tensor:
     quant: Quantization | None = None
     data: Array | None = None
     copy_of: int | None = None
-    """The tensor of the source file that this one is computed again as."""
+    """Id of the source file's tensor that this one recomputes."""
     newest: int | None = None
-    """The axis along which it has only the last elements of that tensor."""
+    """The axis along which this tensor has only the last elements of its source tensor (streaming)."""
     kept: tuple[int, ...] | None = None
-    """The channels of that tensor (indices on the last axis) that this one still has; None: all."""
+    """The channels of the source tensor (indices on the last axis) that this one still has; None: all."""
     inner: bool = False
-    """No tensor of the source file has its value: one operator of the file became several, and hands it on between
-    them. What is made of it is compared with the reference, it itself is not."""
+    """An intermediate tensor without a counterpart in the source file, between operators that one operator became. It
+    is not compared with the reference, only what is computed from it."""
     arrangement: ElementOrder | None = None
-    """How the value of the source file lies in this tensor; None: as it is."""
+    """Memory layout of the source tensor's value in this tensor; None: unchanged."""
     stored: DType | None = None
-    """The type in which a file holds a constant, where that is one that Mote does not compute with: fewer bits."""
+    """The type of a constant in the file, if that is a narrower type that Mote does not compute with."""
     labels: tuple[str, ...] = ()
-    """Names: of an input, of the features along its last axis; of an output, of the classes 0, 1, .. that it has scores
-    for, or that its values are."""
+    """Names: of the features along an input's last axis; of the classes that an output has scores for, or whose indices
+    are its values."""
     normalization: Normalization = ()
-    """Of an input: how its values were made of raw data, as the model's file says."""
+    """How the model's file says that this input was normalized from raw data."""
 
     @property
     def source(self) -> int:
-        """The tensor of the source file that has the same value."""
+        """Id of the source file's tensor that has the same value."""
         return self.id if self.copy_of is None else self.copy_of
 
     def part(self, value: Array) -> Array:
-        """This tensor's part of the source tensor's value, in this tensor's element order; of a uint8 one an int8
-        tensor has 128 less."""
+        """The elements of the source tensor's value that this tensor holds, in its layout; uint8 values become int8 by
+        subtracting 128."""
         if self.arrangement is not None:
             whole = self.newest is None and self.kept is None
             value = self.arrangement.stored(value, self.shape if whole else (value.size,))
@@ -99,7 +100,7 @@ class Tensor:
 
     @property
     def channels(self) -> int:
-        """Indices on the last axis."""
+        """Size of the last axis."""
         return self.shape[-1] if self.shape else 1
 
     @property
@@ -112,7 +113,7 @@ class Tensor:
 
     @property
     def scale(self) -> float:
-        """The per-tensor scale, as the float32 number that the file holds."""
+        """The per-tensor scale (a float32 value)."""
         assert self.quant is not None
         return float(self.quant.scale[0])
 

@@ -1,19 +1,18 @@
-"""How far a float32 tensor may be from its reference: what rounding explains, and no more.
+"""Tolerance for float32 tensors: how far results may be from the reference because of rounding alone.
 
-Two programs that add the same terms in another order differ by roundings of the terms and of the sums on the way, not
-of the result: where terms cancel, the result is small and the difference is not. So a tensor is compared by its
-*magnitude*, the largest sum of the absolute values of the terms that one of its elements was added up from, and a
-difference of FLOAT_TOLERANCE of that counts as none. What is not a sum is as large as it looks, but for functions that
-some compute as sums whose terms cancel (a sigmoid near 0 as (1 + tanh(x / 2)) / 2): they may be off by CANCELLED of
-those terms.
+Two programs that sum the same terms in different orders differ by rounding errors of the terms and partial sums, not of
+the result: where terms cancel, the result is small but the difference is not. So the tolerance of a tensor is
+FLOAT_TOLERANCE times its *magnitude*: the largest sum of absolute values of the terms of one of its elements. If the
+tensor is no sum, its magnitude is its largest absolute value, except for functions that some runtimes compute as sums
+whose terms cancel (a sigmoid near 0 as (1 + tanh(x / 2)) / 2): these may be off by CANCELLED of the terms.
 
-A layer also passes on what its inputs bring, and small differences grow or vanish on their way through many layers.
-That is a property of the network, so it is tried: the reference is computed a second time with noise in every layer, a
-tenth of what the layer itself may differ by; ten times what has become of all of it at a tensor is allowed there.
+A layer also propagates the errors of its inputs, and these grow or shrink through many layers. That depends on the
+network, so it is measured: the reference runs a second time with noise added in every layer, a tenth of the layer's
+tolerance; ten times the resulting difference is allowed at each tensor.
 
-Real numbers that are quantized on the way to integers may be off by a step where one lies so near to a half between two
-of them that a difference which is allowed leads to the other side. The reference is then computed with all of those on
-the other side, and twice what has become of it is allowed of integers behind them, and a step.
+Floats that are quantized may be off by one code if they are so near the midpoint of two codes that an allowed
+difference changes the rounding. The reference then also runs with all of these on the other side, and twice the
+resulting difference, plus one step, is allowed in the integers computed from them.
 """
 
 from __future__ import annotations
@@ -30,25 +29,26 @@ from mote.ir.graph.tensor import Array
 FLOAT_TOLERANCE = 1e-5
 NOISE = FLOAT_TOLERANCE / 10
 CANCELLED = 2.0**-21
-"""8 roundings of float32: the sigmoid of ONNX Runtime is off by up to 2.8 of them, its GELU by 1.4."""
+"""8 rounding errors of float32: ONNX Runtime's sigmoid is off by up to 2.8 of them, its GELU by 1.4."""
 
 REALS = (np.float32, np.complex64)
-"""NumPy's kinds of float and complex types."""
+"""NumPy types of float and complex tensors."""
 
 
 def largest(values: Array) -> float:
-    """The largest absolute value among those that are numbers and finite."""
+    """The largest absolute value among the finite elements."""
     return float(np.abs(values).max(initial=0.0, where=np.isfinite(values)))
 
 
 def allowed_difference(want: Array, magnitude: float = 0.0) -> float:
-    """By how much any element may differ from `want`, a tensor of this magnitude (at least that of its values)."""
+    """Tolerance of each element of a tensor with reference values `want` and this magnitude (at least that of
+    `want`)."""
     return FLOAT_TOLERANCE * (max(magnitude, largest(want)) if want.dtype in REALS else magnitude)
 
 
 def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int]:
-    """(largest absolute difference, number of elements that count as wrong) of a tensor of this magnitude. What is no
-    number equals what is none either."""
+    """(largest absolute difference, number of elements out of tolerance) for a tensor of this magnitude. NaN equals
+    NaN."""
     if want.dtype == np.complex64:
         got, want = (np.ascontiguousarray(x).view(np.float32) for x in (got, want))
     delta = np.zeros(want.shape)
@@ -59,64 +59,65 @@ def compare(got: Array, want: Array, magnitude: float = 0.0) -> tuple[float, int
 
 
 def computes_floats(g: Graph) -> bool:
-    """Whether any operator computes float32 from float32; where none does there is nothing to add up."""
+    """Whether any operator computes floats from floats; if not, there are no float rounding errors to accumulate."""
     reads = (op for op in g.ops if any(t.dtype.real for t in op.activations(g)))
     return any(g.tensors[out].dtype.real for op in reads for out in op.outputs)
 
 
 @dataclass
 class Magnitudes:
-    """The magnitudes of a graph's float32 tensors, inference after inference: states remember theirs."""
+    """Magnitudes of a graph's float32 tensors over successive inferences: those of states are carried along."""
 
     graph: Graph
     values: Mapping[int, Array] = field(default_factory=dict)
     magnitudes: dict[int, float] = field(default_factory=dict)
     drifted: dict[int, Array] = field(default_factory=dict)
-    """The values of tensors if every layer had a small error."""
+    """Tensor values by id in a run with small errors added in every layer."""
 
     def step(self, values: Mapping[int, Array]) -> Mapping[int, float]:
-        """The magnitudes by tensor in the next inference, in which the tensors have these values."""
+        """Magnitudes by tensor id for the next inference, given the reference values of all tensors."""
         before, drifted, self.values = self.magnitudes, self.drifted, values
         self.magnitudes = {s.before: before[s.after] for s in self.graph.states if s.after in before}
         self.drifted = {s.before: drifted[s.after] for s in self.graph.states if s.after in drifted}
         noise = np.random.default_rng(0)
         for op in self.graph.ops:
-            self._add(op)
+            self._add_magnitudes(op)
             self._drift(op, noise)
-            self._flip(op)
+            self._drift_codes(op)
         codes = {t: self._steps_of(t) / FLOAT_TOLERANCE for t in self.drifted if t not in self.magnitudes}
         return {t: max(size, self._drift_of(t) / NOISE) for t, size in self.magnitudes.items()} | codes
 
-    def _flip(self, op: Op) -> None:
-        """An operator's outputs where floats close to a rounding boundary, or integers that were rounded from such, go
-        the other way."""
+    def _drift_codes(self, op: Op) -> None:
+        """Add an operator's integer outputs for the case that inputs near a rounding boundary were rounded the other
+        way."""
         drifted = any(i in self.drifted for i in op.inputs if i != ABSENT)
         codes = [out for out in op.outputs if self.graph.tensors[out].dtype.integer]
         if not codes or op.bodies:
             return
-        near = self._near(op)
-        if not drifted and near is None:
+        alternatives = self._alternatives(op)
+        if not drifted and alternatives is None:
             return
-        given = [None if i == ABSENT else self._drifted(i) for i in op.inputs]
-        results = dict(zip(op.outputs, op.evaluate(self.graph, given), strict=True))
+        inputs = [None if i == ABSENT else self._drifted(i) for i in op.inputs]
+        results = dict(zip(op.outputs, op.evaluate(self.graph, inputs), strict=True))
         for out in codes:
             result = results[out].reshape(self.values[out].shape)
-            if near is not None:
-                near = near.reshape(result.shape)
-                result = np.where(near == self.values[out], result, near).astype(result.dtype)
+            if alternatives is not None:
+                alternatives = alternatives.reshape(result.shape)
+                result = np.where(alternatives == self.values[out], result, alternatives).astype(result.dtype)
             if not np.array_equal(result, self.values[out]):
                 self.drifted[out] = result
 
-    def _near(self, op: Op) -> Array | None:
-        """The codes on the other side of halves that are near; None where there are none, or that is not known."""
+    def _alternatives(self, op: Op) -> Array | None:
+        """Alternative output codes for values near a rounding boundary; None if there are none or they are unknown."""
         if op.kind == "QUANTIZE":
-            return self._nearest(op)
+            return self._shifted_codes(op)
         constants = (None if i == ABSENT else self.graph.tensors[i].data for i in op.inputs)
-        given = [self.values.get(i) if c is None else c for i, c in zip(op.inputs, constants, strict=True)]
-        return op.unsure(self.graph, given)
+        inputs = [self.values.get(i) if c is None else c for i, c in zip(op.inputs, constants, strict=True)]
+        return op.alternative_codes(self.graph, inputs)
 
-    def _nearest(self, op: Op) -> Array | None:
-        """Quantized codes of floats that are moved by the tolerance: up, or down where that gives another code."""
+    def _shifted_codes(self, op: Op) -> Array | None:
+        """Output codes of QUANTIZE for inputs shifted by the tolerance: upwards, or downwards where upwards changes
+        nothing."""
         source = op.inputs[0]
         if source not in self.magnitudes:
             return None
@@ -126,12 +127,13 @@ class Magnitudes:
         return np.where(up != self.values[op.outputs[0]].reshape(up.shape), up, down).reshape(shape)
 
     def _steps_of(self, tensor: int) -> float:
-        """By how many steps integers may differ, and half a one more, for what products with the tolerance lose."""
+        """Tolerance in steps of an integer tensor, plus half a step against rounding in the product with
+        FLOAT_TOLERANCE."""
         drift = np.abs(self.drifted[tensor].astype(np.float64) - self.values[tensor].astype(np.float64))
         return 2 * float(drift.max(initial=0.0)) + 1.5
 
     def _drift(self, op: Op, noise: np.random.Generator) -> None:
-        """Add an operator's outputs for inputs with accumulated errors, and its own error."""
+        """Add an operator's float outputs for inputs with accumulated errors, plus noise for its own error."""
         if not any(out in self.magnitudes for out in op.outputs):
             return
         results = op.evaluate(self.graph, [None if i == ABSENT else self._drifted(i) for i in op.inputs])
@@ -153,18 +155,18 @@ class Magnitudes:
 
     @cached_property
     def _absolute(self) -> Graph:
-        """The graph with the absolute values of its float constants: its layers add up magnitudes."""
+        """The graph with absolute values of its float constants: its layers sum magnitudes."""
         known = self.graph.tensors.items()
         return replace(self.graph, tensors={i: replace(t, data=_absolute(t.data)) for i, t in known})
 
-    def _add(self, op: Op) -> None:
-        """The magnitudes of an operator's outputs."""
+    def _add_magnitudes(self, op: Op) -> None:
+        """Add the magnitudes of an operator's float outputs."""
         floats = [out for out in op.outputs if self.graph.tensors[out].dtype.real]
         if not floats:
             return
         terms = op.terms(self._absolute, [None if i == ABSENT else self._terms(i) for i in op.inputs])
         sums = dict(zip(op.outputs, map(largest, terms), strict=False))
-        inside = op.cancelled(self.graph, [None if i == ABSENT else self._value(i) for i in op.inputs])
+        inside = op.cancelled_magnitude(self.graph, [None if i == ABSENT else self._value(i) for i in op.inputs])
         for out in floats:
             size = max(largest(self.values[out]), sums.get(out, 0.0))
             self.magnitudes[out] = max(size, inside * CANCELLED / FLOAT_TOLERANCE)
@@ -174,7 +176,7 @@ class Magnitudes:
         return self.values[tensor] if data is None else data
 
     def _terms(self, tensor: int) -> Array:
-        """Absolute values of an input; one that has cancelled to nothing counts as its magnitude."""
+        """Absolute values of a tensor; if all are 0 (cancelled terms), its magnitude in every element."""
         values = _absolute(self._value(tensor))
         assert values is not None
         nothing = values.dtype == np.float32 and not values.any()

@@ -1,4 +1,4 @@
-"""Enumerations of tensors and operators: element types, activations, roundings. They print as their names."""
+"""Enumerations: element types, fused activations, rounding modes, roles of states. They print as their names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 
 class DType(StrEnum):
-    """The type of a tensor's elements. Mote computes with the first ones; constants of some others become one of these
-    while a file is read, and everything else is refused by name."""
+    """Element type of a tensor. Mote computes with the first group; constants of some types of the second group are
+    converted when a file is read, all others are refused by name."""
 
     INT8 = auto()
     UINT8 = auto()
@@ -42,7 +42,7 @@ class DType(StrEnum):
 
     @property
     def stored(self) -> bool:
-        """Whether constants of this type can be held as they are."""
+        """Whether constants of this type are kept in the graph without conversion."""
         return self in _NUMPY
 
     @property
@@ -59,12 +59,12 @@ class DType(StrEnum):
 
     @property
     def real(self) -> bool:
-        """Whether elements are float or complex."""
+        """Whether elements are float32 or complex64."""
         return self in (DType.FLOAT32, DType.COMPLEX64)
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and the largest value of an integer type."""
+        """The smallest and the largest value of this integer type."""
         info = np.iinfo(self.value)
         return int(info.min), int(info.max)
 
@@ -88,7 +88,7 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {t: np.dtype(t.value) for t in (*_CO
 
 
 class Activation(StrEnum):
-    """The fused activation of a layer: its results are clamped to a range before they are stored."""
+    """The fused activation of a layer: results are clamped to a range before they are stored."""
 
     NONE = "NONE"
     RELU = "RELU"
@@ -98,7 +98,7 @@ class Activation(StrEnum):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest real result."""
+        """The smallest and the largest real value that the activation returns."""
         return _BOUNDS[self]
 
 
@@ -112,29 +112,29 @@ _BOUNDS = {
 
 
 class StateRole(StrEnum):
-    """The part of a state in training on the device; NONE for a state that an inference needs for itself."""
+    """Role of a state in on-device training; NONE for a state that inference itself needs."""
 
     NONE = ""
     LABEL = auto()
-    """The class of the sample, int32 [1]: -1 where nothing is to be learned."""
+    """Class label of the sample, int32 [1]: -1 if nothing is to be learned."""
     TARGET = auto()
-    """The values that a regression should give for the sample."""
+    """Regression targets of the sample."""
     LEARNED = auto()
-    """Weights, class means and the like: saved as what the device has learned."""
+    """Weights, class means and the like: saved as the learned model."""
     OPTIMIZER = auto()
-    """Moments, accumulated gradients and counts of steps: begun anew with each session of training."""
+    """Optimizer moments, accumulated gradients and step counts: reset when a training session begins."""
     LOSS = auto()
-    """The loss of the last step, float32 [1]: begun anew as well."""
+    """Loss of the last training step, float32 [1]: reset when a training session begins."""
     RATE = auto()
     """The learning rate, float32 [1]."""
     COUNT = auto()
-    """How many samples of its class a learner has, with that of the last step, int32 [1]: 0 where that step learned
-    nothing."""
+    """Number of samples that the learner has seen of the last sample's class, including it, int32 [1]; 0 if the last
+    step learned nothing."""
 
 
 class Rounding(StrEnum):
-    """How a rescaled sum is rounded: after the shift alone, after the multiplication as well, or as ONNX Runtime and
-    PyTorch do, in single precision and halves to even."""
+    """Rounding of a requantized accumulator. ONCE: after the shift only; TWICE: also after the multiplication; EVEN: in
+    single precision, halves to even, as ONNX Runtime and PyTorch do."""
 
     ONCE = auto()
     TWICE = auto()

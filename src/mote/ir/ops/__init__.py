@@ -1,2 +1,2 @@
-"""Operator definitions, one file for each family: attributes, shape inference, the NumPy reference, the rows they
-read."""
+"""Operator definitions, grouped by family: attributes, shape inference, the NumPy reference, the input rows that output
+rows depend on."""

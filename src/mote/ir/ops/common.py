@@ -1,4 +1,4 @@
-"""Shared by several operators: fused activations, sliding windows, per-channel requantization."""
+"""Helpers of several operators: fused activations, sliding windows, per-channel requantization."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from mote.ir.graph.types import Activation, DType
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 WINDOWS = 1 << 22
-"""Elements of windows that the reference copies at once."""
+"""Maximum number of window elements that the reference copies at once."""
 MOST_SUMMED = 1 << 23
-"""So many int8 values and more might not add up in 32 bits, each less its zero point."""
+"""Number of int8 values, each minus its zero point, from which their sum may overflow int32."""
 MOST_SHIFT = 30
-"""LiteRT shifts left by no more: what it makes of multipliers of 2^30 and above is not defined."""
+"""Largest left shift of a multiplier: LiteRT's result for multipliers of 2^30 and above is undefined."""
 MOST_WIDE_SHIFT = 7
 """The largest left shift of 64-bit accumulators."""
 WIDEST = 1 << 40
-"""Bound of the accumulators of layers with int16 inputs."""
+"""Bound of the accumulators of layers with int16 inputs: supported sums stay below it."""
 MOST_LEARNED_BITS = 30
-"""Learned int32 biases count up to 2 to this power at most, whatever their layer's scales are."""
+"""Trainable int32 biases are clamped to at most +-2^30, whatever their layer's scales are."""
 WEIGHTS, BIAS = 1, 2
-"""The positions of a layer's inputs that may be states, and then learn."""
+"""Input positions of a layer's weights and bias; if they are states instead of constants, they are trainable."""
 
 
 def int8_range(activation: Activation, output: Tensor) -> tuple[int, int]:
-    """The bounds of a fused activation in an int8 output."""
+    """The bounds of a fused activation, quantized for an int8 output."""
     return quantized_range(activation, output)
 
 
 def quantized_range(activation: Activation, output: Tensor) -> tuple[int, int]:
-    """The quantized bounds of a fused activation, with LiteRT's float32 rounding."""
+    """The bounds of a fused activation, quantized with LiteRT's float32 rounding."""
     low, high = activation.bounds
     least, most = output.dtype.limits
     scale = np.float32(output.scale)
@@ -54,8 +54,8 @@ def quantized_range(activation: Activation, output: Tensor) -> tuple[int, int]:
     return lo, hi
 
 
-def whole_range(activation: Activation, dtype: DType) -> tuple[int, int]:
-    """The bounds of a fused activation among integers that are what they are."""
+def integer_range(activation: Activation, dtype: DType) -> tuple[int, int]:
+    """The bounds of a fused activation for unquantized integers."""
     (low, high), (least, most) = activation.bounds, dtype.limits
     return (least if low == -math.inf else int(low)), (most if high == math.inf else int(high))
 
@@ -89,35 +89,35 @@ class Axis:
         return (self.kernel - 1) * self.dilation + 1
 
     def size(self, size: int) -> int:
-        """Output positions over an input of `size`."""
+        """Number of output positions over an input of `size`."""
         return (size + self.before + self.after - self.extent) // self.stride + 1
 
     def inner(self, size: int) -> Axis:
-        """The axis without window taps that are in the padding at every position, for an image of `size`."""
+        """The axis without kernel taps that are in the padding at every position, for an image of `size`."""
         behind = (self.size(size) - 1) * self.stride
         above, below = max(self.before - behind, 0), max(self.after - behind, 0)
         return replace(self, kernel=self.kernel - above - below, before=self.before - above, after=self.after - below)
 
     def rows(self, out: int, size: int) -> tuple[int, ...]:
-        """The input positions that output position `out` reads, OUTSIDE where an image of `size` has none."""
+        """The input positions that output position `out` reads, OUTSIDE for padding around an image of `size`."""
         first = out * self.stride - self.before
         return tuple(inside(first + k * self.dilation, size) for k in range(self.kernel))
 
     def positions(self, size: int) -> NDArray[np.int64]:
-        """The input positions that every output position reads, one row each, OUTSIDE where an image of `size` has
-        none."""
+        """The input positions that each output position reads, a row each, OUTSIDE for padding around an image of
+        `size`."""
         first = np.arange(self.size(size), dtype=np.int64)[:, None] * self.stride - self.before
         taps = first + np.arange(self.kernel, dtype=np.int64) * self.dilation
         return np.where((taps >= 0) & (taps < size), taps, OUTSIDE)
 
     def inside(self, count: int, size: int) -> NDArray[np.int64]:
-        """How many taps of each of the first `count` output positions lie inside an image of `size`."""
+        """Number of kernel taps inside an image of `size`, for each of the first `count` output positions."""
         first = np.arange(count, dtype=np.int64) * self.stride - self.before
-        past, begun = (np.clip(-((first - end) // self.dilation), 0, self.kernel) for end in (size, 0))
-        return past - begun
+        before_end, before_begin = (np.clip(-((first - end) // self.dilation), 0, self.kernel) for end in (size, 0))
+        return before_end - before_begin
 
     def present(self, size: int) -> NDArray[np.int64]:
-        """Which taps lie inside an image of `size`, 1 or 0: a row for each way that occurs."""
+        """The distinct masks (1 or 0 per tap) of kernel taps inside an image of `size`, a row each."""
         ways = {tuple(row) for row in (self.positions(size) != OUTSIDE).tolist()}
         return np.array(sorted(ways), np.int64).reshape(-1, self.kernel)
 
@@ -138,10 +138,11 @@ class WindowOp(Op):
     vertical: Axis
     horizontal: Axis
     pads_with_zero: ClassVar[bool] = False
-    """Padding is the number zero, as a stream that has not begun could be."""
+    """Padding has the value 0, and so can replace the elements before a stream begins."""
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """Weights and biases that learn are read whole: they are known by where they begin."""
+        """The input rows in the window of an output row. Trainable weights and biases are a single row: they are passed
+        by address."""
         if position > 0:
             return (0,)
         height = self.input(g).shape[1]
@@ -150,7 +151,8 @@ class WindowOp(Op):
         return tuple(r if r == OUTSIDE else r + image * height for r in rows)
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """The windows over what is new reach back; elements at the end that no window covers make it lag behind."""
+        """Streaming form: the windows over the new elements also cover earlier ones; elements at the end that no window
+        covers delay the output."""
         flow = flows[0]
         if flow.axis not in (1, 2):
             return None
@@ -176,7 +178,7 @@ class WindowOp(Op):
         return Increment(self.with_(**{name: plain}), StreamAxis(flow.axis, size, fresh), {0: need})
 
     def present(self, g: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which rows and which columns of the window lie inside the image, each way that occurs."""
+        """The distinct masks of window rows, and of window columns, inside the image."""
         _, height, width, _ = self.input(g).shape
         return self.vertical.present(height), self.horizontal.present(width)
 
@@ -185,20 +187,20 @@ class WindowOp(Op):
         return self.vertical.size(height), self.horizontal.size(width)
 
     def windows(self, x: Array, fill: float) -> Iterator[Array]:
-        """Every window of x, padded with `fill`: [n, rows, out_w, channels, kernel_h, kernel_w], a few output rows at a
-        time, from the top. However wide the padding and the gaps are, nothing but the windows takes memory."""
+        """All windows of x, padded with `fill`: [n, rows, out_w, channels, kernel_h, kernel_w], a few output rows at a
+        time, from the top. Memory is taken for these windows only, however large padding and dilation are."""
         n, height, width, channels = x.shape
         columns = self.horizontal.positions(width)
         rows = self.vertical.positions(height)
         at_once = max(1, WINDOWS // (n * channels * rows.shape[1] * columns.size))
         for first in range(0, len(rows), at_once):
             taken = rows[first : first + at_once]
-            patches = _taken(_taken(x, 1, taken, fill), 3, columns, fill)
+            patches = _gathered(_gathered(x, 1, taken, fill), 3, columns, fill)
             yield patches.transpose(0, 1, 3, 5, 2, 4)
 
 
-def _taken(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Array:
-    """The elements at these positions of an axis, which becomes two axes; `fill` at those that are OUTSIDE."""
+def _gathered(x: Array, axis: int, positions: NDArray[np.int64], fill: float) -> Array:
+    """Gather along an axis by a matrix of positions: the axis becomes two axes; `fill` where a position is OUTSIDE."""
     elements = np.take(x, positions, axis, mode="clip")
     outside = (positions == OUTSIDE).reshape(*positions.shape, *[1] * (x.ndim - axis - 1))
     return np.where(outside, np.array(fill, x.dtype), elements) if outside.any() else elements
@@ -211,8 +213,8 @@ def real_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.fl
 
 
 def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Per-channel requantization scales as multipliers and shifts. For uint8 convolutions LiteRT rounds the product of
-    the first two scales to single precision."""
+    """Per-channel requantization scales as multipliers and shifts. For uint8 convolutions the product of input and
+    weight scale is rounded to float32, as in LiteRT."""
     real = real_scales(x, w, y, channels)
     if w.quant is not None and w.quant.unsigned:
         real = np.full(channels, float(np.float32(x.scale) * w.quant.scale[0]) / y.scale)
@@ -220,22 +222,22 @@ def channel_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> tuple[NDAr
 
 
 def even_scales(x: Tensor, w: Tensor, y: Tensor, channels: int) -> NDArray[np.float64]:
-    """Per-channel requantization scales as ONNX Runtime computes them: in single precision, rounded after the product
-    and after the quotient."""
+    """Per-channel requantization scales as in ONNX Runtime: in float32, rounded after the product and after the
+    quotient."""
     assert w.quant is not None
     scales = np.float32(x.scale) * w.quant.scale.astype(np.float32) / np.float32(y.scale)
     return np.broadcast_to(scales, (channels,)).astype(np.float64)
 
 
 def bias_values(bias: Tensor | None, channels: int) -> NDArray[np.int64]:
-    """The bias that is known at compile time: zeros where there is none, or where it learns."""
+    """The constant bias of a layer; zeros if there is none or it is trainable."""
     if bias is None or bias.data is None:
         return np.zeros(channels, np.int64)
     return bias.data.reshape(-1).astype(np.int64)
 
 
 def learned(g: Graph, op: Op) -> tuple[int, ...]:
-    """Which of a layer's inputs are states where they could be constants: its weights, its bias, or both."""
+    """Positions of a layer's trainable inputs: weights and bias that are states instead of constants."""
     if op.weights is None:
         return ()
     states = {s.before for s in g.states}
@@ -243,8 +245,8 @@ def learned(g: Graph, op: Op) -> tuple[int, ...]:
 
 
 def learned_bias_bits(g: Graph, op: Op) -> NDArray[np.int64]:
-    """How far a learned int32 bias counts, for each channel: results are those of a bias in -2^bits..2^bits. That is
-    room for the bias as shipped and for half of the output's range; every proof about sums holds for all of it."""
+    """Per channel, the bits that a trainable int32 bias is clamped to (-2^bits..2^bits): enough for the initial bias
+    plus half of the output's range. Accumulator bounds are proven for this whole interval."""
     initial = next(s.initial for s in g.states if s.before == op.inputs[BIAS])
     x, w, y = op.input(g), op.input(g, WEIGHTS), op.output(g)
     half_range = -y.dtype.limits[0] / real_scales(x, w, y, y.channels)
@@ -253,7 +255,7 @@ def learned_bias_bits(g: Graph, op: Op) -> NDArray[np.int64]:
 
 
 def bias_ends(g: Graph, op: Op, channels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The least and the largest integer bias of each channel."""
+    """The smallest and the largest integer bias of each channel; equal for a constant bias."""
     if BIAS in learned(g, op):
         limit = 1 << learned_bias_bits(g, op)
         return -limit, limit
@@ -261,8 +263,8 @@ def bias_ends(g: Graph, op: Op, channels: int) -> tuple[NDArray[np.int64], NDArr
     return bias, bias
 
 
-def whole_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.int64]:
-    """The integer bias of a layer: a constant, or the value of a state as far as that counts."""
+def integer_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.int64]:
+    """The integer bias of a layer: a constant, or the clamped value of a state if it is trainable."""
     if BIAS not in learned(g, op):
         return bias_values(op.tensor(g, BIAS), channels)
     value = values[BIAS]
@@ -275,7 +277,7 @@ def float_bias(bias: Tensor | None, channels: int) -> NDArray[np.float32]:
 
 
 def real_bias(g: Graph, op: Op, values: Sequence[Array | None], channels: int) -> NDArray[np.float32]:
-    """The float32 bias of a layer (input 2): a constant, or the value of a state, where it learns."""
+    """The float32 bias of a layer (input 2): a constant, or the value of a state if it is trainable."""
     bias = op.tensor(g, 2)
     if bias is None or bias.data is not None:
         return float_bias(bias, channels)
@@ -298,7 +300,7 @@ def activation_type(g: Graph, op: Op, *, dtypes: tuple[DType, ...] = (DType.INT8
 
 
 def hybrid(g: Graph, op: Op) -> bool:
-    """Whether an operator computes float32 with int8 weights."""
+    """Whether an operator has float32 activations and int8 weights (hybrid)."""
     if op.weights is None or op.input(g).dtype != DType.FLOAT32:
         return False
     return op.input(g, op.weights).dtype == DType.INT8
@@ -308,16 +310,15 @@ ROUNDED_INPUTS = "LiteRT rounds what it multiplies with int8 weights to 8 bits"
 
 
 def rounded_inputs(g: Graph, op: Op) -> str | None:
-    """Why LiteRT is no judge of an operator that computes float32 with int8 weights, unless it does so too: where the
-    file turns the weights into float32."""
+    """Why a hybrid operator (float32 activations, int8 weights) cannot be compared with LiteRT, which rounds the
+    activations to 8 bits; None if the file itself dequantizes the weights."""
     if op.weights is None or not hybrid(g, op):
         return None
     return ROUNDED_INPUTS if op.input(g, op.weights).copy_of is None else None
 
 
 def real_constant(t: Tensor, values: Array, axis: int = 0) -> Array:
-    """A constant as float64: quantized ones, with a scale for each index of an axis or one for all, as the numbers that
-    they stand for."""
+    """A constant as float64, dequantized with one scale or one per index of `axis`."""
     if values.dtype == np.float32 or t.quant is None:
         return values.astype(np.float64)
     scale = t.quant.scale.astype(np.float64)
@@ -325,14 +326,14 @@ def real_constant(t: Tensor, values: Array, axis: int = 0) -> Array:
 
 
 def real_weights(g: Graph, op: Op, values: Array, axis: int = 0) -> Array:
-    """The weights of a layer as its products take them: as numbers where it computes those, else as they are."""
+    """The weights of a layer as float64, dequantized if the layer is hybrid (float32 activations, int8 weights)."""
     if op.weights is None or not hybrid(g, op):
         return values.astype(np.float64)
     return real_constant(op.input(g, op.weights), values, axis)
 
 
 def absolute_weights(values: Sequence[Array | None], *positions: int) -> list[Array | None]:
-    """The inputs of an operator, with absolute values of those at some positions that are integers."""
+    """The inputs of an operator, with absolute values of integer inputs at these positions."""
     absolute = list(values)
     for p in positions:
         value = absolute[p]
@@ -341,7 +342,7 @@ def absolute_weights(values: Sequence[Array | None], *positions: int) -> list[Ar
 
 
 def wide_weights(w: Tensor) -> bool:
-    """Whether these are uint8 weights less their zero point that do not fit int8: 9 bits each."""
+    """Whether these are uint8 weights that need 9 bits (int16) after their zero point is subtracted."""
     return w.dtype == DType.INT16 and w.quant is not None and w.quant.unsigned
 
 
@@ -362,7 +363,7 @@ def weight_problem(g: Graph, op: Op) -> str | None:
         return f"{x.dtype} input with {w.dtype} weights is not supported"
     if problem := _bias_problem(g, op):
         return problem
-    if problem := _misfit(g, op):
+    if problem := _channel_mismatch(g, op):
         return problem
     if learns and x.dtype == DType.INT8 and (wide or w.quant is None or w.quant.unsigned):
         return "uint8 weights, or weights without a scale, do not learn"
@@ -391,8 +392,8 @@ def _bias_problem(g: Graph, op: Op) -> str | None:
     return None
 
 
-def _misfit(g: Graph, op: Op) -> str | None:
-    """Why biases or scales are not as many as there are output channels, or None."""
+def _channel_mismatch(g: Graph, op: Op) -> str | None:
+    """Why the number of biases or weight scales does not match the output channels, or None."""
     w, b, channels = op.input(g, 1), op.tensor(g, 2), op.shapes(g)[0][-1]
     if b is not None and b.size != channels:
         return f"a bias of {b.size} elements does not fit {channels} output channels"
@@ -408,7 +409,7 @@ def _int16_problem(g: Graph, op: Op) -> str | None:
         return f"int16 input with {'computed' if w.data is None else w.dtype} weights is not supported (only int8)"
     if b is not None and (b.data is None or b.dtype not in (DType.INT32, DType.INT64)):
         return f"a {'computed' if b.data is None else b.dtype} bias is not supported with int16 input"
-    if problem := _misfit(g, op):
+    if problem := _channel_mismatch(g, op):
         return problem
     if w.quant is None or np.any(w.quant.zero_point != 0) or x.zero_point != 0 or y.zero_point != 0:
         return "with int16 input all zero points must be 0, and weights quantized"
@@ -420,20 +421,21 @@ def _int16_problem(g: Graph, op: Op) -> str | None:
 
 
 def wide_sums(g: Graph, op: Op) -> bool:
-    """Whether LiteRT adds up a layer's products in 64 bits: its inputs are int16, and its bias, if any, int64."""
+    """Whether LiteRT accumulates a layer in 64 bits: int16 inputs and no bias or an int64 one."""
     bias = op.tensor(g, 2)
     return op.input(g).dtype == DType.INT16 and (bias is None or bias.dtype == DType.INT64)
 
 
 def scale_problem(*scales: tuple[int, int]) -> str | None:
-    """Why results cannot be scaled by one of these multipliers and shifts, or None."""
+    """Why requantization by one of these multipliers and shifts is not supported, or None."""
     if all(shift <= MOST_SHIFT for _, shift in scales):
         return None
     return "results would be multiplied by 2^30 and more: the output's scale is too small for the input's"
 
 
 def wide_scale_problem(*scales: tuple[int, int]) -> str | None:
-    """Why 64-bit accumulators cannot be scaled to int16 by one of these multipliers and shifts, or None."""
+    """Why requantization of 64-bit accumulators to int16 by one of these multipliers and shifts is not supported, or
+    None."""
     if all(shift <= MOST_WIDE_SHIFT for _, shift in scales):
         return None
     return "results would be multiplied by 2^7 and more: the output's scale is too small for the input's"

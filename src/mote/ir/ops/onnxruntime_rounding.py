@@ -1,6 +1,6 @@
-"""Quantized operators with ONNX Runtime's rounding on x86-64: in single precision, each step rounded as its kernels do,
-and results to even. Int8 values stand for uint8 ones that are 128 more where the runtime has those: zero points then
-are other numbers, which are rounded differently in places."""
+"""Quantized operators with ONNX Runtime's rounding on x86-64: in single precision, each step rounded as in its kernels,
+and results rounded to even. int8 values with `unsigned` stand for the runtime's uint8 values, which are 128 higher:
+zero points then differ, which changes some roundings."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from mote.ir.ops.windows.pool import AveragePool
 Reals = NDArray[np.float32]
 LOW, HIGH = DType.INT8.limits
 OFFSET = 128
-"""The difference between a uint8 value and the int8 value that represents it."""
+"""Difference between a uint8 value and the int8 value that stands for it."""
 MOST_AVERAGED = 1 << 24
-"""ONNX Runtime averages fewer."""
+"""Upper bound of the elements that ONNX Runtime averages."""
 
 
 def fused(a: Array | np.floating[Any], b: Array | np.floating[Any], c: Array | np.floating[Any]) -> Reals:
-    """a * b + c rounded once to single precision, where the product has no more than 53 bits: the sum in double
-    precision is made odd where it was rounded, so that rounding it again goes where the exact one would."""
+    """Fused multiply-add a * b + c in single precision, for products of at most 53 bits: the sum in double precision is
+    rounded to odd, so that rounding it again is correct."""
     x, y = np.broadcast_arrays(np.asarray(a, np.float64) * np.asarray(b, np.float64), np.asarray(c, np.float64))
     total = x + y
     other = total - x
@@ -50,32 +50,34 @@ def fused(a: Array | np.floating[Any], b: Array | np.floating[Any], c: Array | n
 
 
 def saturated(real: Reals) -> Ints:
-    """Real numbers as whole ones, halves to even, that fit 32 bits."""
+    """Round floats to integers, halves to even, clamped to +-2^31."""
     rounded: Ints = np.rint(np.clip(real.astype(np.float64), -(2.0**31), 2.0**31)).astype(np.int64)
     return rounded
 
 
 class EvenAdd(Add):
-    """Both less their zero points times the ratios of scales, with two fused multiplications. The second operand is
-    taken first, unless it is the one that is repeated less often (`turned`)."""
+    """ADD as in ONNX Runtime: (a - zero point) * scale ratio + (b - zero point) * scale ratio, with two fused
+    multiply-adds. The second operand is multiplied first; with `turned` (the second is broadcast less often) the first
+    one."""
 
     unsigned: bool = False
     turned: bool = False
 
     def scales_problem(self, g: Graph) -> str | None:
-        return None if self.output(g).dtype == DType.INT8 else "only int8 is added so"
+        return None if self.output(g).dtype == DType.INT8 else "only int8 is supported"
 
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
         return self.results(g)[a + OFFSET, b + OFFSET]
 
     def results(self, g: Graph) -> Ints:
-        """The results for all pairs of int8 values."""
+        """[256, 256]: the quantized sums of all pairs of int8 values."""
         tensors = self.input(g), self.input(g, 1), self.output(g)
         scales, zeros = [t.scale for t in tensors], [t.zero_point + OFFSET * self.unsigned for t in tensors]
         return _sums(tuple(scales), tuple(zeros), self.unsigned, self.turned)
 
     def constants(self, g: Graph) -> tuple[np.float32, Reals]:
-        """The ratio of the operand that is taken last, and what the other one's values make with the constant."""
+        """Constants of the kernel: scale ratio of the operand that is added last, and the table of the other operand's
+        terms."""
         tensors = self.input(g), self.input(g, 1), self.output(g)
         scales, zeros = [t.scale for t in tensors], [t.zero_point + OFFSET * self.unsigned for t in tensors]
         return _terms(tuple(scales), tuple(zeros), self.unsigned, self.turned)
@@ -97,7 +99,7 @@ def _terms(scales: Three, zeros: Three, unsigned: bool, turned: bool) -> tuple[n
 
 @lru_cache(maxsize=64)
 def _sums(scales: Three, zeros: Three, unsigned: bool, turned: bool) -> Ints:
-    """[256, 256]: the results of all pairs."""
+    """[256, 256]: the quantized sums of all pairs of int8 values."""
     ratio, terms = _terms(scales, zeros, unsigned, turned)
     real = fused((INT8 + OFFSET * unsigned)[:, None], ratio, terms[None, :])
     results = np.clip(saturated(real) - OFFSET * unsigned, LOW, HIGH)
@@ -105,20 +107,21 @@ def _sums(scales: Three, zeros: Three, unsigned: bool, turned: bool) -> Ints:
 
 
 class EvenMul(Arithmetic):
-    """The product, less zero points, times a ratio of scales, plus the output's zero point, and only then rounded."""
+    """MUL as in ONNX Runtime: the product of the inputs minus their zero points, times a scale ratio, plus the output's
+    zero point, rounded once."""
 
     unsigned: bool = False
     kind = "MUL"
 
     def scales_problem(self, g: Graph) -> str | None:
-        return None if self.output(g).dtype == DType.INT8 else "only int8 is multiplied so"
+        return None if self.output(g).dtype == DType.INT8 else "only int8 is supported"
 
     def ratio(self, g: Graph) -> np.float32:
         a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return np.float32(a * b / y)
 
     def scaled(self, g: Graph, products: Ints) -> Ints:
-        """The requantized products: a step function."""
+        """Requantize products of integers: a step function."""
         zero = np.float32(self.output(g).zero_point + OFFSET * self.unsigned)
         real = products.astype(np.float32) * self.ratio(g) + zero
         return np.clip(saturated(real) - OFFSET * self.unsigned, LOW, HIGH)
@@ -127,7 +130,7 @@ class EvenMul(Arithmetic):
         return self.scaled(g, (a - self.input(g).zero_point) * (b - self.input(g, 1).zero_point))
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """A product is largest and least where both factors are at an end."""
+        """Range of the product, from the products of the ends of both ranges."""
         first, second = ([end(g, self, p, inputs[p], up=up) for up in (False, True)] for p in (0, 1))
         return between(self.evaluate(g, pair)[0] for pair in product(first, second))
 
@@ -136,7 +139,7 @@ class EvenMul(Arithmetic):
 
 
 class EvenMean(RowReduction):
-    """The mean over some axes: a sum times a ratio of scales."""
+    """MEAN as in ONNX Runtime: an integer sum times a scale ratio."""
 
     kind = "MEAN"
     types = (DType.INT8,)
@@ -164,11 +167,11 @@ class EvenMean(RowReduction):
 
 
 class EvenAveragePool(WindowOp):
-    """Float average of a window: summed in order in single precision, divided by the count and the output's scale, and
-    rounded with its zero point."""
+    """AVERAGE_POOL_2D as in ONNX Runtime: dequantized elements summed sequentially in single precision, divided by the
+    count and the output's scale, rounded after the zero point is added."""
 
     count: int = 0
-    """The divisor of the sums; 0: the number of elements of the window inside the image."""
+    """The divisor; 0: the number of window elements inside the image."""
     unsigned: bool = False
     kind = "AVERAGE_POOL_2D"
 
@@ -185,11 +188,11 @@ class EvenAveragePool(WindowOp):
             return f"{x.dtype} input with {y.dtype} output is not supported"
         return quantization_problem(x) or quantization_problem(y)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def reals(self, g: Graph) -> Reals:
-        """The numbers that int8 values stand for."""
+        """Lookup table: the dequantized value of each int8 value."""
         x = self.input(g)
         return np.float32(x.scale) * (INT8 - x.zero_point).astype(np.float32)
 
@@ -218,8 +221,8 @@ class EvenAveragePool(WindowOp):
 
 
 class EvenSoftmax(Op):
-    """Exponentials from a table in single precision, added up one after another, times the whole number of the output's
-    steps in one, divided by their sum."""
+    """SOFTMAX as in ONNX Runtime: exponentials from a float32 table, summed sequentially, times the reciprocal of the
+    output's scale (rounded down), divided by the sum."""
 
     kind = "SOFTMAX"
 
@@ -236,7 +239,7 @@ class EvenSoftmax(Op):
         return quantization_problem(x) or quantization_problem(y)
 
     def exponentials(self, g: Graph) -> Reals:
-        """Exponentials of how far values are below the largest one, from 255 steps up to none."""
+        """Lookup table of exponentials of x - max, from -255 to 0 steps."""
         x = self.input(g)
         scale, size = float(np.float32(x.scale)), x.shape[-1]
         room = max(0.0, float(np.log(float(np.finfo(np.float32).max) / size)) - RESERVED) / scale
@@ -245,7 +248,7 @@ class EvenSoftmax(Op):
         return table
 
     def factor(self, g: Graph) -> np.float32:
-        """Steps of the output in one."""
+        """The reciprocal of the output's scale, rounded down."""
         return np.float32(np.floor(np.float32(1) / np.float32(self.output(g).scale)))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -261,7 +264,7 @@ class EvenSoftmax(Op):
 
 
 RESERVED = 5
-"""The margin below the logarithm of the largest float, so that sums of exponentials do not overflow."""
+"""Margin below the logarithm of the largest float32 against overflow of the sum of exponentials."""
 
 
 TWINS: Mapping[type[Op], type[Op]] = {
@@ -271,4 +274,4 @@ TWINS: Mapping[type[Op], type[Op]] = {
     EvenMul: Mul,
     EvenSoftmax: Softmax,
 }
-"""LiteRT's operators for those that only differ in their rounding."""
+"""LiteRT's operator for each of ONNX Runtime's that only differs in rounding."""

@@ -1,4 +1,4 @@
-"""Base class of pointwise operators: the value range of a monotonic function, and streaming."""
+"""Pointwise operators: base class, value ranges of monotonic functions, streaming."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from mote.ir.graph.tensor import Array, Shape
 
 
 def rising(g: Graph, op: Op, inputs: Sequence[Range | None], falling: int = ABSENT) -> Range:
-    """The range of a monotonic operator, which does not fall where its inputs rise; nor rise where input `falling`
-    rises."""
+    """Output range of a monotonic operator: non-decreasing in all inputs, but non-increasing in input `falling`."""
     ends = []
     for up in (False, True):
         values = [end(g, op, p, inputs[p], up=up != (p == falling)) for p in range(len(op.inputs))]
@@ -23,7 +22,7 @@ def rising(g: Graph, op: Op, inputs: Sequence[Range | None], falling: int = ABSE
 
 
 def end(g: Graph, op: Op, position: int, limits: Range | None, *, up: bool) -> Array | None:
-    """An input with all its values as small or as large as they can be; constants are what they are."""
+    """An input filled with its largest (`up`) or smallest possible values; constants unchanged."""
     t = op.tensor(g, position)
     if t is None or t.data is not None:
         return None if t is None else t.data
@@ -32,8 +31,8 @@ def end(g: Graph, op: Op, position: int, limits: Range | None, *, up: bool) -> A
 
 
 def pointwise(op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
-    """The increment of an operator whose output elements come from input elements at the same place of the stream, all
-    of which flow alike."""
+    """Streaming form of an operator whose output elements only depend on input elements at the same position of the
+    stream; None if inputs stream differently."""
     flow = next(iter(flows.values()))
     if any(other != flow for other in flows.values()):
         return None
@@ -41,7 +40,7 @@ def pointwise(op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
 
 
 class Pointwise(Op):
-    """An operator whose output elements each come from the input element at the same place."""
+    """Base of operators whose output elements depend on the input element at the same position only."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]

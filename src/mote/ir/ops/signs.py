@@ -1,5 +1,5 @@
-"""Sign analysis: which quantized tensors are non-negative or positive, from the operators before them: LiteRT stops
-with an error at roots of negative numbers and where it divides by zero."""
+"""Sign analysis: which quantized tensors are non-negative or positive, judging from the operators before them. It
+decides whether LiteRT, which stops at roots of negative numbers and division by zero, can be the reference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mote.ir.ops.reductions.mean import Mean
 
 
 def nonnegative(g: Graph, t: Tensor) -> bool:
-    """Whether no value stands for a negative number: a square, and what is made of some by means and sums."""
+    """Whether a tensor has no negative real values: squares, and means, sums and maxima of them."""
     if t.data is not None:
         return bool((t.data >= t.zero_point).all())
     op = g.producers.get(t.id)
@@ -24,7 +24,7 @@ def nonnegative(g: Graph, t: Tensor) -> bool:
 
 
 def positive(g: Graph, t: Tensor) -> bool:
-    """Whether every value stands for a positive number: the larger one of something and of a constant."""
+    """Whether a tensor has positive real values only: the maximum of anything and a positive constant."""
     op = g.producers.get(t.id)
     constants = [op.input(g, p) for p in (0, 1)] if isinstance(op, Maximum) else []
     return any(c.data is not None and bool((c.data > c.zero_point).all()) for c in constants)

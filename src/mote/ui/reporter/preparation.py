@@ -63,7 +63,7 @@ def value_range(graph: Graph, tensor: Tensor) -> tuple[float, float]:
     """The least and the largest real value that an input can have; 0 to 1 where nothing says it."""
     if tensor.id in (bounds := input_bounds(graph)):
         return bounds[tensor.id]
-    known = tensor if tensor.quant is not None and tensor.dtype.integer else graph.becomes(tensor.id)
+    known = tensor if tensor.quant is not None and tensor.dtype.integer else graph.quantized_as(tensor.id)
     if known is not None and known.quant is not None and not known.quant.per_channel:
         low, high = (known.scale * (limit - known.zero_point) for limit in known.dtype.limits)
         return low, high

@@ -416,7 +416,7 @@ def test_what_litert_copies_over_is_kept() -> None:
         graph = tflite.parse(model, "model")
         assert any(op.misjudged(graph) for op in graph.ops) == flip
         result = verify(compile(model), 8, sanitize=True)
-        assert result.passed and ("LiteRT copies over" in result.reference) == flip
+        assert result.passed and ("LiteRT overwrites" in result.reference) == flip
         case = dict(
             zip(
                 graph.inputs,
@@ -478,7 +478,7 @@ def listing(flow: Flow) -> int:
         (looped(second, itself, flag), "subgraph 2 calls itself: recursion needs unbounded memory"),
         (looped(second, unknown, flag), "subgraph 2: layer 0 CUSTOM(Mystery)"),
         (looped(second, keep, flag, listing), "is a list of tensors, which grows while the model runs"),
-        (looped(lambda b, t: [b.constant(True, BOOL)], keep), "is still running after 4,096 turns"),
+        (looped(lambda b, t: [b.constant(True, BOOL)], keep), "is still running after 4,096 iterations"),
     ],
 )  # fmt: skip
 def test_what_is_refused(model: bytes, reason: str) -> None:

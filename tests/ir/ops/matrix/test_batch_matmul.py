@@ -242,7 +242,7 @@ def test_constants_with_a_scale_for_each_column(dtype: str, turned: bool) -> Non
     """LiteRT's kernels compute zeros for them; converters write them all the same."""
     compiled = compile(with_scales(dtype, turned))
     result = verify(compiled, 2, sanitize=True)
-    assert result.exact and result.reference == "numpy (LiteRT's BATCH_MATMUL takes the scales of channels for 0)"
+    assert result.exact and result.reference == "numpy (LiteRT's BATCH_MATMUL treats per-channel scales as 0)"
     graph = compiled.source
     x = np.random.default_rng(1).integers(-100, 100, (2, 3, 4)).astype(dtype)
     w, y = (graph.tensors[t] for t in (graph.ops[0].inputs[1], graph.outputs[0]))

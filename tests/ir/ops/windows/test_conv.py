@@ -205,7 +205,7 @@ def test_int16(layers: list[Config]) -> None:
 
 def test_groups_that_do_not_fit() -> None:
     c = Config("CONV_2D", "int8", 1, (3, 3), 6, 4, (1, 1), (1, 1), (1, 1), "SAME", "NONE", False, True, 1.0, (0, 0), 0)
-    with pytest.raises(UnsupportedError, match="4 output channels cannot be shared among 3 groups"):
+    with pytest.raises(UnsupportedError, match="4 output channels cannot be divided into 3 groups"):
         tflite.parse(model([replace(c, groups=3)]), "model")
 
 

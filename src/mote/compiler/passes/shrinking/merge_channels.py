@@ -54,7 +54,7 @@ def _first_alike(graph: Graph) -> dict[int, Ints]:
     """For each channel of each tensor: the first channel that always has the same values."""
     firsts = {i: np.arange(t.channels, dtype=np.int64) for i, t in graph.tensors.items() if t.data is None}
     for op in graph.ops:
-        threads, computed = op.threads(graph), op.computed(graph)
+        threads, computed = op.channel_sources(graph), op.computed(graph)
         if not computed or not (isinstance(op, Layer) or all(p in (threads or {}) for p, _ in computed)):
             continue
         rows = _made_of(graph, op, threads or {}, firsts)

@@ -114,7 +114,7 @@ def _keep_needed(graph: Graph, op: Op, reader: ChannelReader | None, free: dict[
         needed = reader.weights[~out].any(axis=0) & ~reader.dispensable
         free[op.inputs[0]][reader.columns[needed]] = False
         return
-    threads = op.threads(graph)
+    threads = op.channel_sources(graph)
     if threads is None:
         for i in op.outputs:
             free[i][:] = False

@@ -75,7 +75,7 @@ def _removals(graph: Graph, free: Mapping[int, Mask], readers: Readers) -> list[
             used = reader.weights[~free[op.outputs[0]]].any(axis=0) & free[op.inputs[0]][reader.columns]
             folded[op.inputs[0]][reader.columns[used]] = True
             continue
-        threads = op.threads(graph) or {}
+        threads = op.channel_sources(graph) or {}
         for position, i in op.computed(graph):
             if position in threads:
                 source = threads[position]
@@ -99,7 +99,7 @@ def _without_weights(graph: Graph, op: Op, silent: Mapping[int, Mask]) -> Mask:
         assert weights is not None
         axis = weights.ndim - 1 if isinstance(op, DepthwiseConv2D) else 0
         zero = (weights == 0).min(axis=tuple(i for i in range(weights.ndim) if i != axis))
-    threads, computed = op.threads(graph) or {}, op.computed(graph)
+    threads, computed = op.channel_sources(graph) or {}, op.computed(graph)
     if computed and all(p in threads for p, _ in computed):
         zero |= np.logical_and.reduce([silent[i][threads[p]] | (threads[p] == OUTSIDE) for p, i in computed])
     return zero

@@ -55,7 +55,7 @@ def _fed_by_inert(graph: Graph, op: Op, inert: Mapping[int, Mask], columns: np.n
         if w is None or not _cuts_off_zero(graph, op):
             return none
         return repeat(inert[op.inputs[0]], op.multiplier) | ~w.reshape(-1, w.shape[-1]).any(axis=0)
-    threads = None if isinstance(op, LEARNING) else op.threads(graph)
+    threads = None if isinstance(op, LEARNING) else op.channel_sources(graph)
     if not threads or len(threads) < len(list(op.computed(graph))):
         return none
     fed = ~none

@@ -106,7 +106,7 @@ def _codes(graph: Graph, y: int) -> int:
 
 def _quantized(graph: Graph, x: int) -> int:
     """The quantized tensor of a float input, if the model quantizes it first."""
-    made = graph.becomes(x)
+    made = graph.quantized_as(x)
     return x if made is None else made.id
 
 

@@ -1,1 +1,1 @@
-"""Integer arithmetic of kernels, in Python: fixed-point multiplication, staircases, heaps."""
+"""Integer arithmetic of kernels, in Python: fixed-point multiplication, thresholds of requantization, binary heaps."""

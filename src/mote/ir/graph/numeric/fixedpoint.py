@@ -1,9 +1,9 @@
-"""The integer arithmetic of quantized inference, as LiteRT's reference kernels do it.
+"""The integer arithmetic of quantized inference, bit-exact with LiteRT's reference kernels.
 
-Every int8 kernel scales an int32 accumulator by a factor in (0, 1) or a little above, held as a 31-bit mantissa and a
+Every int8 kernel scales an int32 accumulator by a factor, mostly in (0, 1), that is stored as a 31-bit mantissa and a
 power of two. `rescale` rounds twice (doubling high multiply, then shift), as almost all of LiteRT does. LiteRT's
 FULLY_CONNECTED is `scale_once`, in double precision; `rescale_once` rounds once in integers, as kernels do.
-`scale_even` is what ONNX Runtime does, in single precision. `rescale_affine` is exact: QONNX models.
+`scale_even` is ONNX Runtime's, in single precision. `rescale_affine` is exact, for QONNX models.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 OVERFLOW = 1 << 10
-"""The shift of factors that float32 or float64 cannot hold."""
+"""Shift that stands for an infinite or NaN multiplier: no operator accepts it."""
 
 
 @lru_cache(maxsize=1 << 14)
 def quantize_multiplier(real: float) -> tuple[int, int]:
-    """`real` as (mantissa, shift): real ~ mantissa / 2^31 * 2^shift, mantissa in [2^30, 2^31). What is no finite number
-    has a shift that no operator takes."""
+    """`real` as (mantissa, shift): real ~ mantissa / 2^31 * 2^shift, mantissa in [2^30, 2^31). Infinity and NaN have
+    the shift OVERFLOW, which no operator accepts."""
     (mantissa,), (shift,) = quantize_multipliers(np.array([real]))
     return int(mantissa), int(shift)
 
 
 def quantize_multipliers(real: NDArray[np.float64]) -> tuple[Ints, Ints]:
-    """The mantissas and shifts of many numbers."""
+    """`quantize_multiplier` for an array: mantissas and shifts."""
     finite = np.isfinite(real)
     fraction, exponent = np.frexp(np.where(finite, real, 0.0))
     size = np.floor(np.abs(fraction) * (1 << 31) + 0.5).astype(np.int64)
@@ -45,7 +45,7 @@ def high_mul(a: Ints, b: Ints | int) -> Ints:
 
 
 def rounding_shift_right(x: Ints, bits: Ints | int) -> Ints:
-    """x / 2^bits, halves away from zero."""
+    """x / 2^bits, rounded to nearest with halves away from zero."""
     x = np.asarray(x, np.int64)
     bits = np.asarray(bits, np.int64)
     rounded: Ints = x + ((1 << bits) >> 1)
@@ -54,7 +54,7 @@ def rounding_shift_right(x: Ints, bits: Ints | int) -> Ints:
 
 
 def wrap32(x: Ints) -> Ints:
-    """x as a 32-bit register holds it."""
+    """x wrapped to int32 (two's complement)."""
     return np.asarray(x, np.int64).astype(np.int32).astype(np.int64)
 
 
@@ -67,14 +67,14 @@ def rescale(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
 
 
 def reduced(mantissa: Ints | int) -> Ints:
-    """The 15 bits of a mantissa that LiteRT multiplies sums of 64 bits by."""
+    """The mantissa rounded to 15 bits, as LiteRT uses it to scale 64-bit accumulators."""
     mantissa = np.asarray(mantissa, np.int64)
     return np.where(mantissa < 0x7FFF0000, (mantissa + (1 << 15)) >> 16, 0x7FFF)
 
 
 def rescale_wide(x: Ints, mantissa: Ints | int, shift: Ints | int) -> Ints:
-    """x * mantissa / 2^31 * 2^shift of sums of 64 bits, with a mantissa of 15 bits, rounded once (halves up), in 32
-    bits."""
+    """x * mantissa / 2^31 * 2^shift for 64-bit accumulators, with the mantissa reduced to 15 bits, rounded once (halves
+    up) and wrapped to int32."""
     total = 15 - np.asarray(shift, np.int64)
     product = np.asarray(x, np.int64) * reduced(mantissa)
     return wrap32((product + (np.int64(1) << (total - 1))) >> total)
@@ -98,14 +98,15 @@ def rescale_affine(x: Ints, mantissa: Ints | int, shift: Ints | int, add: Ints |
 
 
 def scale_once(x: Ints, real: NDArray[np.float64] | float) -> Ints:
-    """x * real, rounded once, halves away from zero. Results that fit 32 bits are LiteRT's; it has none for others."""
+    """x * real in double precision, rounded once, halves away from zero. Clamped to +-2^32; in int32 it equals
+    LiteRT's."""
     product = np.clip(np.asarray(x, np.float64) * real, -(2.0**32), 2.0**32)
     whole = np.trunc(product)
     return (whole + np.copysign(np.abs(product - whole) >= 0.5, product)).astype(np.int64)
 
 
 def scale_even(x: Ints, real: NDArray[np.float64] | float) -> Ints:
-    """x * real in single precision, halves to even. Results beyond 32 bits are cut off somewhere behind those."""
+    """x * real in single precision, halves to even, clamped to +-2^32."""
     with np.errstate(over="ignore"):
         product = np.asarray(x, np.int64).astype(np.float32) * np.asarray(real).astype(np.float32)
     return np.rint(np.clip(product, -(2.0**32), 2.0**32)).astype(np.int64)
@@ -115,12 +116,12 @@ INT32_MAX = (1 << 31) - 1
 
 EXP_BITS = ((-2, 1672461947), (-1, 1302514674), (0, 790015084), (1, 290630308), (2, 39332535), (3, 720401),
             (4, 242))  # fmt: skip
-"""(k, exp(-2^k)) in Q0.31."""
+"""Pairs (k, exp(-2^k) in Q0.31)."""
 
 
 def exp_on_negative(x: Ints, bits: int) -> Ints:
-    """exp of numbers <= 0 with `bits` bits before the point, in Q0.31: by Taylor's series around -1/8 for what is
-    left over whole quarters, times exp(-2^k) for each bit of those."""
+    """exp(x) for x <= 0 with `bits` integer bits, in Q0.31, as gemmlowp computes it: a Taylor series around -1/8 for
+    the remainder modulo 1/4, times exp(-2^k) for each set bit k of the rest."""
     quarter = 1 << 31 - bits - 2
     rest = (x & (quarter - 1)) - quarter
     a = (rest << bits) + (1 << 28)
@@ -138,7 +139,7 @@ def exp_on_negative(x: Ints, bits: int) -> Ints:
 
 
 def half_reciprocal(normalized: Ints) -> Ints:
-    """2^61 / x for x in [2^31, 2^32): three steps of Newton's method."""
+    """2^61 / x for x in [2^31, 2^32), by three Newton iterations."""
     half = normalized >> 1
     one = 1 << 29
     x = 1515870810 + high_mul(half, -1010580540)

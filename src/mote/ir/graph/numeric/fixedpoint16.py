@@ -1,7 +1,7 @@
-"""Functions of 16-bit fixed-point numbers: as LiteRT's integer LSTM computes them (gemmlowp's series, in 16 bits), and
-by interpolation in a table, as its other kernels do.
+"""Functions of 16-bit fixed-point numbers: as in LiteRT's integer LSTM (gemmlowp's series, in 16 bits), and by
+interpolation in a lookup table, as in LiteRT's other int16 kernels.
 
-"Q3.12" has 3 bits before the point and 12 after it.
+"Q3.12" has 3 integer bits and 12 fractional bits.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from mote.ir.graph.numeric.fixedpoint import EXP_BITS, Ints, high_mul, rounding_shift_right
 
 ONE = 32767
-"""In Q0.15, nearly."""
+"""The largest int16, 1.0 in Q0.15 up to 2^-15."""
 
 EXP_BITS16 = tuple((k, int(rounding_shift_right(np.array(factor), 16))) for k, factor in EXP_BITS)
-"""(k, exp(-2^k)) in Q0.15."""
+"""Pairs (k, exp(-2^k) in Q0.15)."""
 
 
 def saturate16(x: Ints) -> Ints:
@@ -27,12 +27,12 @@ def saturate16(x: Ints) -> Ints:
 
 
 def high_mul16(a: Ints, b: Ints | int) -> Ints:
-    """floor((a * b + 2^14) / 2^15)."""
+    """floor((a * b + 2^14) / 2^15): the product of Q0.15 numbers, rounded."""
     return (a * b + (1 << 14)) >> 15
 
 
 def exp16(x: Ints, bits: int) -> Ints:
-    """exp of numbers <= 0 with `bits` bits before the point, in Q0.15: see `exp_on_negative`."""
+    """exp(x) for x <= 0 with `bits` integer bits, in Q0.15: `exp_on_negative` in 16 bits."""
     quarter = 1 << 13 - bits
     rest = (x & (quarter - 1)) - quarter
     a = (rest << bits) + (1 << 12)
@@ -51,7 +51,7 @@ def exp16(x: Ints, bits: int) -> Ints:
 
 
 def half_reciprocal16(x: Ints) -> Ints:
-    """2 / (1 + x) of numbers from 0 to 1 in Q0.15, in Q2.13: three steps of Newton's method."""
+    """2 / (1 + x) in Q2.13, for x in [0, 1] in Q0.15, by three Newton iterations."""
     half = (x + ONE + 1) >> 1
     y = 23130 + high_mul16(half, -15420)
     for _ in range(3):
@@ -60,21 +60,21 @@ def half_reciprocal16(x: Ints) -> Ints:
 
 
 def logistic16(x: Ints) -> Ints:
-    """1 / (1 + exp(-x)), from Q3.12 to Q0.15."""
+    """Sigmoid: input in Q3.12, result in Q0.15."""
     x = np.asarray(x, np.int64)
     above = saturate16(half_reciprocal16(exp16(-np.abs(x), 3)) << 1)
     return np.where(x == 0, 1 << 14, np.where(x > 0, above, ONE - above))
 
 
 def tanh16(x: Ints, bits: int) -> Ints:
-    """tanh of numbers with `bits` bits before the point, in Q0.15."""
+    """tanh(x) in Q0.15, for int16 x with `bits` integer bits."""
     x = np.asarray(x, np.int64)
     above = saturate16(half_reciprocal16(exp16(-np.abs(x), bits + 1)) - (1 << 13) << 2)
     return np.where(x == 0, 0, np.where(x > 0, above, -above))
 
 
 def inverse_sqrt(x: int) -> tuple[int, int]:
-    """1 / sqrt(x) as multiplier and shift (see `rescale`): five steps of Newton's method."""
+    """1 / sqrt(x) as multiplier and shift (see `rescale`), by five Newton iterations."""
     if x <= 1:
         return (1 << 31) - 1, 0
     right = 11
@@ -101,14 +101,14 @@ def _left(x: int, bits: int) -> int:
 
 
 SEGMENTS = 512
-"""Lines that a function of an int16 value is made of, each over 128 inputs."""
+"""Number of line segments in the lookup table of an int16 function, each over 128 inputs."""
 
 Reals = NDArray[Any]
-"""float32 or float64."""
+"""Array of float32 or float64."""
 
 
 def wrap16(x: Ints) -> Ints:
-    """x as a 16-bit register holds it."""
+    """x wrapped to int16 (two's complement)."""
     return np.asarray(x, np.int64).astype(np.int16).astype(np.int64)
 
 
@@ -118,9 +118,9 @@ def line_ends(
     y: tuple[float, int],
     real: type[np.float32] | type[np.float64] = np.float32,
 ) -> NDArray[np.int16]:
-    """A function as the 513 ends of lines, for `interpolate`, between the scales and zero points of its argument and of
-    its result. Every end is moved by half of what the line after it is off in its middle. What is no number then, from
-    results that are infinite, is the largest one. LiteRT leaves out the result's zero point, and so does this."""
+    """Lookup table of a function for `interpolate`: the 513 end points of linear segments. `x` and `y`: scale and zero
+    point of argument and result. Each end is shifted by half the error in the middle of the segment after it. NaN (of
+    infinite results) becomes 32767. The result's zero point is not added, as in LiteRT."""
     first, last = (real(x[0]) * real(end - x[1]) for end in (-32768, 32767))
     lowest, highest = (real(y[0]) * real(end - y[1]) for end in (-32768, 32767))
     step = (last - first) / real(SEGMENTS)
@@ -137,45 +137,46 @@ def line_ends(
 
 
 def _rounded(x: Reals) -> Reals:
-    """Halves away from zero."""
+    """Round to the nearest integer, halves away from zero."""
     whole = np.trunc(x)
     rounded: Reals = whole + np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x)
     return rounded
 
 
 def interpolate(x: Ints, ends: NDArray[np.int16]) -> Ints:
-    """The function whose lines have these ends, at int16 values. Slopes and sums wrap, as LiteRT's do."""
+    """Evaluate a lookup table of segment end points at int16 values. Slopes and sums wrap to int16, as in LiteRT."""
     line = (np.asarray(x, np.int64) >> 7) + SEGMENTS // 2
     begin, end = (ends[line + k].astype(np.int64) for k in (0, 1))
     return wrap16(begin + (wrap16(end - begin) * (x & 127) + 64 >> 7))
 
 
 def _sigmoid() -> Ints:
-    """Each value is moved by half of what the line to the next one is off in its middle; the last one is nearly 1."""
+    """Table of the sigmoid minus 1/2 in Q0.16: each value shifted by half the interpolation error in the middle of the
+    segment after it; the last is nearly 1/2."""
     at = 65536 / (1 + np.exp(-np.arange(0, 256.5, 0.5, dtype=np.float64) / 24))
     off = at[1::2] - (at[:-1:2] + at[2::2]) / 2
     return np.append(np.rint(at[:-2:2] + off / 2)[:255], 65535).astype(np.int64) - 32768
 
 
 SIGMOID = _sigmoid()
-"""A table of 1 / (1 + exp(-i / 24)) - 1/2, for i from 0 up to 255, in Q0.16."""
+"""Lookup table of 1 / (1 + exp(-i / 24)) - 1/2, for i from 0 to 255, in Q0.16."""
 
 
 def logistic_by_table(x: Ints, mult: int, shift: int) -> Ints:
-    """1 / (1 + exp(-x)) in Q0.15 of what becomes x with 12 * 2^10 steps for 1, scaled by a multiplier and a shift."""
+    """Sigmoid in Q0.15 by table; `mult` and `shift` rescale the input to fixed point with 12 * 2^10 steps per unit."""
     above, negative = _above_half(x, mult, shift, 9, 32766 * 512)
     return 16384 + (np.where(negative, 511 - above, above + 512) >> 10)
 
 
 def tanh_by_table(x: Ints, mult: int, shift: int) -> Ints:
-    """tanh(x) in Q0.15 by the table of the sigmoid, which has half the slope."""
+    """tanh in Q0.15 by the sigmoid's table: tanh(x) = 2 * sigmoid(2x) - 1."""
     above, negative = _above_half(x, mult, shift, 8, 32767 * 256)
     return np.where(negative, 127 - above, above + 128) >> 8
 
 
 def _above_half(x: Ints, mult: int, shift: int, bits: int, most: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """How far the curve is above one half for the absolute value of x, between the values of the table, which are
-    2^bits steps apart; behind its end `most`. And where x is negative."""
+    """Sigmoid of |x| minus 1/2, interpolated between table entries that are 2^bits steps apart, `most` past the table's
+    end; and a mask of negative inputs."""
     scaled = (np.asarray(x, np.int64) * mult + (1 << shift >> 1)) >> shift
     size = np.abs(scaled)
     cell = np.minimum(size >> bits, 254)

@@ -1,1 +1,1 @@
-"""Classical machine learning: decision trees, nearest neighbours, support vectors, box detection."""
+"""Classical machine learning: decision trees, nearest neighbours, support vector machines; box detection."""

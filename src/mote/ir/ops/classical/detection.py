@@ -1,4 +1,4 @@
-"""TFLite_Detection_PostProcess: decodes boxes from anchors, then non-max suppression."""
+"""TFLite_Detection_PostProcess: decodes boxes relative to anchors, then non-max suppression."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class ScoreScale:
-    """How scores are made of bytes. LiteRT takes eight at a time, and rounds these products before it adds to them; the
-    last ones are rounded once, so that equal codes may have different scores. Codes of int8 are shifted to uint8."""
+    """Dequantization of scores, with LiteRT's rounding: groups of eight as codes * scale + offset, the rest as (codes -
+    zero) * scale, so that equal codes may have different scores. `shift` converts int8 codes to uint8."""
 
     scale: float = 1.0
     zero: int = 0
     shift: int = 0
     split: int = 0
-    """How many scores, from the first on, are taken eight at a time."""
+    """Number of leading scores that are processed in groups of eight."""
 
     @property
     def offset(self) -> float:
@@ -44,16 +44,16 @@ class ScoreScale:
 
 
 class Detection(Op):
-    """Inputs: encoded boxes (y, x, height, width, each times a scale), scores of classes (maybe a background before
-    them), anchors. Output: corners of boxes, classes, scores, and how many of them there are, one after another; zeros
-    behind those. `regular`: boxes suppress each other within each class, and not only by their best class."""
+    """Detection post-processing. Inputs: encoded boxes (y, x, height, width, each times a scale), class scores
+    (possibly preceded by background), anchors. Output: one vector of box corners, classes, scores and their count,
+    zero-padded. `regular`: non-max suppression per class, instead of once with each box's best class ("fast")."""
 
     detections: int
-    """At most, and so many the outputs hold for each of `classes_each` classes."""
+    """Maximum number of detected boxes; the output has room for `detections * classes_each` entries."""
     classes_each: int
-    """Classes that are reported for each box; one where the method is regular."""
+    """Maximum classes per detected box; 1 if `regular`."""
     per_class: int
-    """Detections of one class at most, where the method is regular."""
+    """Maximum detections per class if `regular`."""
     classes: int
     regular: bool
     score_threshold: float
@@ -69,7 +69,7 @@ class Detection(Op):
         return [(6 * self.places + 1,)]
 
     def work(self, g: Graph) -> int:
-        """Each box against those that were selected, once for each class or once for all."""
+        """Cost of comparing each box with the selected ones, once per class or once for all."""
         boxes = self.input(g).shape[1]
         rounds = self.classes if self.regular else 1
         return 1000 * boxes * rounds * min(boxes, max(self.detections, self.per_class))
@@ -102,24 +102,24 @@ class Detection(Op):
         return real(self.input(g, ANCHORS), data)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        encoded, given = values[BOXES], values[SCORES]
-        assert encoded is not None and given is not None
+        encoded, score_codes = values[BOXES], values[SCORES]
+        assert encoded is not None and score_codes is not None
         boxes = self._decoded(real(self.input(g, BOXES), encoded)[0, :, :4], self.anchors(g))
-        scores = self.scale_of_scores(g).reals(given)[0, :, -self.classes :]
+        scores = self.scale_of_scores(g).reals(score_codes)[0, :, -self.classes :]
         detections = self._regular(boxes, scores) if self.regular else self._fast(boxes, scores)
         out = np.zeros(6 * self.places + 1, np.float32)
         corners, classes, best = out[: 4 * self.places].reshape(-1, 4), out[4 * self.places :], out[5 * self.places :]
         for place, box, label in detections:
             corners[place], classes[place], best[place] = boxes[box], label, scores[box, label]
-        out[-1] = len(detections) // (1 if self.regular else self._told)
+        out[-1] = len(detections) // (1 if self.regular else self._reported)
         return [out]
 
     @property
-    def _told(self) -> int:
+    def _reported(self) -> int:
         return min(self.classes_each, self.classes)
 
     def _decoded(self, encoded: Floats, anchors: Floats) -> Floats:
-        """Corners (top, left, bottom, right), rounded where LiteRT rounds."""
+        """Box corners (top, left, bottom, right) from encoded boxes and anchors, rounded where LiteRT rounds."""
         y, x, h, w = (encoded[:, i].astype(np.float64) / self.scales[i] for i in range(4))
         ay, ax, ah, aw = (anchors[:, i].astype(np.float64) for i in range(4))
         middle = np.stack([y * ah + ay, x * aw + ax], axis=1).astype(np.float32)
@@ -128,22 +128,23 @@ class Detection(Op):
         return np.concatenate([middle - half, middle + half], axis=1)
 
     def _fast(self, boxes: Floats, scores: Floats) -> list[tuple[int, int, int]]:
-        """Places in the outputs, boxes and classes."""
+        """Fast suppression: (position in the outputs, box index, class) of each detection."""
         candidates = []
         for i, box in enumerate(self._suppressed(boxes, scores.max(axis=1), self.detections)):
-            best = largest(scores[box].tolist(), self._told) if self._told > 1 else [int(scores[box].argmax())]
+            best = largest(scores[box].tolist(), self._reported) if self._reported > 1 else [int(scores[box].argmax())]
             candidates += [(self.classes_each * i + k, box, label) for k, label in enumerate(best)]
         return candidates
 
     def _regular(self, boxes: Floats, scores: Floats) -> list[tuple[int, int, int]]:
         kept: list[tuple[int, int]] = []
         for label in range(self.classes):
-            more = [(box, label) for box in self._suppressed(boxes, scores[:, label], self.per_class)]
-            kept = sorted([*kept, *more], key=lambda detection: -scores[detection])[: self.detections]
+            selected = [(box, label) for box in self._suppressed(boxes, scores[:, label], self.per_class)]
+            kept = sorted([*kept, *selected], key=lambda detection: -scores[detection])[: self.detections]
         return [(place, box, label) for place, (box, label) in enumerate(kept)]
 
     def _suppressed(self, boxes: Floats, scores: Floats, most: int) -> list[int]:
-        """The boxes with the best scores, of those that overlap only the best; the first among equals."""
+        """Non-max suppression: indices of at most `most` boxes by descending score, without those that overlap a better
+        one; of equal scores the first."""
         order = np.argsort(-scores, kind="stable")
         chosen: list[int] = []
         for box in order[scores[order] >= np.float32(self.score_threshold)].tolist():
@@ -155,14 +156,14 @@ class Detection(Op):
 
 
 def real(t: Tensor, values: Array) -> Floats:
-    """The numbers that codes stand for; reals are what they are."""
+    """Dequantize a tensor's values; float32 values stay as they are."""
     if t.dtype == DType.FLOAT32:
         return cast(Floats, values)
     return np.asarray((values.astype(np.float32) - np.float32(t.zero_point)) * np.float32(t.scale))
 
 
 def overlap(boxes: Floats, one: Floats) -> Floats:
-    """The intersection of boxes with another one as a share of what both cover."""
+    """Intersection over union of several boxes with one box."""
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = np.maximum(boxes[:, :2], one[:2]), np.minimum(boxes[:, 2:], one[2:])
         common = np.prod(np.maximum(high - low, np.float32(0)), axis=1)

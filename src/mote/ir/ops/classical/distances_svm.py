@@ -1,4 +1,5 @@
-"""Distances of nearest neighbours and clusters, and decision functions of support vector machines."""
+"""DISTANCES, for nearest neighbours and clusters, and SUPPORT_VECTORS, decision functions of support vector
+machines."""
 
 from __future__ import annotations
 
@@ -15,17 +16,17 @@ from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
 
 VECTORS, WEIGHTS = 1, 2
-"""The positions of what a model holds among the inputs of distances."""
+"""Input positions of the constants of DISTANCES."""
 COEFFICIENTS, INTERCEPTS = 2, 3
-"""The positions of what a model holds among the inputs of support vector machines."""
+"""Input positions of the constants of SUPPORT_VECTORS (with VECTORS)."""
 AT_ONCE = 1 << 20
-"""Differences of elements that the reference holds at once."""
+"""Maximum number of element differences that the NumPy reference holds in memory at once."""
 
 Floats = NDArray[np.float64]
 
 
 class Metric(StrEnum):
-    """The metric between two vectors: the sum of squares of differences, its root, the sum of differences."""
+    """Distance between two vectors: sum of squared differences, its square root, or sum of absolute differences."""
 
     SQUARED = "squared"
     EUCLIDEAN = "euclidean"
@@ -33,7 +34,7 @@ class Metric(StrEnum):
 
 
 def _problem(g: Graph, op: Op) -> str | None:
-    """Why an operator on float32 vectors and constants does not fit, or None."""
+    """Why an operator on float32 vectors and constants is not supported, or None."""
     x, vectors = op.input(g), op.input(g, VECTORS)
     for position, i in enumerate(op.inputs):
         t = g.tensors[i]
@@ -51,8 +52,8 @@ def _given(values: Sequence[Array | None]) -> list[Floats]:
 
 
 class Distances(Op):
-    """[.., depth] and [count, depth] constant vectors: [.., count] distances. A third input, of the shape of the
-    second, weighs the differences (the squares of them, but of MANHATTAN)."""
+    """Distances [.., count] between input vectors [.., depth] and constant vectors [count, depth]. An optional third
+    input, of the shape of the second, weights the squared differences (for MANHATTAN the absolute differences)."""
 
     metric: Metric
     kind = "DISTANCES"
@@ -88,8 +89,8 @@ class Distances(Op):
 
 
 class KernelFunction(StrEnum):
-    """The kernel function of two vectors: (gamma * <x, v> + offset) ** degree, exp(-gamma * |x - v|^2), or
-    tanh(gamma * <x, v> + offset)."""
+    """Kernel function of two vectors: (gamma * <x, v> + offset) ** degree, exp(-gamma * |x - v|^2), or tanh(gamma * <x,
+    v> + offset)."""
 
     POLYNOMIAL = "poly"
     RADIAL = "rbf"
@@ -97,10 +98,10 @@ class KernelFunction(StrEnum):
 
 
 class SupportVectors(Op):
-    """The decision function for each pair of classes (0 and 1, 0 and 2, .. 1 and 2, ..): a sum over the support vectors
-    of both. Inputs: [.., depth]; constant vectors [count, depth], those of a class one after another; coefficients
-    [count, classes - 1], for each vector one for each other class; intercepts, one for each two classes. `counts`: of
-    vectors, by class. A regression is a decision between two classes of which one has no vectors."""
+    """Decision function of a support vector machine for each pair of classes (0 and 1, 0 and 2, .. 1 and 2, ..): a
+    weighted sum over the support vectors of both. Inputs: [.., depth]; constant vectors [count, depth], grouped by
+    class; coefficients [count, classes - 1], per vector one for each other class; intercepts, one per pair. `counts`:
+    number of vectors per class. A regression is a decision between two classes of which one has no vectors."""
 
     function: KernelFunction
     gamma: float
@@ -133,7 +134,7 @@ class SupportVectors(Op):
         return "LiteRT has no SUPPORT_VECTORS"
 
     def spread(self, coefficients: Floats) -> Floats:
-        """The coefficients as a matrix [count, pairs], of which most are zero."""
+        """The coefficients of support vectors as a sparse matrix [vectors, pairs of classes]."""
         classes = len(self.counts)
         numbers = {pair: i for i, pair in enumerate((a, b) for a in range(classes) for b in range(a + 1, classes))}
         owners = repeat(np.arange(classes, dtype=np.int64), self.counts)
@@ -159,7 +160,8 @@ class SupportVectors(Op):
         return [(np.concatenate(parts) + intercepts).reshape(self.shapes(g)[0]).astype(np.float32)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The magnitude of the kernel values: exp and tanh are 1 at most, but are as inexact as their arguments."""
+        """Magnitude of the decision sums (for tolerances): exp and tanh are at most 1, but as inexact as their
+        arguments."""
         x, vectors, coefficients, intercepts = _given(values)
         inner = abs(self.gamma) * (x.reshape(-1, x.shape[-1]) @ vectors.T) + abs(self.offset)
         if self.function == KernelFunction.POLYNOMIAL:

@@ -1,8 +1,7 @@
-"""FOREST: decision trees over the elements of a row, whose leaves are added up.
+"""FOREST: decision trees over the elements of a row, whose leaf values are summed.
 
-Everything that a format can ask at a node (less, at least, equal, one of a set, nothing there) is asked here in one
-way: is an element at most a threshold, and where does one go that is no number. What is done with the sums, a softmax
-or the choice of a class, is done by other operators.
+Every condition of a model format (less, less or equal, equal, member of a set, missing) is expressed as one test: is a
+feature at most a threshold, and which child does NaN take. Softmax or argmax of the sums are separate operators.
 """
 
 from __future__ import annotations
@@ -24,36 +23,37 @@ from mote.ir.graph.types import DType
 FEATURE_TYPES = (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
 SUM_TYPES = (DType.INT32, DType.FLOAT32)
 LARGEST = (1 << 31) - 1
-"""Sums of integers stay within it, whatever leaves are reached."""
+"""Largest supported sum of integer leaf values, for any combination of leaves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """A forest as tables. A reference from 0 on is a node, a negative one is leaf `~reference`; nodes come before those
-    that they lead to, so that every walk ends. Several nodes may lead to the same one."""
+    """A forest as arrays. A reference >= 0 is a node index, a negative one is leaf `~reference`. Nodes come before
+    their children, so that every traversal ends. Nodes may share children."""
 
     features: int
-    """Elements of a row of the input."""
+    """Number of features: elements of a row of the input."""
     feature: Ints
-    """Of each node: the index of the element that it compares,"""
+    """Per node: index of the feature that it compares."""
     threshold: Array
-    """what that is compared with, in the type of the input,"""
+    """Per node: the threshold, in the input's element type."""
     yes: Ints
-    """where to go on if the element is at most the threshold,"""
+    """Per node: reference of the child taken if the feature is at most the threshold."""
     no: Ints
-    """and where if it is more;"""
+    """Per node: reference of the child taken if the feature is greater than the threshold."""
     missing: NDArray[np.bool_]
-    """whether what is no number goes where `yes` leads."""
+    """Per node: whether NaN takes the child `yes`."""
     roots: Ints
-    """Of each tree: where it begins. Leaves are added up in the order of the trees."""
+    """Per tree: reference of the root. Leaf values are summed in the order of the trees."""
     columns: Ints
-    """Of each leaf: the output that its first value is added to; the others follow."""
+    """Per leaf: index of the output that its first value is added to; its other values are added to the outputs after
+    that."""
     values: Array
-    """A row for each leaf, integers or float32."""
+    """Leaf values: a row per leaf, integers or float32."""
     base: Array
-    """The initial sums, one for each output."""
+    """Initial values of the outputs, to which leaf values are added."""
     numbers: bool = False
-    """Features are numbers: which leaf others lead to does not count."""
+    """Features are never NaN, so that `missing` is irrelevant."""
 
     @property
     def outputs(self) -> int:
@@ -65,12 +65,12 @@ class Trees:
 
     @property
     def width(self) -> int:
-        """How many outputs a leaf adds to."""
+        """Number of values per leaf."""
         return int(self.values.shape[1])
 
     @cached_property
     def depths(self) -> Ints:
-        """The longest way from each node to a leaf."""
+        """Per node: length of the longest path to a leaf."""
         depths = np.zeros(self.nodes, np.int64)
         for i in reversed(range(self.nodes)):
             depths[i] = 1 + max(depths[r] if r >= 0 else 0 for r in (self.yes[i], self.no[i]))
@@ -81,26 +81,26 @@ class Trees:
         return int(self.depths[root]) if root >= 0 else 0
 
     def walk(self, root: int) -> Iterator[int]:
-        """The references that can be reached from one, each once."""
+        """All nodes and leaves reachable from `root` as references, each once."""
         seen: set[int] = set()
-        ahead = [int(root)]
-        while ahead:
-            reference = ahead.pop()
+        stack = [int(root)]
+        while stack:
+            reference = stack.pop()
             if reference in seen:
                 continue
             seen.add(reference)
             yield reference
             if reference >= 0:
-                ahead += [int(self.no[reference]), int(self.yes[reference])]
+                stack += [int(self.no[reference]), int(self.yes[reference])]
 
     @cached_property
     def leaves(self) -> list[Ints]:
-        """The leaves of each tree."""
+        """Indices of the leaves of each tree."""
         return [np.array(sorted(~r for r in self.walk(root) if r < 0), np.int64) for root in self.roots]
 
     @cached_property
     def magnitudes(self) -> NDArray[np.float64]:
-        """How far the terms of each output add up at most, without their signs."""
+        """Per output: upper bound of the sum of absolute values of initial value and leaf values (for tolerances)."""
         magnitudes = np.abs(self.base.astype(np.float64))
         for leaves in self.leaves:
             most = np.zeros(self.outputs)
@@ -110,7 +110,7 @@ class Trees:
         return magnitudes
 
     def reached(self, rows: Array) -> Ints:
-        """The leaf of each tree (second axis) that each row of features (first axis) comes to."""
+        """Index of the leaf that each row of features (first axis) reaches in each tree (second axis)."""
         at = np.repeat(self.roots[None, :], len(rows), axis=0)
         while True:
             row, tree = np.nonzero(at >= 0)
@@ -118,11 +118,11 @@ class Trees:
                 return np.asarray(~at)
             node = at[row, tree]
             element = rows[row, self.feature[node]]
-            goes = (element <= self.threshold[node]) | ((element != element) & self.missing[node])
-            at[row, tree] = np.where(goes, self.yes[node], self.no[node])
+            takes_yes = (element <= self.threshold[node]) | ((element != element) & self.missing[node])
+            at[row, tree] = np.where(takes_yes, self.yes[node], self.no[node])
 
     def sums(self, rows: Array) -> Array:
-        """The outputs for each row of features: float32 sums are rounded after each tree."""
+        """The outputs for each row of features; float32 sums are rounded after each tree."""
         sums = np.repeat(self.base[None, :], len(rows), axis=0)
         each = np.arange(len(rows), dtype=np.int64)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -132,7 +132,7 @@ class Trees:
 
 
 class Forest(Op):
-    """Sums of the leaves that a row of features comes to, for each row."""
+    """Sum of the leaf values that each row of features reaches."""
 
     trees: Trees
     kind = "FOREST"
@@ -155,7 +155,7 @@ class Forest(Op):
         return None
 
     def work(self, g: Graph) -> int:
-        """A look at a node takes NumPy as long as some tens of products."""
+        """Estimated cost in multiplications: visiting a node takes NumPy as long as 50."""
         return 50 * self.rows(g) * sum(map(self.trees.depth, range(self.trees.roots.size)))
 
     def rows(self, g: Graph) -> int:

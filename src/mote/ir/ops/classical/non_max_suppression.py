@@ -1,4 +1,4 @@
-"""NON_MAX_SUPPRESSION_V4 and V5, and ONNX's: the boxes with the best scores, of those that overlap only the best."""
+"""Non-max suppression: NON_MAX_SUPPRESSION_V4 and V5, and ONNX's."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BOXES, SCORES, _, OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA = range(6)
 
 
 class Suppression(Op):
-    """Inputs: corners of boxes, scores, how many boxes at most, the thresholds of overlaps and of scores and, in V5, by
-    how much an overlap lowers a score (0: not at all). Output: indices of boxes, their scores, and how many there are,
-    one after another; zeros behind those."""
+    """NON_MAX_SUPPRESSION_V4 and V5. Inputs: corners of boxes, scores, maximum number of boxes, thresholds of overlap
+    and score and, in V5, sigma of soft suppression (0: none). Output: one vector of box indices, scores and their
+    count, zero-padded."""
 
     most: int
     kind = "NON_MAX_SUPPRESSION"
@@ -40,18 +40,18 @@ class Suppression(Op):
         return None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        boxes, given = values[BOXES], values[SCORES]
-        assert boxes is not None and given is not None
+        boxes, initial_scores = values[BOXES], values[SCORES]
+        assert boxes is not None and initial_scores is not None
         most_overlap, least, sigma = (
             np.float32(0) if (v := values[p] if p < len(values) else None) is None else v.reshape(-1)[0]
             for p in (OVERLAP_THRESHOLD, SCORE_THRESHOLD, SIGMA)
         )
         factor = np.float32(-0.5) / sigma if sigma > 0 else np.float32(0)
         corners = _corners(boxes)
-        scores, seen = given.copy(), [0] * len(given)
+        scores, compared = initial_scores.copy(), [0] * len(initial_scores)
         queue: list[int] = []
         chosen: list[int] = []
-        shown: list[np.float32] = []
+        final_scores: list[np.float32] = []
 
         def worse(a: int, b: int) -> bool:
             return bool(scores[a] < scores[b])
@@ -60,41 +60,41 @@ class Suppression(Op):
             queue.append(box)
             push(queue, len(queue) - 1, 0, box, worse)
 
-        for box in range(len(given)):
+        for box in range(len(initial_scores)):
             if scores[box] > least:
                 enter(box)
         wanted = min(len(queue), self.most)
         while len(chosen) < wanted and queue:
             box = pop(queue, worse)
             before = scores[box]
-            hidden = False
-            for share in reversed(_overlaps(corners, chosen[seen[box] :], box)):
-                hidden = bool(share >= most_overlap)
-                if hidden:
+            suppressed = False
+            for share in reversed(_overlaps(corners, chosen[compared[box] :], box)):
+                suppressed = bool(share >= most_overlap)
+                if suppressed:
                     break
                 if sigma > 0:
                     scores[box] *= np.exp(factor * share * share)
                 if scores[box] <= least:
                     break
-            seen[box] = len(chosen)
-            if hidden:
+            compared[box] = len(chosen)
+            if suppressed:
                 continue
             if scores[box] == before:
                 chosen.append(box)
-                shown.append(before)
+                final_scores.append(before)
             if scores[box] > least:
                 enter(box)
         out = np.zeros(2 * self.most + 1, np.float32)
         out[: len(chosen)] = chosen
-        out[self.most : self.most + len(chosen)] = shown
+        out[self.most : self.most + len(chosen)] = final_scores
         out[-1] = len(chosen)
         return [out]
 
 
 class GreedySuppression(Op):
-    """Non-max suppression of ONNX: boxes that are sorted by their scores, best first, are selected in this order while
-    their scores are greater than `least`, unless one that is selected overlaps them by more than `share`. Inputs:
-    corners of boxes, scores. Output: indices of boxes, zeros behind those, and how many there are."""
+    """Non-max suppression of ONNX: boxes, sorted by descending score, are selected while their score is greater than
+    `least`, except those whose overlap with a selected one is more than `share`. Inputs: corners of boxes, scores.
+    Output: one vector of box indices, zero-padded, and their count."""
 
     most: int
     share: float
@@ -134,7 +134,7 @@ class GreedySuppression(Op):
 
 
 def _corners(boxes: Array) -> Floats:
-    """Boxes by their corners, the smaller coordinates first."""
+    """Sort the corners of boxes so that the smaller coordinates come first."""
     return np.concatenate([np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1)
 
 

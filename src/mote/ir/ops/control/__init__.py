@@ -1,1 +1,1 @@
-"""Control flow, states that a model keeps, and custom operators of users."""
+"""Control flow, states of a model, custom operators of users."""

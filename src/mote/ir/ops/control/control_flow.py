@@ -1,8 +1,8 @@
-"""Control flow: IF and WHILE, operators with bodies (subgraphs), of which they run one, or one repeatedly.
+"""Control flow: IF and WHILE, operators with bodies (subgraphs).
 
-A body is a graph of its own, with tensors of its own: its inputs are the operator's, in order, and its outputs become
-the operator's. What a body keeps (the variable tensors of an LSTM in it, say) is a state of the graph around it: the
-last inputs of the operator are what the bodies find there, its last outputs what they leave.
+A body is a graph with tensors of its own: its inputs are the operator's, in order, and its outputs become the
+operator's. States of a body (the variable tensors of an LSTM in it, say) are states of the surrounding graph: the last
+inputs of the operator are their old values, its last outputs the new ones.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from mote.ir.graph.tolerance import Magnitudes, largest
 from mote.ir.graph.types import DType
 
 MOST_TURNS = 1 << 12
-"""How often the reference goes round a loop before it takes it for one that does not end."""
+"""Number of iterations after which the reference takes a loop for an endless one."""
 
 MOST_EFFORT = 1 << 16
-"""Operators that the reference computes in all turns of all loops of an inference before it gives up; those that
-multiply much count as more than one."""
+"""Limit on the operators that the reference evaluates in all iterations of all loops of an inference; expensive ones
+count more than once (see HEAVY)."""
 HEAVY = 1 << 14
-"""Multiplications that count as an operator."""
+"""Number of multiplications that count as one more operator towards MOST_EFFORT."""
 
-See = Callable[[int, dict[int, Array]], None]
-"""Is shown the number of a body that makes the results, and the values of its tensors."""
+OnBody = Callable[[int, dict[int, Array]], None]
+"""Callback that receives the index of a body that computed the operator's outputs, and the values of its tensors by
+id."""
 
 
 class EndlessError(MoteError):
-    """A loop that the reference gave up on."""
+    """The reference gave up on a loop that takes too long."""
 
 
 @dataclass
 class _Effort:
-    """The rest of MOST_EFFORT."""
+    """Operators that may still be evaluated before the reference gives up (see MOST_EFFORT)."""
 
     left: int = MOST_EFFORT
 
 
 _effort: ContextVar[_Effort] = ContextVar("effort")
-"""The effort of the outermost operator that is being computed."""
+"""The remaining effort, shared by the outermost control flow operator and all inside of it."""
 
 
 class Control(Op):
-    """An operator with bodies. `kept`: for each of them, which states of the operator its own states are, in order."""
+    """An operator with bodies. `kept`: for each body, which of the operator's states its own states are, in order."""
 
     kept: tuple[tuple[int, ...], ...] = ()
 
@@ -58,12 +59,12 @@ class Control(Op):
 
     @property
     def results(self) -> Graph:
-        """The body whose outputs are the operator's."""
+        """The body (subgraph) whose outputs are the operator's outputs."""
         raise NotImplementedError
 
     @property
     def states(self) -> int:
-        """How many states the bodies have together."""
+        """Number of states of the operator: those of all bodies, shared ones counted once."""
         return 1 + max((i for own in self.kept for i in own), default=-1)
 
     @property
@@ -73,16 +74,16 @@ class Control(Op):
 
     @property
     def given(self) -> tuple[int, ...]:
-        """The inputs that bodies are given, without the states."""
+        """Inputs of a control flow operator without the states."""
         return self.inputs[: len(self.inputs) - self.states]
 
     @property
     def made(self) -> tuple[int, ...]:
-        """The outputs that bodies make, without the states."""
+        """Outputs of a control flow operator without the states."""
         return self.outputs[: len(self.outputs) - self.states]
 
     def with_bodies(self, bodies: Sequence[Graph]) -> Control:
-        """The operator with other bodies."""
+        """A copy of the control flow operator with other bodies."""
         raise NotImplementedError
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -90,13 +91,14 @@ class Control(Op):
         return [*made, *(g.tensors[t].shape for t in self.inputs[len(self.inputs) - self.states :])]
 
     def run(self, body: int, values: Sequence[Array], kept: list[Array]) -> dict[int, Array]:
-        """Every tensor of a body for values of its inputs; `kept`, the states, is changed."""
+        """Evaluate a body: all its tensors by id, given its inputs. `kept`, the operator's states, is updated in
+        place."""
         graph, own = self.bodies[body], self.kept[body] if self.kept else ()
         effort = _effort.get()
         effort.left -= 1 + len(graph.ops) + graph.work // HEAVY
         if effort.left < 0:
             raise EndlessError(
-                "takes too long for the reference", where=self.where, remedy="let its loops end after fewer turns"
+                "takes too long for the reference", where=self.where, remedy="let its loops end after fewer iterations"
             )
         given = dict(zip(graph.inputs, values, strict=True))
         given |= {s.before: kept[i] for s, i in zip(graph.states, own, strict=True)}
@@ -106,40 +108,40 @@ class Control(Op):
         return {t: x.data for t, x in graph.tensors.items() if x.data is not None} | results
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        return self._followed(values, lambda body, results: None)
+        return self._follow_limited(values, lambda body, results: None)
 
-    def _followed(self, values: Sequence[Array | None], see: See) -> list[Array]:
-        """`follow`, with an effort that all operators inside share."""
+    def _follow_limited(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
+        """Call `follow` with one effort limit for this operator and all control flow inside of it."""
         if _effort.get(None) is not None:
-            return self.follow(values, see)
+            return self.follow(values, on_body)
         token = _effort.set(_Effort())
         try:
-            return self.follow(values, see)
+            return self.follow(values, on_body)
         finally:
             _effort.reset(token)
 
-    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
-        """The outputs for values of the inputs; `see` is shown every body that has made some of them."""
+    def follow(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
+        """Evaluate the operator: its outputs; `on_body` is called after each execution of a body that computes them."""
         raise NotImplementedError
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The most that the sums in any turn of the bodies come to."""
+        """Largest magnitude of each output over all iterations of the bodies."""
         sizes = [0.0] * len(self.made)
 
-        def see(body: int, results: dict[int, Array]) -> None:
+        def on_body(body: int, results: dict[int, Array]) -> None:
             graph = self.bodies[body]
             known = Magnitudes(graph).step(results)
             for i, t in enumerate(graph.outputs):
                 sizes[i] = max(sizes[i], known.get(t, largest(results[t])))
 
         try:
-            self._followed(values, see)
+            self._follow_limited(values, on_body)
         except EndlessError:
             return []
         return [np.array(size) for size in sizes]
 
     def misjudged(self, g: Graph) -> str | None:
-        """The reason why LiteRT's result for one of the bodies, or for an operator inside, is wrong; or None."""
+        """Why LiteRT's result is wrong for this operator or one inside a body, or None."""
         inside = (inner.misjudged(body) for body in self.bodies for inner in body.ops)
         return next((reason for reason in (self._misjudged(), *inside) if reason), None)
 
@@ -147,7 +149,7 @@ class Control(Op):
         raise NotImplementedError
 
     def mismatch(self, g: Graph, body: Graph, given: Sequence[int], made: Sequence[int]) -> str | None:
-        """Why a body does not fit tensors of the graph around it, or None."""
+        """Why a body's inputs or outputs differ from the tensors of the surrounding graph, or None."""
         for what, own, outer in (("input", body.inputs, given), ("output", body.outputs, made)):
             if len(own) != len(outer):
                 return f"subgraph '{body.name}' has {len(own)} {what}s, the operator {len(outer)}"
@@ -158,7 +160,8 @@ class Control(Op):
 
 
 def differs(inner: Tensor, outer: Tensor, what: str) -> str | None:
-    """Why a tensor of a body is not one of the graph around it."""
+    """Why a body's tensor differs from its counterpart in the surrounding graph (type, shape, quantization), or
+    None."""
     if (inner.dtype, inner.shape) == (outer.dtype, outer.shape):
         if inner.quant is not None and outer.quant is not None and not inner.quant.same_as(outer.quant):
             return f"{what} is quantized as {inner.quant}, the tensor outside of it as {outer.quant}: export it again"
@@ -171,13 +174,13 @@ def differs(inner: Tensor, outer: Tensor, what: str) -> str | None:
 
 
 def condition_problem(t: Tensor) -> str | None:
-    """Why a tensor is no condition."""
+    """Why a tensor cannot be a condition (a single bool), or None."""
     is_one = t.dtype == DType.BOOL and t.size == 1
     return None if is_one else f"the condition is {t.dtype} of {t.size} elements, not one bool"
 
 
 class If(Control):
-    """One of two bodies: inputs (condition, what both bodies take...), branches (then, else)."""
+    """IF: runs one of two bodies. Inputs: the condition, then the inputs of both bodies. Branches: (then, else)."""
 
     branches: tuple[Graph, Graph]
     kind = "IF"
@@ -202,18 +205,18 @@ class If(Control):
 
     def _misjudged(self) -> str | None:
         twice = any(len(set(body.outputs)) < len(body.outputs) for body in self.branches)
-        return "LiteRT gives a tensor only once that a branch gives twice" if twice else None
+        return "LiteRT returns a tensor only once that a branch outputs twice" if twice else None
 
-    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+    def follow(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
         condition, *given = present(values)
         count = len(given) - self.states
-        kept, taken = given[count:], 0 if condition.reshape(-1)[0] else 1
-        results = self.run(taken, given[:count], kept)
-        see(taken, results)
-        return [*(results[t] for t in self.branches[taken].outputs), *kept]
+        kept, branch = given[count:], 0 if condition.reshape(-1)[0] else 1
+        results = self.run(branch, given[:count], kept)
+        on_body(branch, results)
+        return [*(results[t] for t in self.branches[branch].outputs), *kept]
 
     def macs(self, g: Graph) -> int:
-        """Multiply-accumulates of the larger branch."""
+        """Multiply-accumulates of the more expensive branch."""
         return max(body_macs(body) for body in self.branches)
 
     def work(self, g: Graph) -> int:
@@ -221,14 +224,14 @@ class If(Control):
 
 
 class While(Control):
-    """A body again and again, as long as the condition's graph says so. Inputs: first what the body changes, as many as
-    there are outputs, then what stays the same. Both graphs take all of them."""
+    """WHILE: runs a body as long as the condition's graph returns true. Inputs: first the loop variables, one per
+    output, then loop invariants. Both graphs take all of them."""
 
     condition: Graph | None
-    """None where it is known how often the body runs."""
+    """The condition's graph; None if the number of iterations is constant (`trips`)."""
     body: Graph
     trips: int | None = None
-    """How often that is."""
+    """Number of iterations of the loop, if it is constant; else None."""
     kind = "WHILE"
 
     @property
@@ -249,43 +252,43 @@ class While(Control):
         if problem := condition_problem(self.condition.tensors[self.condition.outputs[0]]):
             return problem
         for inside, outside in zip(self.given, self.made, strict=False):
-            if problem := differs(g.tensors[inside], g.tensors[outside], f"what goes round ('{self.name}')"):
+            if problem := differs(g.tensors[inside], g.tensors[outside], f"a loop variable of '{self.name}'"):
                 return problem
-        asked = self.mismatch(g, replace(self.condition, outputs=()), self.given, ())
-        return asked or self.mismatch(g, self.body, self.given, self.made)
+        mismatch = self.mismatch(g, replace(self.condition, outputs=()), self.given, ())
+        return mismatch or self.mismatch(g, self.body, self.given, self.made)
 
     def _misjudged(self) -> str | None:
         body = self.body
         changed = [t for t, made in zip(body.inputs, body.outputs, strict=False) if t != made]
         lost = any(made in changed and made in body.inputs[:i] for i, made in enumerate(body.outputs))
-        return "LiteRT copies over what a loop's body gives back in a later place" if lost else None
+        return "LiteRT overwrites a loop variable that the body returns at a later position" if lost else None
 
-    def follow(self, values: Sequence[Array | None], see: See) -> list[Array]:
+    def follow(self, values: Sequence[Array | None], on_body: OnBody) -> list[Array]:
         known = present(values)
         count = len(known) - self.states
         given, kept = known[:count], known[count:]
         turns = 0
-        while self._goes_on(turns, given, kept):
+        while self._continues(turns, given, kept):
             if turns == MOST_TURNS:
                 raise EndlessError(
-                    f"is still running after {MOST_TURNS:,} turns",
+                    f"is still running after {MOST_TURNS:,} iterations",
                     where=self.where,
                     remedy="let the loop end for every input; longer loops than that are too slow for the reference",
                 )
             results = self.run(len(self.bodies) - 1, given, kept)
-            see(len(self.bodies) - 1, results)
+            on_body(len(self.bodies) - 1, results)
             given[: len(self.made)] = [results[t] for t in self.body.outputs]
             turns += 1
         return [*given[: len(self.made)], *kept]
 
-    def _goes_on(self, turns: int, given: list[Array], kept: list[Array]) -> bool:
+    def _continues(self, turns: int, given: list[Array], kept: list[Array]) -> bool:
         if self.condition is None:
             assert self.trips is not None
             return turns < self.trips
         return bool(self.run(0, given, kept)[self.condition.outputs[0]].reshape(-1)[0])
 
     def macs(self, g: Graph) -> int:
-        """Multiply-accumulates of all iterations; of one where their number is not known."""
+        """Multiply-accumulates of all iterations; of one if their number is unknown."""
         return (1 if self.trips is None else self.trips) * sum(map(body_macs, self.bodies))
 
     def work(self, g: Graph) -> int:
@@ -297,14 +300,14 @@ def body_macs(graph: Graph) -> int:
 
 
 def present(values: Sequence[Array | None]) -> list[Array]:
-    """Operands of which none may be absent."""
+    """The operands as a list without None; asserts that none is absent."""
     arrays = [value for value in values if value is not None]
     assert len(arrays) == len(values)
     return arrays
 
 
 def nested(graph: Graph) -> Iterator[tuple[Control, Graph]]:
-    """The bodies inside of a graph, with the operators that they belong to, the innermost last."""
+    """All bodies inside a graph, with the operators that they belong to; outer before inner."""
     for op in graph.ops:
         if isinstance(op, Control):
             for body in op.bodies:
@@ -313,13 +316,12 @@ def nested(graph: Graph) -> Iterator[tuple[Control, Graph]]:
 
 
 def depends(op: Op) -> bool:
-    """Whether how long an operator takes depends on what it is given: there are branches in it, or loops that go on as
-    long as something holds."""
+    """Whether an operator's run time depends on its input values: it contains branches, or loops with a condition."""
     inside = any(depends(inner) for body in op.bodies for inner in body.ops)
     return inside or isinstance(op, If) or (isinstance(op, While) and op.trips is None)
 
 
 def unbounded(graph: Graph) -> list[While]:
-    """The loops in a graph of which nobody knows how often they run."""
+    """The loops in a graph whose number of iterations is unknown at compile time."""
     graphs = [graph, *(body for _, body in nested(graph))]
     return [op for g in graphs for op in g.ops if isinstance(op, While) and op.trips is None]

@@ -16,24 +16,24 @@ from mote.ir.graph.tensor import Array, Shape
 
 @dataclass(frozen=True)
 class Use:
-    """One use of an operator in a model, as the functions of its definition see it."""
+    """One occurrence of a custom operator in a model, as passed to the functions of its definition."""
 
     inputs: tuple[Tensor | None, ...]
-    """Shape, type, quantization and, where the value is a constant, data; None for an optional input left out."""
+    """Input tensors: shape, type, quantization and, for constants, data; None for an absent optional input."""
     output: Tensor
     options: Mapping[str, Any]
-    """The options by name, where the file has them as a FlexBuffer map, as converters write them."""
+    """Options by name, if the file has them as a FlexBuffer map, as converters write them."""
     raw: bytes
-    """The bytes of the options as the file holds them."""
+    """The operator's options as raw bytes from the model file."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """The declaration of a custom operator by the user: see `mote.register`."""
+    """A custom operator as registered by the user: see `mote.register`."""
 
     code: str
     function: str
-    """The C function is `mote_<function>`, its parameters are a `mote_<function>_t`."""
+    """Name in C: the function is `mote_<function>`, its parameters are a `mote_<function>_t`."""
     shape: Callable[[Use], Shape]
     reference: Callable[..., Array]
     parameters: Callable[[Use], Mapping[str, Any]]
@@ -41,15 +41,15 @@ class Definition:
     elementwise: bool
     refuses: Callable[[Use], str | None]
     by_rows: bool = False
-    """Row y of the output is made from row y of each input, and the function computes any run of rows."""
+    """Row y of the output depends only on row y of each input, and the C function can compute any range of rows."""
 
 
 DEFINITIONS: dict[str, Definition] = {}
-"""By the custom code."""
+"""Registered custom operators, by custom code."""
 
 
 class Custom(Op, eq=False):
-    """An operator that a user has defined."""
+    """A custom operator defined by the user."""
 
     definition: Definition
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Custom(Op, eq=False):
         return [np.asarray(self.definition.reference(self.use(g), *values))]
 
     def misjudged(self, g: Graph) -> str | None:
-        return f"{self.definition.code} is an operator of the user's"
+        return f"{self.definition.code} is a custom operator of the user"
 
     def unsupported(self, g: Graph) -> str | None:
         use = self.use(g)

@@ -1,4 +1,4 @@
-"""Operators that another compiler has made a command stream for an Ethos-U of."""
+"""ETHOS_U: operators that another compiler (Vela) translated to an Ethos-U command stream."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from mote.ir.graph.tensor import Array, Shape
 
 
 class NpuStream(Op, eq=False):
-    """A command stream with its constants, the last input. The others, and the outputs, have places in its working
-    memory: they are copied there, and from there."""
+    """A command stream for an Ethos-U. Its constants are the last input; the other inputs are copied into its working
+    memory, and the outputs out of it."""
 
     payload: bytes
-    """The stream as the driver takes it."""
+    """The command stream in the driver's format."""
     scratch: int
-    """Bytes of working memory, base pointer 1."""
+    """Size of the working memory in bytes (base pointer 1)."""
     fast: int
-    """Bytes of the driver's fast memory, base pointer 2."""
+    """Size of the driver's fast memory in bytes (base pointer 2)."""
     results: tuple[Shape, ...]
-    """Shapes of the outputs."""
+    """Shapes of the command stream's outputs."""
     places: tuple[int, ...]
-    """Offsets in the working memory: of the inputs without constants, then of the outputs."""
+    """Offsets in the working memory: of the non-constant inputs, then of the outputs."""
     kind = "ETHOS_U"
 
     @cached_property
@@ -36,24 +36,24 @@ class NpuStream(Op, eq=False):
 
     @property
     def tensors(self) -> tuple[tuple[int, int], ...]:
-        """The inputs that are copied, then the outputs, each with its offset in the working memory."""
+        """The tensors that are copied, inputs then outputs, each with its offset in the working memory."""
         return tuple(zip((*self.inputs[:-1], *self.outputs), self.places, strict=True))
 
     def shapes(self, g: Graph) -> list[Shape]:
         return list(self.results)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        *given, constants = (np.ascontiguousarray(v).reshape(-1).view(np.uint8) for v in values if v is not None)
+        *inputs, constants = (np.ascontiguousarray(v).reshape(-1).view(np.uint8) for v in values if v is not None)
         scratch = np.zeros(self.scratch, np.uint8)
-        for data, at in zip(given, self.places, strict=False):
+        for data, at in zip(inputs, self.places, strict=False):
             scratch[at : at + data.size] = data
         execute(self.stream, [constants.copy(), scratch, np.zeros(self.fast, np.uint8)])
-        made = []
-        for number, at in zip(self.outputs, self.places[len(given) :], strict=True):
+        outputs = []
+        for number, at in zip(self.outputs, self.places[len(inputs) :], strict=True):
             tensor = g.tensors[number]
             data = scratch[at : at + tensor.nbytes].copy()
-            made.append(data.view(tensor.dtype.numpy).reshape(tensor.shape))
-        return made
+            outputs.append(data.view(tensor.dtype.numpy).reshape(tensor.shape))
+        return outputs
 
     def misjudged(self, g: Graph) -> str | None:
         return "LiteRT has no operator of Ethos-U"
@@ -63,7 +63,7 @@ class NpuStream(Op, eq=False):
 
 
 def _macs(operation: NpuOperation) -> int:
-    """Multiplications of a convolution."""
+    """Multiply-accumulates of a convolution; 0 for other operations."""
     if operation.name not in ("CONV", "DEPTHWISE"):
         return 0
     sizes = [operation.value(f"OFM_{axis}_M1") + 1 for axis in ("HEIGHT", "WIDTH", "DEPTH")]

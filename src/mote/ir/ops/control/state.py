@@ -1,6 +1,6 @@
-"""States that a model keeps between inferences: ASSIGN_VARIABLE, and sliding windows.
+"""States of a model between inferences: ASSIGN_VARIABLE, and sliding windows.
 
-VAR_HANDLE, READ_VARIABLE and CALL_ONCE leave no operator behind: the front end makes states of them (see
+VAR_HANDLE, READ_VARIABLE and CALL_ONCE become no operators: the front end turns them into states (see
 `frontends/tflite/variables.py`).
 """
 
@@ -16,7 +16,7 @@ from mote.ir.graph.tensor import Array, Shape
 
 
 class Assign(Op):
-    """The state becomes a value that was computed: inputs (before, value), output after."""
+    """ASSIGN_VARIABLE: writes a computed value to a state. Inputs: (old state, value); output: the new state."""
 
     kind = "ASSIGN_VARIABLE"
 
@@ -39,8 +39,8 @@ class Assign(Op):
 
 
 class SlidingWindow(Op):
-    """The last elements along `axis` of a stream: inputs (the window before, what is new), output the window after. It
-    slides in place, or its rows stay where they are and the oldest is found by a counter (a ring buffer)."""
+    """Sliding window over the last elements of a stream along `axis`. Inputs: (old window, new elements); output: the
+    new window. Kernels shift it in place, or keep it as a ring buffer with a counter."""
 
     axis: int
     kind = "WINDOW"
@@ -59,7 +59,7 @@ class SlidingWindow(Op):
         return [np.take(joined, np.arange(new.shape[self.axis], joined.shape[self.axis], dtype=np.int64), self.axis)]
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """The union of the state's initial values and of those written since."""
+        """The union of the ranges of the state's initial values and of the new elements."""
         new = inputs[1]
         if new is None or self.axis == len(self.output(g).shape) - 1:
             return None

@@ -1,1 +1,1 @@
-"""Element-wise operators: arithmetic, activations, comparisons, conversions of types."""
+"""Element-wise operators: arithmetic, activations, comparisons, type conversions."""

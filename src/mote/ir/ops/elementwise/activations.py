@@ -1,6 +1,5 @@
-"""Element-wise unary operators: for int8 a lookup table of 256 results, computed at compile time. This file has their
-base class and the activations; `unary_math` has the others.
-"""
+"""Element-wise unary operators: their base class and the activations (the others are in `unary_math`). int8 functions
+are lookup tables of 256 results, computed at compile time."""
 
 from __future__ import annotations
 
@@ -27,12 +26,12 @@ Floats = NDArray[np.float32]
 
 
 class Unary(Pointwise):
-    """y[i] = f(x[i]). A subclass says which types it takes, and what f is for float32 (`real`), for int8 (`quantized`)
-    and for wider integers (`wide`)."""
+    """y[i] = f(x[i]). A subclass declares its types and implements f for float32 (`real`), int8 (`quantized`) and wider
+    integers (`wide`)."""
 
     types: ClassVar[tuple[DType, ...]] = (DType.INT8, DType.FLOAT32)
     symmetric: ClassVar[bool] = True
-    """int16 values have the zero point 0."""
+    """Whether the operator requires zero point 0 of int16 tensors."""
 
     def unsupported(self, g: Graph) -> str | None:
         x, y = self.input(g), self.output(g)
@@ -43,7 +42,7 @@ class Unary(Pointwise):
         return scale_problem(*self.scales(x, y)) if x.dtype in (DType.INT8, DType.INT16) else None
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
-        """The multipliers and shifts that quantized values are scaled by."""
+        """The multipliers and shifts that quantized values are rescaled by."""
         return []
 
     def is_identity(self, g: Graph) -> bool:
@@ -53,18 +52,18 @@ class Unary(Pointwise):
         return np.array_equal(self.table(g), INT8)
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        """The results of all int8 inputs, from -128 up, before they are clamped to int8."""
+        """The results of the function for all int8 inputs, from -128 to 127, before clamping to int8."""
         raise NotImplementedError
 
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
-        """The results of integers of a wider type than int8; those that do not fit the type wrap."""
+        """The results of the function for int16 or int32 inputs; overflow wraps."""
         raise NotImplementedError
 
     def real(self, x: Floats) -> Floats:
         raise NotImplementedError
 
     def table(self, g: Graph) -> NDArray[np.int8]:
-        """The int8 result of every int8 input q, at q + 128."""
+        """The lookup table: the int8 result for input q at index q + 128."""
         return np.clip(self.quantized(self.input(g), self.output(g)), -128, 127).astype(np.int8)
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
@@ -77,7 +76,7 @@ class Unary(Pointwise):
         extremes = (np.array([pick(values) for values in reached], np.int64) for pick in (np.min, np.max))
         return Range(*(values[channels.reshape(-1)] for values in extremes))
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -91,7 +90,8 @@ class Unary(Pointwise):
 
 
 class LookupTable(Unary, eq=False):
-    """Any function of one int8 tensor, as the values it takes from -128 up: what passes make of chains."""
+    """TABLE: an arbitrary unary int8 function, by its results for -128..127. Passes fuse chains of operators into
+    it."""
 
     values: NDArray[np.int8]
     kind = "TABLE"
@@ -104,10 +104,12 @@ class LookupTable(Unary, eq=False):
 
 
 class FloatTable(Unary):
-    """LiteRT has tables too: of the float32 function between the two scales."""
+    """A function for which LiteRT's int8 kernel has a lookup table of the float32 function, computed from the two
+    scales."""
 
     def misjudged(self, g: Graph) -> str | None:
-        """LiteRT converts what leaves int32 (interpolated: float32) in whatever way the processor does."""
+        """LiteRT's conversion of results outside of int32 (int16 functions: of infinite results) depends on the
+        platform."""
         x, y = self.input(g), self.output(g)
         if x.dtype not in (DType.INT8, DType.INT16):
             return None
@@ -125,27 +127,28 @@ class FloatTable(Unary):
         return np.array([round_half_away(v) for v in within(scaled)], np.int64) + y.zero_point
 
     def tabled(self, x: Floats, y: Tensor) -> Floats:
-        """The function that is tabled: where it has no result, the quantized one may have."""
+        """The float32 function in the lookup table; subclasses replace its results where they are undefined."""
         return self.real(x)
 
 
 FAR = 2.0**20
-"""Steps behind which every result is clamped, whatever the zero point is."""
+"""Number of quantization steps beyond which any result saturates, whatever the zero point is."""
 
 
 def within(steps: Floats) -> list[float]:
-    """Numbers of steps as far as they matter; what is no number counts as zero."""
+    """Results in quantization steps, clamped to +-FAR; NaN becomes 0."""
     clamped: list[float] = np.nan_to_num(np.clip(steps.astype(np.float64), -FAR, FAR)).tolist()
     return clamped
 
 
 class Interpolated(FloatTable):
-    """For int16 LiteRT has 513 ends of lines instead, also of the float32 function."""
+    """A function for which LiteRT's int16 kernel interpolates between 513 table entries of the float32 function."""
 
     types = (DType.INT8, DType.INT16, DType.FLOAT32)
 
     def misjudged(self, g: Graph) -> str | None:
-        """Built for Arm, LiteRT fuses products with sums, which moves an end of a line by one now and then."""
+        """Why LiteRT's result is platform-dependent: on Arm it is built with fused multiply-adds, which changes table
+        entries by one now and then."""
         if self.input(g).dtype == DType.INT16 and platform.machine() in ("aarch64", "arm64"):
             return f"LiteRT's int16 {self.kind} depends on the machine"
         return super().misjudged(g)
@@ -161,11 +164,11 @@ class Interpolated(FloatTable):
 
 
 class Sigmoid(FloatTable):
-    """LOGISTIC and TANH: for int16 LiteRT has one table of the curve that both are."""
+    """LOGISTIC and TANH: LiteRT's int16 kernels share one sigmoid table."""
 
     types = (DType.INT8, DType.INT16, DType.FLOAT32)
     most_doubled: ClassVar[int] = 0
-    """The argument may have so many bits more behind the point than 12 and be an exact multiple."""
+    """Input scales of 2^-12 up to 2^(most_doubled - 12) use an exact multiplier without shift."""
 
     def unsupported(self, g: Graph) -> str | None:
         x, y = self.input(g), self.output(g)
@@ -173,17 +176,17 @@ class Sigmoid(FloatTable):
             return problem
         if x.dtype != DType.INT16:
             return None
-        if not self.one_is_whole(y):
+        if not self.has_required_scale(y):
             return f"the output's scale is {y.scale:g}, LiteRT wants 1/32768"
         mult, _ = self.argument(x)
         return None if mult <= 65535 else f"the input's scale {x.scale:g} does not fit LiteRT's 32 bits"
 
-    def one_is_whole(self, y: Tensor) -> bool:
-        """Whether an int16 output has the scale that LiteRT wants."""
+    def has_required_scale(self, y: Tensor) -> bool:
+        """Whether an int16 output has the scale that LiteRT requires: 1/32768."""
         return y.scale == 1 / 32768
 
     def argument(self, x: Tensor) -> tuple[int, int]:
-        """The multiplier and the shift to the right that int16 values are scaled by, to 12 * 2^10 steps for 1."""
+        """Multiplier and right shift that rescale int16 inputs to 12 * 2^10 steps per unit."""
         power, exact = _power_of_two(x.scale)
         if exact and 0 <= power + 12 <= self.most_doubled:
             return 3 << power + 12, 0
@@ -194,7 +197,7 @@ class Sigmoid(FloatTable):
 
 
 def _power_of_two(scale: float) -> tuple[int, bool]:
-    """The nearest power of two, and whether it is as near as LiteRT wants it."""
+    """Exponent of the nearest power of two, and whether the scale is close enough to it for LiteRT."""
     exponent = np.log(np.float32(scale)) * (np.float32(1) / np.log(np.float32(2)))
     nearest = round_half_away(float(exponent))
     return nearest, bool(abs(np.float32(exponent) - np.float32(nearest)) < np.float32(1e-3))
@@ -214,8 +217,8 @@ class Logistic(Sigmoid):
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
         return logistic_by_table(q, *self.argument(x))
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
-        """It is (1 + tanh(x / 2)) / 2, and computed so by some."""
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """Some runtimes compute it as (1 + tanh(x / 2)) / 2, whose terms of size 1 cancel."""
         return 1.0
 
     def real(self, x: Floats) -> Floats:
@@ -228,7 +231,7 @@ class Tanh(Sigmoid):
     most_doubled = 1
     kind = "TANH"
 
-    def one_is_whole(self, y: Tensor) -> bool:
+    def has_required_scale(self, y: Tensor) -> bool:
         return _power_of_two(y.scale) == (-15, True)
 
     def wide(self, q: Ints, x: Tensor, y: Tensor) -> Ints:
@@ -239,7 +242,7 @@ class Tanh(Sigmoid):
 
 
 class Clamp(Unary):
-    """RELU and its kin. Integers are rescaled to the output's quantization, then clamped."""
+    """Base of RELU, RELU6 and others: integers are rescaled to the output's quantization, then clamped."""
 
     clamp: ClassVar[Activation]
 
@@ -280,7 +283,7 @@ class ReluN1To1(Clamp):
 
 
 class LeakyRelu(Unary):
-    """x, or alpha * x below zero. alpha may be negative."""
+    """LEAKY_RELU: x, or alpha * x where x < 0; alpha may be negative."""
 
     alpha: float
     types = (DType.INT8, DType.INT16, DType.FLOAT32)
@@ -292,7 +295,7 @@ class LeakyRelu(Unary):
         return super().unsupported(g)
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
-        """Above and, without its sign, below zero."""
+        """Multiplier and shift for x >= 0, and those of |alpha| for x < 0."""
         ratio = np.float32(x.scale) / np.float32(y.scale)
         slope = np.float32(x.scale) * np.float32(self.alpha) / np.float32(y.scale)
         return [quantize_multiplier(abs(float(real))) for real in (ratio, slope)]
@@ -312,7 +315,7 @@ class LeakyRelu(Unary):
 
 
 class HardSwish(Unary):
-    """x * clamp(x + 3, 0, 6) / 6. int8: in 16-bit fixed point, with LiteRT's roundings and saturations."""
+    """HARD_SWISH: x * clamp(x + 3, 0, 6) / 6. int8: in 16-bit fixed point, with LiteRT's rounding and saturation."""
 
     kind = "HARD_SWISH"
 
@@ -328,7 +331,8 @@ class HardSwish(Unary):
 
     @staticmethod
     def multipliers(x: Tensor, y: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
-        """int16 multiplier and shift from the input's scale / 128 to the output's, and to 3 / 32768."""
+        """16-bit multipliers and shifts that rescale from the input's scale / 128: to the output's scale, and to 3 /
+        32768."""
         fine = np.float32(x.scale) * np.float32(1 / 128)
         out = _int16_multiplier(float(fine / np.float32(y.scale)))
         unit = _int16_multiplier(float(fine / (np.float32(3) / np.float32(32768))))
@@ -347,8 +351,8 @@ class HardSwish(Unary):
         truncated = np.where(product < 0, -(-product >> 15), product >> 15)
         return rounding_shift_right(truncated, -out_shift) + y.zero_point
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
-        """It is x * (x + 3) / 6 above -3."""
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """Magnitude of the cancelling terms of x * (x + 3) / 6 for x in -3..0."""
         assert values[0] is not None
         return largest(np.clip(values[0], -3, 0))
 
@@ -358,7 +362,7 @@ class HardSwish(Unary):
 
 
 class RequantizeInt8(Unary):
-    """QUANTIZE between int8 and uint8: requantization to another scale."""
+    """QUANTIZE between 8-bit types (int8, uint8): requantization by a lookup table."""
 
     kind = "QUANTIZE"
 
@@ -373,23 +377,23 @@ class RequantizeInt8(Unary):
         return wrap32(rescale(values - x.zero_point, *self.scales(x, y)[0]) + y.zero_point)
 
     def table(self, g: Graph) -> NDArray[np.int8]:
-        """The bytes of the results, for the bytes of the inputs."""
+        """The lookup table as bytes: the result (int8 or uint8) for each byte of input."""
         y = self.output(g)
         limits = np.iinfo(y.dtype)
         return np.clip(self.quantized(self.input(g), y), limits.min, limits.max).astype(np.int8)
 
 
 class Flip(RequantizeInt8):
-    """From uint8 to int8 with values and zero point 128 less, or back: the highest bit is another one."""
+    """QUANTIZE between uint8 and int8 with equal scales and zero points 128 apart: flips the highest bit."""
 
 
 class ConcatRescale(Unary):
-    """Requantization in single precision, as CONCATENATION does with uint8 inputs."""
+    """Requantization in float32, as in LiteRT's CONCATENATION of uint8 inputs."""
 
     kind = "QUANTIZE"
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
-        """The results for the uint8 values that the int8 ones represent."""
+        """The results for the uint8 values (128 higher) that the int8 values stand for."""
         scale = np.float32(x.scale) * (np.float32(1) / np.float32(y.scale))
         bias = np.float32(-(x.zero_point + 128)) * scale
         real = (INT8 + 128).astype(np.float32) * scale + bias
@@ -399,7 +403,7 @@ class ConcatRescale(Unary):
 
 
 def _zero_point_problem(x: Tensor, y: Tensor) -> str | None:
-    """Why a function between int16 values is not supported, or None."""
+    """Why int16 tensors of a unary function are not supported (zero point other than 0), or None."""
     for t in (x, y):
         if t.zero_point != 0:
             return f"int16 tensor '{t.name}' has the zero point {t.zero_point}, LiteRT wants 0"
@@ -407,7 +411,7 @@ def _zero_point_problem(x: Tensor, y: Tensor) -> str | None:
 
 
 def _byte_problem(g: Graph, op: Op) -> str | None:
-    """Why a function between bytes is not supported, or None."""
+    """Why input or output of a unary 8-bit function is not supported, or None."""
     for t in (op.input(g), op.output(g)):
         if t.dtype not in (DType.INT8, DType.UINT8):
             return f"{op.input(g).dtype} input with {op.output(g).dtype} output is not supported"

@@ -1,4 +1,4 @@
-"""ADD_N: the sum of several tensors of one shape."""
+"""ADD_N: the sum of several tensors of equal shape."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from mote.ir.ops.pointwise import pointwise, rising
 
 TYPES = frozenset({DType.INT8, DType.INT32, DType.FLOAT32})
 MOST = 120
-"""As many inputs as functions in C take, nearly."""
+"""Maximum number of inputs: about as many as a C function can have parameters."""
 MOST_INT8 = 15
-"""More int8 numbers might not add up in 32 bits, with as many bits more as TensorFlow Lite Micro has."""
+"""Maximum number of int8 inputs whose sum, shifted left by HEADROOM bits, fits int32."""
 HALF = HEADROOM[DType.INT8] - 1
-"""It adds int8 numbers with 20 more bits, each halved."""
+"""Left shift of the int8 sum: HEADROOM bits minus one, because TensorFlow Lite Micro halves each input."""
 
 
 class AddN(Op):
-    """int8, which TensorFlow Lite Micro has and LiteRT has not: inputs of one scale, whose sum is rescaled. The zero
-    point is taken off once more than there are inputs, as it does. Other integers wrap."""
+    """ADD_N. int8, which TensorFlow Lite Micro has and LiteRT lacks: inputs of equal scale, whose sum is rescaled; the
+    zero point is subtracted once more than there are inputs, as TensorFlow Lite Micro does. Other integers wrap."""
 
     kind = "ADD_N"
 
@@ -80,7 +80,7 @@ class AddN(Op):
         zero = self.input(g).zero_point
         if self.input(g).dtype != DType.INT8:
             return None
-        largest = abs(zero) + sum(r.farthest(zero) for r in inputs if r is not None) << HALF
+        largest = abs(zero) + sum(r.max_distance(zero) for r in inputs if r is not None) << HALF
         return Peak(largest, rescaled(largest, 0))
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -89,5 +89,5 @@ class AddN(Op):
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
         return pointwise(self, flows) if len(flows) == len(self.inputs) else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {p: np.arange(self.output(g).channels, dtype=np.int64) for p, _ in self.computed(g)}

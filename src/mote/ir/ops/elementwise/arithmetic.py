@@ -18,18 +18,18 @@ from mote.ir.graph.rows import row_count
 from mote.ir.graph.streaming import StreamAxis
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import Activation, DType
-from mote.ir.ops.common import float_range, quantized_range, whole_range
+from mote.ir.ops.common import float_range, integer_range, quantized_range
 from mote.ir.ops.matrix.accumulators import rescaled
 from mote.ir.ops.pointwise import end, pointwise, rising
 
 MAX_AXES = 6
-"""LiteRT broadcasts up to this many axes; so does `mote_broadcast.h`."""
+"""Maximum number of axes of broadcasting, in LiteRT and in `mote_broadcast.h`."""
 
 HEADROOM = {DType.INT8: 20, DType.INT16: 15}
-"""LiteRT adds quantized numbers with this many more bits."""
+"""Left shift of quantized values before LiteRT adds them: additional fractional bits."""
 
 MAX_LEFT_SHIFT = 14
-"""A product of two int8 numbers shifted further would overflow."""
+"""Maximum left shift of a product of two int8 values without overflow."""
 
 INT8 = np.arange(-128, 128, dtype=np.int64)
 
@@ -38,8 +38,8 @@ NUMBERS = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FL
 
 
 def type_problem(g: Graph, op: Op, types: Collection[DType], quantized: Collection[DType] = QUANTIZED) -> str | None:
-    """Why the operator does not compute its output from its inputs, all of one type among `types`, or None. Tensors of
-    the types `quantized` have a scale."""
+    """Why the types of an operator's tensors are not supported, or None: all must have one type of `types`, and those
+    of types in `quantized` need per-tensor quantization."""
     x, y = op.input(g), op.output(g)
     if x.dtype not in types:
         return f"{x.dtype} input is not supported (only {', '.join(sorted(types))})"
@@ -51,14 +51,14 @@ def type_problem(g: Graph, op: Op, types: Collection[DType], quantized: Collecti
 
 
 def quantization_problem(t: Tensor) -> str | None:
-    """Why the tensor's codes do not stand for numbers, or None."""
+    """Why a tensor lacks usable per-tensor quantization, or None."""
     if t.quant is None or t.quant.per_channel or t.scale <= 0:
         return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
     return None
 
 
 def zero_point_problem(g: Graph, op: Op) -> str | None:
-    """int16 numbers are added, subtracted and multiplied with zero point 0 only."""
+    """Why an int16 tensor of a binary operator is not supported (zero point other than 0), or None."""
     for t in (op.input(g), op.input(g, 1), op.output(g)):
         if t.dtype == DType.INT16 and t.zero_point != 0:
             return f"int16 tensor '{t.name}' has another zero point than 0"
@@ -66,12 +66,12 @@ def zero_point_problem(g: Graph, op: Op) -> str | None:
 
 
 class Binary(Op):
-    """A function of two tensors, element by element; the smaller one is repeated as NumPy does."""
+    """Base of element-wise functions of two tensors, with NumPy's broadcasting."""
 
     types: ClassVar[frozenset[DType]] = NUMBERS
-    """The types of both inputs, of which LiteRT takes two alike."""
+    """Supported element types of the two inputs, which have equal types."""
     quantized: ClassVar[frozenset[DType]] = QUANTIZED
-    """Those whose tensors need a scale."""
+    """Element types whose tensors must be quantized."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [np.broadcast_shapes(self.input(g).shape, self.input(g, 1).shape)]
@@ -89,7 +89,7 @@ class Binary(Op):
         return None
 
     def table(self, g: Graph) -> NDArray[np.int8] | None:
-        """With a constant scalar it is a function of one value, which passes can fuse with others."""
+        """Lookup table of an int8 operator with one constant scalar input: a unary function, which passes can fuse."""
         computed, y = self.computed(g), self.output(g)
         if len(computed) != 1 or self.input(g).dtype != DType.INT8 or y.dtype != DType.INT8:
             return None
@@ -101,18 +101,19 @@ class Binary(Op):
         return self.evaluate(g, [values[0], values[1]])[0].astype(np.int8)
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """Where both flow alike, or the other one is repeated along the stream."""
+        """Streaming form if both operands stream alike, or one is broadcast along the stream."""
         return repeated_increment(g, self, flows)
 
     def sizes(self, g: Graph, inputs: Sequence[Range | None]) -> tuple[int, int] | None:
-        """How far the values of both go from their zero points; None where they are not int8."""
+        """Largest distances of both inputs from their zero points; None if they are not int8."""
         first, second = inputs
         if first is None or second is None:
             return None
-        return first.farthest(self.input(g).zero_point), second.farthest(self.input(g, 1).zero_point)
+        return first.max_distance(self.input(g).zero_point), second.max_distance(self.input(g, 1).zero_point)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
-        """An operand with one channel has it repeated."""
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
+        """Output channel c depends on channel c of each operand; operands with a single channel (broadcast) are left
+        out."""
         channels = self.output(g).channels
         return {
             p: np.arange(channels, dtype=np.int64) for p, i in self.computed(g) if g.tensors[i].channels == channels
@@ -120,8 +121,8 @@ class Binary(Op):
 
 
 def row_of_operand(shape: Shape, operand: Shape, y: int) -> tuple[int, ...] | None:
-    """The operand's row at the same indices as row `y` of the output, 0 on the axes on which it is repeated; None where
-    rows of the operand are no rows of the output."""
+    """The row of a broadcast operand for output row `y`; None if rows of the operand do not correspond to output
+    rows."""
     if len(shape) < 2:
         return (0,)
     outer = shape[: -2 if len(shape) > 2 else 1]
@@ -132,7 +133,7 @@ def row_of_operand(shape: Shape, operand: Shape, y: int) -> tuple[int, ...] | No
 
 
 def repeated_increment(g: Graph, op: Op, flows: Mapping[int, StreamAxis]) -> Increment | None:
-    """The increment of an element-wise operator whose operands all stream alike, or are broadcast along the stream."""
+    """Streaming form of an element-wise operator whose operands all stream alike, or are broadcast along the stream."""
     rank = len(op.output(g).shape)
     for position, flow in flows.items():
         flows = {**flows, position: flow.on(flow.axis + rank - len(op.input(g, position).shape))}
@@ -145,13 +146,13 @@ def repeated_increment(g: Graph, op: Op, flows: Mapping[int, StreamAxis]) -> Inc
 
 
 class Arithmetic(Binary):
-    """ADD, SUB, MUL or DIV with a fused activation: quantized, float, or on integers that wrap."""
+    """ADD, SUB, MUL or DIV with a fused activation: quantized, float, or unquantized integers that wrap."""
 
     activation: Activation = Activation.NONE
     infinite: bool | None = None
-    """Float sums may be infinite, as everywhere but in LiteRT, which clamps to the largest float."""
+    """Whether float results may be infinite, as in most runtimes; LiteRT clamps to the largest finite float."""
     plain16: ClassVar[bool] = False
-    """LiteRT takes int16 without a scale too, as integers."""
+    """Whether LiteRT accepts int16 without a scale, as unquantized integers."""
 
     def unsupported(self, g: Graph) -> str | None:
         y = self.output(g)
@@ -160,18 +161,18 @@ class Arithmetic(Binary):
         return problem or (self.scales_problem(g) if y.dtype in QUANTIZED and not self.whole(g) else None)
 
     def scales_problem(self, g: Graph) -> str | None:
-        """Why LiteRT does not compute with the scales of quantized tensors, or None."""
+        """Why the scales of quantized tensors are not supported, or None."""
         raise NotImplementedError
 
     def whole(self, g: Graph) -> bool:
-        """Whether the elements are unquantized integers."""
+        """Whether the operator's tensors are unquantized integers."""
         tensors = self.input(g), self.input(g, 1), self.output(g)
         unscaled = self.plain16 and all(t.dtype == DType.INT16 and t.quant is None for t in tensors)
         return unscaled or self.output(g).dtype in (DType.INT32, DType.INT64)
 
     @property
     def real_range(self) -> tuple[float, float]:
-        """The range that float results are clamped to."""
+        """The range that float results are clamped to by the fused activation."""
         return self.activation.bounds if self.infinite else float_range(self.activation)
 
     def exact(self, g: Graph, a: Ints, b: Ints) -> Ints:
@@ -179,7 +180,7 @@ class Arithmetic(Binary):
         raise NotImplementedError
 
     def real(self, a: Array, b: Array) -> Array:
-        """The result in the operands' own type."""
+        """The result for float or unquantized integer operands, in their own type."""
         raise NotImplementedError
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -190,16 +191,16 @@ class Arithmetic(Binary):
             return [self.exact(g, a.astype(np.int64), b.astype(np.int64)).astype(dtype.numpy)]
         with np.errstate(all="ignore"):
             result = self.real(a, b)
-        limits = self.real_range if dtype == DType.FLOAT32 else whole_range(self.activation, dtype)
+        limits = self.real_range if dtype == DType.FLOAT32 else integer_range(self.activation, dtype)
         return [np.clip(result, *limits).astype(dtype.numpy)]
 
 
 class Add(Arithmetic):
-    """Quantized: both inputs are brought to the scale 2 * max / 2^20 (int16: 2^15), added, and brought to the output's
-    scale. LiteRT has another way for int16 with scales that are powers of two, where files ask for it."""
+    """ADD. Quantized: both inputs are rescaled to the scale 2 * max / 2^20 (int16: 2^15), added, and rescaled to the
+    output's scale. For int16 with power-of-two scales LiteRT shifts instead, if the file asks for it (`shifts`)."""
 
     shifts: tuple[int, int] | None = None
-    """By how many places each input is shifted right before they are added, where scales are powers of two."""
+    """Right shifts of the two inputs before the addition, for power-of-two scales; None: rescaled by multipliers."""
     sign: ClassVar[int] = 1
     plain16: ClassVar[bool] = True
     kind = "ADD"
@@ -217,7 +218,7 @@ class Add(Arithmetic):
         if min(shifts) != 0 or max(shifts) > MOST_PLACES:
             return "scales that are powers of two: the output's must be the larger one of the inputs'"
         if self.sign > 0 and self.input(g).shape != self.input(g, 1).shape:
-            return "scales that are powers of two: LiteRT aborts where an input is repeated"
+            return "scales that are powers of two: LiteRT aborts where an input is broadcast"
         return None
 
     def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
@@ -260,7 +261,7 @@ class Add(Arithmetic):
 
 
 class Sub(Add):
-    """The second input's rescaled value is subtracted; all else is ADD."""
+    """SUB: as ADD, with the second input's rescaled value subtracted."""
 
     sign: ClassVar[int] = -1
     plain16: ClassVar[bool] = False
@@ -271,7 +272,7 @@ class Sub(Add):
 
 
 class Mul(Arithmetic):
-    """Quantized: the product of the two, less their zero points, is rescaled."""
+    """MUL. Quantized: the product of the two inputs, each minus its zero point, is rescaled."""
 
     plain16: ClassVar[bool] = True
     kind = "MUL"
@@ -299,7 +300,7 @@ class Mul(Arithmetic):
         return Peak(largest := prod(sizes), rescaled(largest, max(self.multiplier(g)[1], 0)))
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """A product is largest and least where both factors are at an end."""
+        """Range of the product, from the products of the ends of both ranges."""
         first, second = ([end(g, self, p, inputs[p], up=up) for up in (False, True)] for p in (0, 1))
         return between(self.evaluate(g, pair)[0] for pair in product(first, second))
 
@@ -308,12 +309,12 @@ class Mul(Arithmetic):
 
 
 MOST_PLACES = 31
-"""LiteRT shifts right by no more."""
+"""Maximum right shift of an input with power-of-two scale in LiteRT."""
 
 
 def power_shifts(a: Tensor, b: Tensor, y: Tensor) -> tuple[int, int] | None:
-    """By how many places int16 inputs are shifted right to have the output's scale, where all scales are powers of two
-    and no zero point is another number; else None."""
+    """Right shifts that rescale two int16 inputs to the output's scale, if all scales are powers of two and all zero
+    points 0; else None."""
     if any(t.dtype != DType.INT16 or quantization_problem(t) or t.zero_point for t in (a, b, y)):
         return None
     logs = [np.log(np.float32(t.scale)) * (np.float32(1) / np.log(np.float32(2))) for t in (a, b, y)]
@@ -328,6 +329,6 @@ def finish(scaled: Ints, activation: Activation, output: Tensor) -> Ints:
 
 
 def operand_steps(shape: Shape, operand: Shape) -> list[int]:
-    """Elements from one index to the next on each axis of `shape`; 0 where the operand is repeated."""
+    """Element strides of an operand that is broadcast to `shape`; 0 on broadcast axes."""
     padded = (1,) * (len(shape) - len(operand)) + operand
     return [0 if padded[i] == 1 else prod(padded[i + 1 :]) for i in range(len(shape))]

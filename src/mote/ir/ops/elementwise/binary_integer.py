@@ -1,5 +1,5 @@
-"""Element-wise binary operators on unquantized integers (8 to 64 bits, signed and unsigned): LiteRT has few of them,
-other formats have all. Overflow wraps, and nothing is undefined."""
+"""Element-wise binary operators on unquantized integers (8 to 64 bits, signed and unsigned). Overflow wraps, and no
+case is undefined. LiteRT has few of these, other formats have all."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from mote.ir.ops.elementwise.binary_unscaled import BinaryUnscaled
 
 
 class IntegerFunction(StrEnum):
-    """Binary operators of integers. Quotients by zero are 0, and so are powers with negative exponents; shifts
-    that are longer than the integer, or negative, leave 0 (or the sign)."""
+    """Binary operators of integers. Division by zero gives 0, and so do negative exponents; shifts by more than the
+    width, or by a negative number, give 0 (right shifts of signed integers: the sign)."""
 
     ADD = auto()
     SUBTRACT = auto()
     MULTIPLY = auto()
     DIVIDE = auto()
-    """Towards zero."""
+    """Division, rounded towards zero."""
     MODULO = auto()
-    """The remainder where the quotient is rounded down: it has the sign of the second one."""
+    """Remainder with the sign of the divisor (quotient rounded down)."""
     REMAINDER = auto()
-    """The remainder where the quotient is rounded towards zero: it has the sign of the first one."""
+    """Remainder with the sign of the dividend (quotient rounded towards zero)."""
     POWER = auto()
     AND = auto()
     OR = auto()
@@ -43,12 +43,12 @@ class IntegerFunction(StrEnum):
 
     @property
     def compares(self) -> bool:
-        """Whether results are truths."""
+        """Whether the function is a comparison, whose results are bool."""
         return self in (IntegerFunction.EQUAL, IntegerFunction.GREATER, IntegerFunction.GREATER_EQUAL)
 
 
 class Whole(BinaryUnscaled):
-    """A function of two tensors of one type of integers; the smaller one is repeated."""
+    """WHOLE: an element-wise function of two tensors of one integer type, with broadcasting."""
 
     function: IntegerFunction
     types: ClassVar[frozenset[DType]] = frozenset(
@@ -75,7 +75,7 @@ class Whole(BinaryUnscaled):
 
 
 def _divide(a: Array, b: Array) -> Array:
-    """Towards zero. The least integer divided by -1 wraps to itself."""
+    """Division rounded towards zero; the smallest integer divided by -1 wraps to itself."""
     divisor = np.where((b == 0) | _minus_one(b), 1, b).astype(a.dtype)
     quotient, rest = a // divisor, a % divisor
     quotient = (quotient + ((rest != 0) & ((a < 0) != (divisor < 0)))).astype(a.dtype)
@@ -93,12 +93,12 @@ def _remainder(a: Array, b: Array) -> Array:
 
 
 def _minus_one(b: Array) -> Array:
-    """Where a divisor is -1, of which the quotient may not fit."""
+    """Mask of divisors that are -1: their quotient may overflow."""
     return np.asarray(b == -1 if np.issubdtype(b.dtype, np.signedinteger) else np.zeros(b.shape, bool))
 
 
 def _power(a: Array, b: Array) -> Array:
-    """By squaring, in 64 bits that wrap, of which the lower ones are the result."""
+    """Power by repeated squaring in wrapping 64-bit arithmetic, truncated to the type."""
     base, left, result = a.astype(np.uint64), b.astype(np.uint64), np.ones(a.shape, np.uint64)
     left = np.where(b < 0, np.uint64(0), left)
     while left.any():

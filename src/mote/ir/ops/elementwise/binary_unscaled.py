@@ -1,4 +1,4 @@
-"""Element-wise binary operators on stored values, without regard to scales: LiteRT looks at none."""
+"""Element-wise binary operators on stored values that ignore scales and zero points, as in LiteRT."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mote.ir.ops.pointwise import rising
 
 BITS = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32})
 CLOSE = np.float32(1e-5)
-"""So close to a whole number LiteRT takes an exponent for it."""
+"""Distance from an integer below which LiteRT rounds an exponent to it."""
 
 
 class BinaryUnscaled(Binary):
-    """A subclass says what it makes of two arrays that fit each other (`of`), in their type."""
+    """Base of binary operators on stored values. A subclass implements `of`: the function of two arrays."""
 
     quantized: ClassVar[frozenset[DType]] = frozenset()
 
@@ -35,7 +35,7 @@ class BinaryUnscaled(Binary):
 
 
 class BinaryExtreme(BinaryUnscaled):
-    """The larger or the smaller one."""
+    """Base of MAXIMUM and MINIMUM."""
 
     types: ClassVar[frozenset[DType]] = frozenset(
         {DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32}
@@ -46,7 +46,7 @@ class BinaryExtreme(BinaryUnscaled):
 
 
 class Maximum(BinaryExtreme):
-    """a, where it is greater than b, else b (which matters where one of them is no number)."""
+    """MAXIMUM: a where a > b, else b (so NaN in a gives b, NaN in b gives NaN)."""
 
     kind = "MAXIMUM"
 
@@ -55,7 +55,7 @@ class Maximum(BinaryExtreme):
 
 
 class Minimum(BinaryExtreme):
-    """a, where it is less than b, else b."""
+    """MINIMUM: a where a < b, else b (so NaN in a gives b, NaN in b gives NaN)."""
 
     kind = "MINIMUM"
 
@@ -64,8 +64,8 @@ class Minimum(BinaryExtreme):
 
 
 class Pow(BinaryUnscaled):
-    """a to the power of b. Integers wrap, as LiteRT's do where b is one number. LiteRT stops at negative exponents of
-    integers: here the power is 0 then."""
+    """POW: a to the power of b. Integers wrap, as LiteRT's do for a scalar b. Negative integer exponents, which LiteRT
+    rejects, give 0."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT32, DType.FLOAT32})
     kind = "POW"
@@ -83,7 +83,7 @@ class Pow(BinaryUnscaled):
         return "LiteRT stops at negative exponents, and what becomes of large powers is undefined" if whole else None
 
     def rounds(self, g: Graph) -> bool:
-        """Whether LiteRT takes an exponent that is nearly a whole number for it: one that is repeated."""
+        """Whether LiteRT rounds a nearly integral exponent: only where it is a broadcast scalar."""
         return self.input(g, 1).size == 1 and self.input(g).shape != self.input(g, 1).shape
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -98,7 +98,7 @@ class Pow(BinaryUnscaled):
 
 
 def _whole_power(a: Array, b: Array) -> Array:
-    """By squaring, in 32 bits that wrap."""
+    """Power by repeated squaring in wrapping 32-bit arithmetic."""
     base, left = (v.astype(np.uint32) for v in np.broadcast_arrays(a, np.maximum(b, 0)))
     result = np.ones_like(base)
     while left.any():
@@ -108,7 +108,7 @@ def _whole_power(a: Array, b: Array) -> Array:
 
 
 class Atan2(BinaryUnscaled):
-    """The angle of the point (b, a)."""
+    """ATAN2: the angle of the point (x=b, y=a)."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.FLOAT32})
     kind = "ATAN2"
@@ -116,7 +116,7 @@ class Atan2(BinaryUnscaled):
     def unsupported(self, g: Graph) -> str | None:
         a, b = self.input(g), self.input(g, 1)
         if a.shape != b.shape:
-            return f"inputs of the shapes {a.shape} and {b.shape}: LiteRT repeats neither"
+            return f"inputs of the shapes {a.shape} and {b.shape}: LiteRT does not broadcast ATAN2"
         return super().unsupported(g)
 
     def of(self, a: Array, b: Array) -> Array:
@@ -132,7 +132,7 @@ class BitwiseXor(BinaryUnscaled):
 
 
 class RightShift(BinaryUnscaled):
-    """By no places where b is negative, and by no more than leave the sign."""
+    """RIGHT_SHIFT: arithmetic shift of a by b bits, with b clamped to 0 .. width - 1."""
 
     types: ClassVar[frozenset[DType]] = BITS
     kind = "RIGHT_SHIFT"

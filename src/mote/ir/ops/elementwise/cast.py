@@ -1,4 +1,4 @@
-"""CAST: converts stored values to another type."""
+"""CAST and BITCAST: type conversion of stored values."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ TYPES = (
 
 
 class Cast(Pointwise):
-    """Integers wrap where they do not fit. Real numbers are rounded towards zero and saturate; NaN is the largest
-    integer, as in LiteRT. To bool everything but zero is true."""
+    """CAST. Integers that do not fit wrap. Floats are rounded towards zero and saturate; NaN becomes the largest
+    integer, as in LiteRT. To bool, everything but zero is true."""
 
     kind = "CAST"
 
@@ -54,7 +54,7 @@ class Cast(Pointwise):
 
 
 class BitCast(Pointwise):
-    """The bits of numbers as those of another type of the same size."""
+    """BITCAST: reinterprets the bits as another type of the same size."""
 
     kind = "BITCAST"
 

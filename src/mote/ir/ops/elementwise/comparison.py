@@ -14,16 +14,16 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.elementwise.arithmetic import NUMBERS, QUANTIZED, Binary, quantization_problem
 
 PLACES = 8
-"""LiteRT compares quantized numbers in fixed point, with this many places after it."""
+"""Left shift of quantized values before LiteRT rescales and compares them: additional fractional bits."""
 
 
 class Comparison(Binary):
-    """Quantized numbers are brought to one scale first, in which those that are close become equal."""
+    """Base of comparisons. Quantized values are rescaled to a common scale first, where close values become equal."""
 
     types: ClassVar[frozenset[DType]] = NUMBERS
     compare: ClassVar[np.ufunc]
     scaled16: ClassVar[bool] = False
-    """LiteRT looks at the scale of int16 too."""
+    """Whether LiteRT's kernel also rescales int16 inputs before comparing them."""
 
     def unsupported(self, g: Graph) -> str | None:
         a, b, y = self.input(g), self.input(g, 1), self.output(g)
@@ -44,7 +44,7 @@ class Comparison(Binary):
         return None
 
     def scaled(self, g: Graph) -> bool:
-        """Whether numbers are brought to one scale."""
+        """Whether quantized inputs are rescaled to a common scale before they are compared."""
         x = self.input(g)
         return x.dtype == DType.INT8 or (x.dtype == DType.INT16 and self.scaled16 and x.quant is not None)
 

@@ -1,4 +1,4 @@
-"""DIV, FLOOR_DIV and FLOOR_MOD. LiteRT stops where integers are divided by zero: here the result is zero then."""
+"""DIV, FLOOR_DIV and FLOOR_MOD. Integer division by zero, at which LiteRT stops, gives zero."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from mote.ir.ops.elementwise.binary_unscaled import BinaryUnscaled
 from mote.ir.ops.signs import positive
 
 DEFINED = {DType.INT8: (7, 23), DType.INT16: (15, 16)}
-"""The least and the largest shift of quotients with which LiteRT shifts all of them right by 0 to 31 places."""
+"""Smallest and largest shift of the output multiplier for which LiteRT's right shifts of quotients are all in 0..31;
+others are undefined."""
 
 
 def zero_problem(divisor: Array | None, zero: int = 0) -> str | None:
-    """Why constants cannot be divided by, or None."""
+    """Why a constant divisor is not supported (it contains zero), or None."""
     return "division by a constant zero" if divisor is not None and np.any(divisor == zero) else None
 
 
-def stopping(divisor: Tensor) -> str | None:
-    """The reason why LiteRT may fail on a divisor that is not constant, or None."""
+def zero_divisor_risk(divisor: Tensor) -> str | None:
+    """Why LiteRT may stop at a computed divisor (it may be zero), or None."""
     return None if divisor.data is not None else "LiteRT stops where it divides by zero"
 
 
-def crashing(divisor: Tensor) -> str | None:
-    """Why LiteRT may crash on a divisor: the least integer divided by -1 overflows. None where it cannot."""
+def minus_one_risk(divisor: Tensor) -> str | None:
+    """Why LiteRT may crash on a divisor: the smallest integer divided by -1 overflows. None if it cannot."""
     known = divisor.data is None or divisor.dtype == DType.FLOAT32 or not np.any(divisor.data == -1)
     return None if known else "LiteRT may crash where it divides by -1"
 
 
 class Div(Arithmetic):
-    """Quantized: the numerator, as large as 32 bits hold, times a reciprocal, rescaled. Integers: towards zero."""
+    """DIV. Quantized: the numerator, normalized to 32 bits, times the divisor's reciprocal, rescaled. Unquantized
+    integers: rounded towards zero."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32})
     kind = "DIV"
@@ -54,7 +56,7 @@ class Div(Arithmetic):
         if y.dtype in DEFINED and not DEFINED[y.dtype][0] <= self.multiplier(g)[1] <= DEFINED[y.dtype][1]:
             return f"LiteRT's {y.dtype} quotients with these scales are undefined"
         safe = y.dtype == DType.FLOAT32 or positive(g, self.input(g, 1))
-        return None if safe else stopping(self.input(g, 1))
+        return None if safe else zero_divisor_risk(self.input(g, 1))
 
     def multiplier(self, g: Graph) -> tuple[int, int]:
         a, b, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
@@ -81,12 +83,12 @@ class Div(Arithmetic):
 
 
 def _leading_zeros(x: Ints) -> Ints:
-    """The leading zeros of numbers from 0 to 2^32 - 1, in 32 bits."""
+    """Number of leading zeros of the 32-bit representation, for x in 0 .. 2^32 - 1."""
     return 32 - np.frexp(np.maximum(x, 0).astype(np.float64))[1].astype(np.int64)
 
 
 class FloorDiv(BinaryUnscaled):
-    """The quotient, rounded down. LiteRT divides all types in double precision."""
+    """FLOOR_DIV: the quotient, rounded down. LiteRT divides all types in double precision."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32})
     kind = "FLOOR_DIV"
@@ -95,7 +97,7 @@ class FloorDiv(BinaryUnscaled):
         return super().unsupported(g) or zero_problem(self.input(g, 1).data)
 
     def misjudged(self, g: Graph) -> str | None:
-        return stopping(self.input(g, 1)) or crashing(self.input(g, 1))
+        return zero_divisor_risk(self.input(g, 1)) or minus_one_risk(self.input(g, 1))
 
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:
@@ -104,7 +106,7 @@ class FloorDiv(BinaryUnscaled):
 
 
 class FloorMod(BinaryUnscaled):
-    """The remainder of a after FLOOR_DIV, with the sign of b."""
+    """FLOOR_MOD: the remainder of FLOOR_DIV, with the sign of b."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32})
     kind = "FLOOR_MOD"
@@ -115,7 +117,7 @@ class FloorMod(BinaryUnscaled):
 
     def misjudged(self, g: Graph) -> str | None:
         b = self.input(g, 1)
-        return crashing(b) or (stopping(b) if b.dtype != DType.FLOAT32 else None)
+        return minus_one_risk(b) or (zero_divisor_risk(b) if b.dtype != DType.FLOAT32 else None)
 
     def of(self, a: Array, b: Array) -> Array:
         if a.dtype == np.float32:

@@ -1,5 +1,5 @@
-"""Element-wise float32 functions that LiteRT does not have: trigonometric and hyperbolic functions and their inverses,
-erf, log1p."""
+"""Element-wise float32 functions that LiteRT lacks: trigonometric and hyperbolic functions and their inverses, erf,
+log1p."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.ir.ops.elementwise.unary_math import UnaryFloat
 
 
 class DoublePrecision(UnaryFloat):
-    """The reference is NumPy's function in double precision, rounded once."""
+    """Base of float32 functions whose reference is NumPy's function in double precision, rounded to float32."""
 
     function: ClassVar[np.ufunc]
 

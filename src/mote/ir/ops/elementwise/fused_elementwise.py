@@ -1,4 +1,4 @@
-"""A fused element-wise float32 function: a graph of operators as one, made by passes."""
+"""FORMULA: several element-wise float32 operators fused into one by passes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ PARTS: tuple[type[Op], ...] = (
         unary_math.Square,
     ),
 )
-"""The operators that a formula can be made of."""
+"""The operators that can be fused into a FORMULA."""
 POWERS = (2.0, 3.0)
-"""The exponents of powers that are products."""
+"""Exponents for which POW is computed by multiplication."""
 
 
 def is_part(g: Graph, op: Op) -> bool:
-    """Whether an operator that works element by element can be part of a formula."""
+    """Whether an element-wise operator can be fused into a FORMULA."""
     tensors = [*(g.tensors[i] for i in op.inputs), op.output(g)]
     finite = all(t.dtype == DType.FLOAT32 and (t.data is None or np.isfinite(t.data).all()) for t in tensors)
     if isinstance(op, Pow):
@@ -48,14 +48,14 @@ def is_part(g: Graph, op: Op) -> bool:
 
 
 class FusedElementwise(Pointwise, eq=False):
-    """The output of the last operator of `inner`, a graph of operators that work element by element."""
+    """FORMULA: applies `inner`, a graph of element-wise operators, to each element."""
 
     inner: Graph
     kind = "FORMULA"
 
     @property
     def steps(self) -> str:
-        """The kinds of the operators."""
+        """The kinds of the fused operators, joined by "+"."""
         return "+".join(op.kind for op in self.inner.ops)
 
     def unsupported(self, g: Graph) -> str | None:
@@ -67,8 +67,8 @@ class FusedElementwise(Pointwise, eq=False):
         (source,), (result,) = self.inner.inputs, self.inner.outputs
         return [elementwise(self.inner, self.inner.ops, {source: x})[result]]
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
-        """The accumulated rounding error of all of its operators."""
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """The accumulated rounding error of all fused operators."""
         (x,) = values
         assert x is not None
         (source,), (result,) = self.inner.inputs, self.inner.outputs
@@ -77,7 +77,7 @@ class FusedElementwise(Pointwise, eq=False):
 
 
 def elementwise(graph: Graph, ops: Sequence[Op], values: dict[int, Array]) -> dict[int, Array]:
-    """The results of element-wise operators for tensors of any shape, and for constants of one element."""
+    """Evaluate element-wise operators on tensors of any shape, with scalar constants: all values by tensor id."""
     known = dict(values)
     for op in ops:
         constants = {i: data.reshape(1) for i in op.inputs if (data := graph.tensors[i].data) is not None}

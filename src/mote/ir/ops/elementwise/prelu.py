@@ -25,7 +25,7 @@ from mote.ir.ops.matrix.accumulators import rescaled
 
 
 class PRelu(Binary):
-    """x, or alpha * x below zero; alpha is a tensor that is repeated to x's shape. That of int16 is int8."""
+    """PRELU: x, or alpha * x where x < 0; the tensor alpha is broadcast to x. With int16 x, alpha is int8."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.FLOAT32})
     kind = "PRELU"
@@ -45,7 +45,7 @@ class PRelu(Binary):
         return None
 
     def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Multiplier and shift above and below zero."""
+        """Multipliers and shifts of the requantization: for x >= 0, and for x < 0."""
         x, alpha, y = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return quantize_multiplier(float(x / y)), quantize_multiplier(float(x * alpha / y))
 
@@ -56,7 +56,7 @@ class PRelu(Binary):
         return Peak(largest := prod(sizes), rescaled(largest, max(0, *(shift for _, shift in self.multipliers(g)))))
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """It turns at zero only."""
+        """Range from the results at the ends of the input range and at zero, the only turning point."""
         x, alpha, zero = inputs[0], self.input(g, 1).data, self.input(g).zero_point
         if x is None or alpha is None:
             return None

@@ -1,5 +1,5 @@
-"""QUANTIZE and DEQUANTIZE: between float32 and integers, and from one integer type to another. (Between 8-bit types it
-is a lookup table, see `activations`.)"""
+"""QUANTIZE and DEQUANTIZE: between float32 and integers, and between integer types. (Between 8-bit types QUANTIZE is a
+lookup table, see `activations`.)"""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mote.ir.ops.common import scale_problem
 from mote.ir.ops.pointwise import Pointwise
 
 QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
-"""The types that floats are quantized to."""
+"""The integer types that floats can be quantized to."""
 
 
 class Conversion(Pointwise):
-    """QUANTIZE and DEQUANTIZE: conversion between float and integer types."""
+    """Base of QUANTIZE and DEQUANTIZE between float32 and integers."""
 
     def problem(self, g: Graph, real: Tensor, quantized: Tensor) -> str | None:
         if real.dtype != DType.FLOAT32 or quantized.dtype not in QUANTIZED:
@@ -30,14 +30,15 @@ class Conversion(Pointwise):
 
 
 def quantization_problem(t: Tensor) -> str | None:
-    """Why an integer tensor cannot be dequantized, or None."""
+    """Why an integer tensor lacks usable per-tensor quantization, or None."""
     if t.quant is None or t.quant.per_channel or t.scale <= 0:
         return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
     return None
 
 
 def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE, factor: float | None = None) -> Array:
-    """Quantize floats as an integer tensor holds them; `factor` is multiplied with instead of dividing by the scale."""
+    """Quantize floats to the type and quantization of the tensor `like`; with `factor` by multiplication instead of
+    division by the scale."""
     with np.errstate(over="ignore"):
         real = x.astype(np.float32)
         steps = (real / np.float32(like.scale) if factor is None else real * np.float32(factor)).astype(np.float64)
@@ -47,7 +48,7 @@ def quantized(x: Array, like: Tensor, rounding: Rounding = Rounding.ONCE, factor
 
 
 def dequantized(q: Array, like: Tensor) -> Array:
-    """Dequantize an integer tensor to float."""
+    """Dequantize values with the quantization of the tensor `like`."""
     quant = like.quant
     assert quant is not None
     shape = [quant.scale.size if axis == quant.axis else 1 for axis in range(q.ndim)] if quant.per_channel else 1
@@ -56,11 +57,12 @@ def dequantized(q: Array, like: Tensor) -> Array:
 
 
 class Quantize(Conversion):
-    """round(x / scale) + zero point, halves away from zero or to even, clamped. NaN may become anything."""
+    """QUANTIZE: round(x / scale) + zero point, halves away from zero or to even, clamped. The result for NaN is
+    undefined."""
 
     rounding: Rounding = Rounding.ONCE
     factor: float | None = None
-    """The reciprocal scale that floats are multiplied by, where a runtime does not divide by the scale."""
+    """Reciprocal of the scale, for runtimes that multiply by it instead of dividing by the scale; else None."""
     kind = "QUANTIZE"
 
     def unsupported(self, g: Graph) -> str | None:
@@ -72,7 +74,7 @@ class Quantize(Conversion):
 
 
 class Dequantize(Conversion):
-    """scale * (q - zero point)."""
+    """DEQUANTIZE: scale * (q - zero point)."""
 
     kind = "DEQUANTIZE"
 
@@ -85,8 +87,8 @@ class Dequantize(Conversion):
 
 
 class Rescale(Pointwise):
-    """QUANTIZE from one integer type to another: requantization. LiteRT has some of the pairs, and TensorFlow Lite
-    Micro the one to int32 beside them."""
+    """QUANTIZE between integer types: requantization. LiteRT supports these type pairs except int8 to int32, which
+    TensorFlow Lite Micro has."""
 
     kind = "QUANTIZE"
     PAIRS: ClassVar = (
@@ -108,7 +110,7 @@ class Rescale(Pointwise):
         return problem or scale_problem(self.scale(g))
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """The multiplier and the shift that values are scaled by."""
+        """Multiplier and shift from the input's scale to the output's."""
         return quantize_multiplier(self.input(g).scale / self.output(g).scale)
 
     def misjudged(self, g: Graph) -> str | None:

@@ -16,7 +16,7 @@ from mote.ir.ops.pointwise import Pointwise
 
 
 class FloatFormat(StrEnum):
-    """A type with fewer bits. `FN`: without infinities; `UZ`: without a negative zero."""
+    """A narrower float format. `FN`: without infinities; `UZ`: without negative zero."""
 
     FLOAT16 = "float16"
     BFLOAT16 = "bfloat16"
@@ -29,16 +29,16 @@ class FloatFormat(StrEnum):
 
 @dataclass(frozen=True)
 class Digits:
-    """The numbers that a type has: `kept` bits behind the point of the significand, exponents from `least` on, below
-    which steps stay the same, and none larger than `most`."""
+    """The values that a float format can represent: `kept` fraction bits, exponents from `least` on (below, the step
+    size stays constant: subnormals), and magnitudes up to `most`."""
 
     kept: int
     least: int
     most: float
     infinite: bool = False
-    """Whether it has an infinity."""
+    """Whether the float format has infinities."""
     number: bool = False
-    """Whether everything in it is a number: what is too large is the largest one, and what is none is 0."""
+    """Whether the format has neither infinities nor NaN: overflow saturates, and NaN becomes 0."""
 
 
 DIGITS = {
@@ -53,8 +53,8 @@ DIGITS = {
 
 
 class RoundToFormat(Pointwise):
-    """The nearest number that a type has, halves to the even one. What is too large becomes the largest one where it
-    `saturates`, else infinity, or no number where there is none."""
+    """NARROW: rounds to the nearest value of a float format, halves to even. Overflow gives the largest value if it
+    `saturates`, else infinity, or NaN if the format has no infinity."""
 
     format: FloatFormat
     saturates: bool = False
@@ -66,7 +66,7 @@ class RoundToFormat(Pointwise):
 
     @property
     def beyond(self) -> float:
-        """The result for floats that are too large: saturation, infinity or NaN."""
+        """The result for floats too large for the format: its largest value, infinity or NaN."""
         if self.saturates or self.digits.number:
             return self.digits.most
         return np.inf if self.digits.infinite else np.nan

@@ -18,14 +18,15 @@ from mote.ir.ops.elementwise.arithmetic import MAX_AXES, repeated_increment, row
 
 
 class Select(Op):
-    """Input 1 where input 0 holds, else input 2; smaller ones are repeated. Elements are moved as they are."""
+    """SELECT: input 1 where input 0 (the condition) is true, else input 2, with broadcasting. Values are copied
+    unchanged."""
 
     leading: bool | None = None
-    """The condition has one axis, which is the first one of the others, as SELECT has it."""
+    """Whether the condition is a vector along the first axis of the others, as in SELECT (not SELECT_V2)."""
     kind = "SELECT"
 
     def operand(self, g: Graph, position: int) -> Shape:
-        """The shape of an input, as it is repeated."""
+        """The shape of an input as it is broadcast: a vector condition gets trailing axes of size 1."""
         shape = self.input(g, position).shape
         return (*shape, *(1,) * (len(self.input(g, 1).shape) - 1)) if self.leading and position == 0 else shape
 
@@ -65,8 +66,9 @@ class Select(Op):
         low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
         return Range(np.broadcast_to(low, channels), np.broadcast_to(high, channels))
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
-        """An operand with one channel has it repeated."""
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
+        """Output channel c depends on channel c of each operand; operands with a single channel (broadcast) are left
+        out."""
         channels = self.output(g).channels
         return (
             None

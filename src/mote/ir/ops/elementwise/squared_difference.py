@@ -15,12 +15,12 @@ from mote.ir.ops.common import scale_problem
 from mote.ir.ops.elementwise.arithmetic import QUANTIZED, Binary, finish, zero_point_problem
 
 PLACES = {DType.INT8: 7, DType.INT16: 0}
-"""Quantized numbers are subtracted with this many more bits."""
+"""Left shift of quantized values before the subtraction: additional fractional bits."""
 
 
 class SquaredDifference(Binary):
-    """int8: both inputs are brought to the scale 2 * max / 2^7, and the square of their difference to the output's;
-    int16, which TensorFlow Lite Micro has, without the 2^7. Integers wrap."""
+    """SQUARED_DIFFERENCE. int8: both inputs are rescaled to the scale 2 * max / 2^7, and the squared difference to the
+    output's scale; int16, which only TensorFlow Lite Micro has, likewise without the 2^7. Other integers wrap."""
 
     types: ClassVar[frozenset[DType]] = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32})
     kind = "SQUARED_DIFFERENCE"
@@ -38,7 +38,7 @@ class SquaredDifference(Binary):
         return "LiteRT aborts where the output's scale is small" if aborts else None
 
     def multipliers(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-        """Multiplier and shift of each input and of the square."""
+        """Multipliers and shifts of the two inputs and of the squared difference."""
         a, b, y = self.input(g), self.input(g, 1), self.output(g)
         common = 2 * max(a.scale, b.scale)
         real = (a.scale / common, b.scale / common, common * common / ((1 << 2 * PLACES[y.dtype]) * y.scale))

@@ -1,7 +1,7 @@
-"""Element-wise unary operators other than activations: roots, exponentials, roundings, signs, `not`.
+"""Element-wise unary operators other than activations: roots, exponentials, rounding, sign, logical not.
 
-Where LiteRT stops with an error, quantized functions give the nearest result: roots of negative numbers are those of
-zero.
+Where LiteRT stops with an error, quantized functions give the nearest defined result: square roots of negative numbers
+are 0.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from mote.ir.ops.elementwise.arithmetic import INT8
 from mote.ir.ops.signs import nonnegative
 
 
-def _missing(op: Op) -> str:
-    """Why an operator that LiteRT has only among its other kernels is not judged by its reference."""
+def _no_reference_kernel(op: Op) -> str:
+    """Why an operator cannot be compared with LiteRT's reference: only its optimized kernels have it."""
     return f"LiteRT has no reference kernel for {op.kind}"
 
 
-def _stops(g: Graph, op: Op) -> str | None:
-    """Why a quantized root is not judged by LiteRT, which stops with an error at negative numbers, or None."""
+def _negative_root_problem(g: Graph, op: Op) -> str | None:
+    """Why a quantized root cannot be compared with LiteRT (it stops with an error at negative inputs), or None."""
     x = op.input(g)
     never = x.dtype == DType.FLOAT32 or (x.id in g.ranges and int(g.ranges[x.id].low.min()) >= x.zero_point)
     return None if never or nonnegative(g, x) else f"LiteRT's {op.kind} stops at negative numbers"
 
 
-def _quietly(values: Floats, function: np.ufunc) -> Floats:
-    """A function in double precision: infinities and NaN are results as others."""
+def _in_double(values: Floats, function: np.ufunc) -> Floats:
+    """Evaluate a function in double precision without warnings about infinities and NaN; result in float32."""
     with np.errstate(all="ignore"):
         results: Floats = function(values.astype(np.float64)).astype(np.float32)
         return results
@@ -47,11 +47,11 @@ class Exp(Interpolated):
     kind = "EXP"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.exp)
+        return _in_double(x, np.exp)
 
 
 class Log(Interpolated):
-    """Quantized it is as small as it can be for what has no logarithm."""
+    """LOG. Quantized inputs <= 0 give the lowest output code."""
 
     kind = "LOG"
 
@@ -60,16 +60,16 @@ class Log(Interpolated):
         return np.where(x > 0, self.real(np.maximum(x, np.float32(0))), least).astype(np.float32)
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.log)
+        return _in_double(x, np.log)
 
 
 class Rsqrt(Interpolated):
-    """1 / sqrt(x); quantized it is as large as it can be for what has no such root. int8: in fixed point."""
+    """RSQRT: 1 / sqrt(x). Quantized inputs <= 0 give the highest output code. int8: in fixed point."""
 
     kind = "RSQRT"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _stops(g, self) or super().misjudged(g)
+        return _negative_root_problem(g, self) or super().misjudged(g)
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
         if x.dtype != DType.INT8:
@@ -92,34 +92,35 @@ class Rsqrt(Interpolated):
 
 
 ROOT_BITS = 20
-"""Bits behind the point of the root, before it is scaled."""
+"""Fraction bits of 1 / sqrt(x) before it is rescaled."""
 
 
 @cache
 def _inverse_roots() -> Ints:
-    """1 / sqrt(q) for q from 0 to 255 in fixed point; of 0 as of 1."""
+    """1 / sqrt(q) for q from 0 to 255 with ROOT_BITS fraction bits; 0 has the value of 1."""
     pairs = np.array([inverse_sqrt(q) for q in range(256)], np.int64)
     return rescale(np.ones(256, np.int64), pairs[:, 0], pairs[:, 1] + ROOT_BITS)
 
 
 GELU_ENDS = -6.0
-"""Below it the sum in a GELU is 0 in float32, whoever computes it."""
+"""Input below which 1 + erf (or tanh) of a GELU is exactly 0 in float32, in every runtime."""
 
 
 class Gelu(Interpolated):
-    """x times the share of a normal distribution below x, or an approximation of that with tanh."""
+    """GELU: x times the standard normal CDF of x, or its tanh approximation."""
 
     approximate: bool
     symmetric = False
     kind = "GELU"
 
     def misjudged(self, g: Graph) -> str | None:
-        """In the last bits of erfc and tanh C libraries differ, which moves an end of a line by one now and then."""
+        """Why LiteRT's result is platform-dependent: erfc and tanh of C libraries differ in the last bit, which changes
+        entries of the int16 table by one now and then."""
         interpolated = self.input(g).dtype == DType.INT16
         return "LiteRT's int16 GELU depends on the C library" if interpolated else super().misjudged(g)
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
-        """It is x * (1 + erf(x / sqrt(2))) / 2."""
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """Magnitude of the cancelling terms of x * (1 + erf(x / sqrt(2))) / 2 for negative x."""
         assert values[0] is not None
         return largest(np.clip(values[0], GELU_ENDS, 0))
 
@@ -128,39 +129,39 @@ class Gelu(Interpolated):
         with np.errstate(all="ignore"):
             if self.approximate:
                 argument = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
-                return half * x * (np.float32(1) + _quietly(argument, np.tanh))
+                return half * x * (np.float32(1) + _in_double(argument, np.tanh))
             return half * x * _erfc(x * np.float32(-math.sqrt(0.5)))
 
 
 def _erfc(x: Floats) -> Floats:
-    """1 - erf(x), which NumPy does not have."""
+    """The complementary error function 1 - erf(x), which NumPy lacks."""
     return np.array([math.erfc(v) for v in x.reshape(-1).tolist()], np.float32).reshape(x.shape)
 
 
 class Elu(FloatTable):
-    """x, or exp(x) - 1 below zero."""
+    """ELU: x, or exp(x) - 1 where x < 0."""
 
     kind = "ELU"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _missing(self)
+        return _no_reference_kernel(self)
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
-        """It is exp(x) - 1 below zero."""
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
+        """Magnitude of the cancelling terms of exp(x) - 1."""
         return 1.0
 
     def real(self, x: Floats) -> Floats:
-        return np.where(x < 0, _quietly(x, np.expm1), x)
+        return np.where(x < 0, _in_double(x, np.expm1), x)
 
 
 class Sqrt(Unary):
-    """Quantized: the root in float32, divided by the output's scale, rounded towards zero."""
+    """SQRT. Quantized: the root in float32, divided by the output's scale, rounded towards zero."""
 
     types = (DType.INT8, DType.INT16, DType.FLOAT32)
     kind = "SQRT"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _stops(g, self)
+        return _negative_root_problem(g, self)
 
     def quantized(self, x: Tensor, y: Tensor) -> Ints:
         return self._steps(INT8 - x.zero_point, x, y) + y.zero_point
@@ -180,7 +181,8 @@ class Sqrt(Unary):
 
 
 class Abs(Unary):
-    """Quantized: the distance from the zero point, rescaled. Of plain integers the least one stays what it is."""
+    """ABS. Quantized: the distance from the zero point, rescaled. Unquantized: the smallest integer is its own absolute
+    value."""
 
     types = (DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)
     kind = "ABS"
@@ -191,7 +193,8 @@ class Abs(Unary):
 
     @staticmethod
     def rescales(x: Tensor) -> bool:
-        """Whether values are quantized: int16 ones may be plain integers, int32 ones are."""
+        """Whether values are quantized and get rescaled; int16 tensors without a scale and int32 are unquantized
+        integers."""
         return x.dtype in (DType.INT8, DType.INT16) and x.quant is not None
 
     def scales(self, x: Tensor, y: Tensor) -> list[tuple[int, int]]:
@@ -208,7 +211,7 @@ class Abs(Unary):
 
 
 def _plain_problem(g: Graph, op: Unary) -> str | None:
-    """Why an operator on unquantized values does not take these types, or None."""
+    """Why the types of an operator on unquantized values are not supported, or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype not in op.types:
         return f"{x.dtype} input is not supported (only {', '.join(op.types)})"
@@ -216,14 +219,14 @@ def _plain_problem(g: Graph, op: Unary) -> str | None:
 
 
 class UnaryUnscaled(Unary):
-    """A function of the numbers as they are stored, whatever they stand for."""
+    """Base of functions of stored values that ignore scale and zero point."""
 
     def unsupported(self, g: Graph) -> str | None:
         return _plain_problem(g, self)
 
 
 class Neg(UnaryUnscaled):
-    """The least integer stays what it is."""
+    """NEG; the smallest integer is its own negative."""
 
     types = (DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32)
     kind = "NEG"
@@ -239,7 +242,7 @@ class Neg(UnaryUnscaled):
 
 
 class Sign(UnaryUnscaled):
-    """-1, 0 or 1; 0 of what is no number."""
+    """SIGN: -1, 0 or 1; 0 for NaN."""
 
     types = (DType.INT32, DType.FLOAT32)
     kind = "SIGN"
@@ -261,7 +264,7 @@ class LogicalNot(UnaryUnscaled):
 
 
 class UnaryFloat(UnaryUnscaled):
-    """A function of float32 numbers only."""
+    """Base of unary functions that support only float32."""
 
     types = (DType.FLOAT32,)
 
@@ -270,28 +273,28 @@ class Sin(UnaryFloat):
     kind = "SIN"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.sin)
+        return _in_double(x, np.sin)
 
 
 class Cos(UnaryFloat):
     kind = "COS"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.cos)
+        return _in_double(x, np.cos)
 
 
 class Square(UnaryFloat):
     kind = "SQUARE"
 
     def real(self, x: Floats) -> Floats:
-        return _quietly(x, np.square)
+        return _in_double(x, np.square)
 
 
 class Ceil(UnaryFloat):
     kind = "CEIL"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _missing(self)
+        return _no_reference_kernel(self)
 
     def real(self, x: Floats) -> Floats:
         return np.ceil(x)
@@ -305,12 +308,12 @@ class Floor(UnaryFloat):
 
 
 class Round(UnaryFloat):
-    """To the nearest integer, halves to the even one."""
+    """ROUND: to the nearest integer, halves to even."""
 
     kind = "ROUND"
 
     def misjudged(self, g: Graph) -> str | None:
-        return _missing(self)
+        return _no_reference_kernel(self)
 
     def real(self, x: Floats) -> Floats:
         return np.rint(x)

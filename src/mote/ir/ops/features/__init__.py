@@ -1,1 +1,1 @@
-"""Operators of preprocessing and post-processing. Their NumPy references, in integers, define the steps."""
+"""Operators of preprocessing and post-processing. Their integer NumPy references are the specification."""

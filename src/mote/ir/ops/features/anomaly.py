@@ -16,37 +16,38 @@ from mote.ir.ops.elementwise.quantize import quantization_problem
 
 CODES = (DType.INT8, DType.UINT8, DType.INT16)
 PRODUCT_BITS = 29
-"""Bits of a product of a code and its multiplier: the difference of two fits 31."""
+"""Maximum bits of a code times its multiplier: the difference of two such products fits int32."""
 SUM_BITS = 63
 SCORE_BITS = 31
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The integers of an anomaly score. An element's difference is (output * output_factor - input * input_factor) /
-    2^narrow, both less their zero points; the score is the sum of the squares of differences / 2^shift. All divisions
-    round halves up."""
+    """Integer arithmetic of an anomaly score. The difference of an element is (output * output_factor - input *
+    input_factor) / 2^narrow, both minus their zero points; the score is the sum of squared differences / 2^shift.
+    Divisions round halves up."""
 
     output_factor: int
     input_factor: int
     narrow: int
     shift: int
     scale: Fraction
-    """The real value of a step of the score."""
+    """Scale of the integer anomaly score."""
 
     @staticmethod
-    def between(output: Tensor, given: Tensor) -> Arithmetic:
-        """The arithmetic for an output and an input of a model that have as many elements. The ratio of the factors is
-        the fraction nearest to that of the scales; both are 0 where the scales are too far apart."""
-        codes = tuple(max(t.dtype.limits[1] - t.zero_point, t.zero_point - t.dtype.limits[0]) for t in (output, given))
+    def between(output: Tensor, reference: Tensor) -> Arithmetic:
+        """The arithmetic for an output and an input of equal size. The ratio of the factors is the best fraction for
+        the ratio of the scales; both are 0 if the scales are too far apart."""
+        tensors = output, reference
+        codes = tuple(max(t.dtype.limits[1] - t.zero_point, t.zero_point - t.dtype.limits[0]) for t in tensors)
         most = tuple((1 << PRODUCT_BITS) >> code.bit_length() for code in codes)
-        ratio = Fraction(output.scale) / Fraction(given.scale)
+        ratio = Fraction(output.scale) / Fraction(reference.scale)
         limit = min(most[1], int(most[0] / ratio))
         nearest = ratio.limit_denominator(limit) if limit else Fraction(0)
         if not nearest:
             return Arithmetic(0, 0, 0, 0, Fraction(1))
         factors = nearest.numerator, nearest.denominator
-        unit = Fraction(given.scale) / nearest.denominator
+        unit = Fraction(reference.scale) / nearest.denominator
         largest = sum(code * factor for code, factor in zip(codes, factors, strict=True))
         room = isqrt(((1 << SUM_BITS) - 1) // output.size)
         narrow = next(bits for bits in range(32) if (largest >> bits) + 1 <= room)
@@ -57,8 +58,8 @@ class Arithmetic:
 
 
 class AnomalyScore(Op):
-    """The mean squared difference between a model's output (input 0) and its input (input 1). Of integers it is an
-    int32 number with the scale of `arithmetic`; of floats a float."""
+    """AnomalyScore: mean squared difference between a model's output (input 0) and its input (input 1). For quantized
+    tensors an int32 with the scale of `arithmetic`, for float tensors a float."""
 
     kind = "AnomalyScore"
 
@@ -78,11 +79,11 @@ class AnomalyScore(Op):
             squares = np.square(y.reshape(-1) - x.reshape(-1))
             return [np.cumsum(squares)[-1:] * np.float32(1 / y.size)]
         how = self.arithmetic(g)
-        output, given = (
+        output, reference = (
             v.reshape(-1).astype(np.int64) - t.zero_point for v, t in ((y, self.input(g)), (x, self.input(g, 1)))
         )
-        apart = shifted(output * how.output_factor - given * how.input_factor, how.narrow)
-        return [shifted(np.array([np.square(apart).sum()]), how.shift)]
+        differences = shifted(output * how.output_factor - reference * how.input_factor, how.narrow)
+        return [shifted(np.array([np.square(differences).sum()]), how.shift)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         y, x = values
@@ -91,7 +92,7 @@ class AnomalyScore(Op):
 
 
 def compared_problem(y: Tensor, x: Tensor) -> str | None:
-    """Why a model's output and input cannot be compared, or None."""
+    """Why an anomaly score of a model's output and input is not supported, or None."""
     if y.size != x.size:
         return f"the model's output has {y.size} elements, its input {x.size}: it does not reconstruct its input"
     if y.dtype == x.dtype == DType.FLOAT32:
@@ -113,5 +114,5 @@ def _problem(t: Tensor) -> str | None:
 
 
 def shifted(x: Array, bits: int) -> Array:
-    """x / 2^bits, halves up."""
+    """x / 2^bits, rounded halves up."""
     return (x + (1 << bits >> 1)) >> bits

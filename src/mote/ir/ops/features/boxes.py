@@ -1,4 +1,4 @@
-"""Non-maximum suppression of a detector's boxes, in the integers of a quantized model."""
+"""Non-maximum suppression of a detector's boxes in quantized integers (or floats)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ TYPES = (DType.INT8, DType.UINT8, DType.INT16, DType.FLOAT32)
 OVERLAP_BITS = 15
 """Fraction bits of the overlap threshold of integer boxes."""
 FIELDS = 6
-"""Numbers of a box that is kept: class, score, and its four coordinates."""
+"""Values per selected box in the output: class, score and four coordinates."""
 NOTHING = -1
-"""The class where fewer boxes are kept than there is room for."""
+"""Class number of unused output entries, if fewer boxes are selected than the output has room for."""
 
 
 class SuppressedBoxes(Decision):
-    """The boxes with the best scores, of those that overlap only the best: up to `most`, best first. Inputs: boxes
-    [.., n, 4] as two corners, or as a center and sizes (`centers`), and scores [.., n, classes]. A box belongs to the
-    class of its highest score, which must exceed `above`; it is dropped where its intersection with a better box of
-    its class (of any class: `together`) is more than `overlap` of what both cover. Output: class (-1: none), score and
-    the coordinates of each box as the model gives them."""
+    """Non-maximum suppression: up to `most` boxes with the best scores, best first. Inputs: boxes [.., n, 4] as two
+    corners, or as center and size (`centers`), and scores [.., n, classes]. The class of a box is that of its highest
+    score, which must exceed `above`. A box is dropped if its intersection over union with a better box of its class
+    (`together`: of any class) exceeds `overlap`. Output: class (-1: none), score and the coordinates of each box as the
+    model outputs them."""
 
     most: int
     above: float
     overlap: float
-    """A share for floats, for integers one of 2^15."""
+    """Threshold of intersection over union: a float, or for quantized boxes an integer in units of 2^-15."""
     centers: bool = False
     together: bool = False
     kind = "SuppressedBoxes"
@@ -63,45 +63,45 @@ class SuppressedBoxes(Decision):
         return None
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        boxes, given = values
-        assert boxes is not None and given is not None
-        places = boxes.reshape(-1, 4)
-        scores = given.reshape(len(places), -1)
-        classes, best = np.zeros(len(places), np.int64), scores[:, 0].copy()
+        boxes, all_scores = values
+        assert boxes is not None and all_scores is not None
+        coordinates = boxes.reshape(-1, 4)
+        scores = all_scores.reshape(len(coordinates), -1)
+        classes, best = np.zeros(len(coordinates), np.int64), scores[:, 0].copy()
         for c in range(1, scores.shape[1]):
             higher = scores[:, c] > best
             classes[higher], best[higher] = c, scores[higher, c]
-        left = best > np.array(self.above, best.dtype)
-        corners = self._corners(g, places)
-        shown = np.zeros((self.most, FIELDS), self.output(g).dtype.numpy)
-        shown[:, 0] = NOTHING
-        for line in shown:
-            if not left.any():
+        remaining = best > np.array(self.above, best.dtype)
+        corners = self._corners(g, coordinates)
+        selected = np.zeros((self.most, FIELDS), self.output(g).dtype.numpy)
+        selected[:, 0] = NOTHING
+        for line in selected:
+            if not remaining.any():
                 break
-            box = self._first_best(best, left)
-            line[:] = classes[box], best[box], *places[box]
-            left[box] = False
-            for other in np.flatnonzero(left & (self.together | (classes == classes[box]))):
-                left[other] = not self._covers(corners[box], corners[other])
-        return [shown]
+            box = self._first_best(best, remaining)
+            line[:] = classes[box], best[box], *coordinates[box]
+            remaining[box] = False
+            for other in np.flatnonzero(remaining & (self.together | (classes == classes[box]))):
+                remaining[other] = not self._covers(corners[box], corners[other])
+        return [selected]
 
     @staticmethod
-    def _first_best(best: Array, left: NDArray[np.bool_]) -> int:
-        at = np.flatnonzero(left)
+    def _first_best(best: Array, remaining: NDArray[np.bool_]) -> int:
+        at = np.flatnonzero(remaining)
         return int(at[np.argmax(best[at])])
 
-    def _corners(self, g: Graph, places: Array) -> Array:
-        """Least and greatest coordinates; where boxes have centers, doubled."""
-        if places.dtype != np.float32:
-            places = places.astype(np.int64) - self.input(g).zero_point
-        first, second = places[:, :2], places[:, 2:]
+    def _corners(self, g: Graph, coordinates: Array) -> Array:
+        """Box corners with the smaller coordinates first; doubled if boxes are given by their centers."""
+        if coordinates.dtype != np.float32:
+            coordinates = coordinates.astype(np.int64) - self.input(g).zero_point
+        first, second = coordinates[:, :2], coordinates[:, 2:]
         if self.centers:
             middle, sizes = first + first, np.abs(second)
             return np.concatenate([middle - sizes, middle + sizes], 1)
         return np.concatenate([np.minimum(first, second), np.maximum(first, second)], 1)
 
     def _covers(self, one: Array, other: Array) -> bool:
-        """Whether two boxes overlap too much."""
+        """Whether the intersection over union of two boxes exceeds the threshold."""
         sides = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
         if not (sides > 0).all():
             return False

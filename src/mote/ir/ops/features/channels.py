@@ -1,4 +1,4 @@
-"""Channels of samples."""
+"""MONO: averages the channels of audio samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.ir.graph.tensor import Array, Shape
 
 
 class Mono(Op):
-    """The mean of the channels of int16 samples [1, rows, samples, channels], rounded to the nearest, halves up."""
+    """MONO: the mean of the channels of int16 samples [1, rows, samples, channels], rounded halves up."""
 
     kind = "MONO"
 

@@ -1,4 +1,5 @@
-"""Filters of sampled signals, int16 [1, rows, unit, channels]: time is rows x unit, channels are interleaved."""
+"""Filters of sampled signals, int16 [1, rows, unit, channels]: a row holds `unit` consecutive samples of interleaved
+channels, and rows are consecutive in time."""
 
 from __future__ import annotations
 
@@ -15,18 +16,18 @@ from mote.ir.ops.features.sequential import Sequential
 
 LEAST, MOST = -(1 << 15), (1 << 15) - 1
 EMPHASIS_BITS = 16
-"""Fraction bits of the factor of pre-emphasis."""
+"""Fraction bits of the pre-emphasis factor."""
 MEAN_BITS = 15
-"""Fraction bits of the running mean."""
+"""Fraction bits of the running mean of REMOVE_DC."""
 SECTION_BITS = 30
-"""Fraction bits of the coefficients of second-order sections."""
+"""Fraction bits of biquad coefficients."""
 SIGNAL_BITS = 13
-"""Fraction bits of the samples between sections."""
+"""Fraction bits of samples between biquad sections."""
 ROOM = 1 << 30
-"""The least sample between sections is -ROOM, the largest ROOM - 1: four times full scale."""
+"""Samples between biquad sections are limited to -ROOM..ROOM - 1: four times full scale."""
 
 Section = tuple[int, int, int, int, int]
-"""b0, b1, b2, a1 and a2 of a second-order section, with SECTION_BITS fraction bits."""
+"""Coefficients b0, b1, b2, a1, a2 of a biquad section, with SECTION_BITS fraction bits."""
 
 
 def saturated(values: Array) -> Array:
@@ -34,12 +35,13 @@ def saturated(values: Array) -> Array:
 
 
 def lanes(shape: Shape, features: bool) -> int:
-    """How many values have statistics of their own: each channel, or each value of a row."""
+    """Number of independent signals with statistics of their own: the channels, or with `features` all values of a
+    row."""
     return prod(shape[2:]) if features else shape[3]
 
 
 def samples_problem(g: Graph, op: Op) -> str | None:
-    """Why an operator does not filter its first input into its first output, or None."""
+    """Why a filter's input and output tensors are not supported, or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype == y.dtype == DType.INT16 and len(x.shape) == 4 and x.shape[0] == 1:
         return None
@@ -47,7 +49,7 @@ def samples_problem(g: Graph, op: Op) -> str | None:
 
 
 def state_problem(g: Graph, op: Op, position: int, dtype: DType, shape: Shape) -> str | None:
-    """Why a state does not have the type and shape that an operator keeps, or None."""
+    """Why a state's type or shape is not supported, or None."""
     state = op.input(g, position)
     if (state.dtype, state.shape) == (dtype, shape):
         return None
@@ -55,17 +57,18 @@ def state_problem(g: Graph, op: Op, position: int, dtype: DType, shape: Shape) -
 
 
 class LookingBack(Op):
-    """A filter without feedback: row y of the output reads input rows up to y * stride + `history`. Zeros are before
-    the first row; the first `history` rows are read only, as those before the first output."""
+    """Base of filters without feedback: row y of the output reads `span` input rows, the last of them y * stride +
+    `history`. Rows before the first are zeros. The first `history` input rows have no output: they are context for the
+    first output."""
 
     history: int = 0
 
     def span(self, g: Graph) -> int:
-        """How many input rows a row of the output reads."""
+        """Number of input rows that a row of the filter's output depends on."""
         raise NotImplementedError
 
     def stride(self, g: Graph) -> int:
-        """Input rows from one output row to the next."""
+        """Number of input rows between those of successive output rows (decimation)."""
         return 1
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -74,7 +77,7 @@ class LookingBack(Op):
 
 
 class PreEmphasis(LookingBack):
-    """x[n] - factor * x[n - 1], per channel, where the product is rounded to an integer, halves up; `factor` has
+    """PRE_EMPHASIS: x[n] - factor * x[n - 1] per channel; the product is rounded halves up, and `factor` has
     EMPHASIS_BITS fraction bits."""
 
     factor: int
@@ -93,7 +96,7 @@ class PreEmphasis(LookingBack):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
         assert x is not None
-        return [_emphasized(x.reshape(-1, x.shape[-1]), self.factor).reshape(x.shape)[:, self.history :]]
+        return [_pre_emphasize(x.reshape(-1, x.shape[-1]), self.factor).reshape(x.shape)[:, self.history :]]
 
 
 def _factor_problem(factor: int) -> str | None:
@@ -101,15 +104,15 @@ def _factor_problem(factor: int) -> str | None:
     return None if 0 <= factor <= one else f"a factor of {factor / one:g} is not supported (0 to 1)"
 
 
-def _emphasized(samples: Array, factor: int) -> Array:
-    """Samples less a part of the one before each; zeros are before the first."""
+def _pre_emphasize(samples: Array, factor: int) -> Array:
+    """Samples minus factor times the preceding sample, which is zero for the first."""
     lines = samples.astype(np.int64)
     before = np.concatenate([np.zeros_like(lines[:1]), lines[:-1]])
     return saturated(lines - ((factor * before + (1 << EMPHASIS_BITS - 1)) >> EMPHASIS_BITS))
 
 
 class PreEmphasisStream(Sequential):
-    """PreEmphasis of a stream. Inputs: the signal, and the last sample of each channel as int16."""
+    """PRE_EMPHASIS of a stream. Inputs: the signal, and the state: the last sample of each channel (int16)."""
 
     factor: int
     kind = "PRE_EMPHASIS_STREAM"
@@ -125,13 +128,13 @@ class PreEmphasisStream(Sequential):
         x, last = values
         assert x is not None and last is not None
         lines = np.concatenate([last[None], x.reshape(-1, x.shape[-1])])
-        return [_emphasized(lines, self.factor)[1:].reshape(x.shape), lines[-1]]
+        return [_pre_emphasize(lines, self.factor)[1:].reshape(x.shape), lines[-1]]
 
 
 class Fir(LookingBack):
-    """A filter with a finite impulse response, per channel: y[m] = sum of taps[k] * x[m * decimation - k], where `taps`
-    have `tap_bits` fraction bits; rounded, halves up, and saturated. `decimation` divides the unit, or is a multiple
-    of it."""
+    """FIR filter with decimation, per channel: y[m] = sum of taps[k] * x[m * decimation - k], rounded halves up and
+    saturated; `taps` have `tap_bits` fraction bits. `decimation` divides the samples of a row, or is a multiple of
+    them."""
 
     taps: tuple[int, ...]
     tap_bits: int
@@ -167,12 +170,12 @@ class Fir(LookingBack):
         padded = np.concatenate([np.zeros((past, channels), x.dtype), x.reshape(-1, channels)])
         last = np.arange(self.history * unit, rows * unit, self.decimation, dtype=np.int64) + past
         out = max(1, unit // self.decimation)
-        return [_convolved(padded, self.taps, self.tap_bits, last).reshape(1, -1, out, channels)]
+        return [_convolve(padded, self.taps, self.tap_bits, last).reshape(1, -1, out, channels)]
 
 
 class FirStream(Sequential):
-    """Fir of a stream, whose decimation divides the unit. Inputs: the signal, and of each channel the last samples as
-    int16, one fewer than there are taps."""
+    """FIR filter of a stream; `decimation` divides the samples of a row. Inputs: the signal, and the state: the last
+    taps - 1 samples of each channel (int16)."""
 
     taps: tuple[int, ...]
     tap_bits: int
@@ -202,7 +205,7 @@ class FirStream(Sequential):
         _, rows, unit, channels = x.shape
         lines = np.concatenate([kept.reshape(channels, -1).T, x.reshape(-1, channels)])
         last = np.arange(len(self.taps) - 1, len(lines), self.decimation, dtype=np.int64)
-        y = _convolved(lines, self.taps, self.tap_bits, last).reshape(1, rows, unit // self.decimation, channels)
+        y = _convolve(lines, self.taps, self.tap_bits, last).reshape(1, rows, unit // self.decimation, channels)
         return [y, lines[1 - len(self.taps) :].T.reshape(-1)]
 
 
@@ -214,20 +217,22 @@ def _taps_problem(taps: Sequence[int], bits: int) -> str | None:
     return None
 
 
-def _convolved(samples: Array, taps: Sequence[int], bits: int, last: Array) -> Array:
-    """The sums of samples before and at the places `last`, each times its tap."""
+def _convolve(samples: Array, taps: Sequence[int], bits: int, last: Array) -> Array:
+    """Convolution: for each index in `last`, the taps times that sample and those before it, rounded and saturated."""
     lines = samples.astype(np.int64)
     sums = np.sum([tap * lines[last - k] for k, tap in enumerate(taps)], 0)
     return saturated((sums + (1 << bits >> 1)) >> bits)
 
 
 class Biquads(Sequential):
-    """A cascade of second-order sections, per channel: y = b0 x + b1 x1 + b2 x2 - a1 y1 - a2 y2, in direct form I.
+    """BIQUADS: a cascade of biquads (second-order sections) per channel, in direct form I: y = b0 x + b1 x1 + b2 x2 -
+    a1 y1 - a2 y2.
 
-    Samples between sections have 13 more bits than 16-bit ones, and sums 43. What is cut off a sum is fed back, times
-    integers near -a1 and -a2: errors are shaped as the section shapes its input, so that filters with cut-offs far
-    below the sample rate are as precise as others. Inputs: the signal, and int32 [channels * (2 + 4 * sections)]: the
-    last two samples, and of each section its last two outputs and what was cut off them."""
+    Samples between sections have 13 fraction bits, accumulators 43. The truncation error of an accumulator is fed back,
+    multiplied by -a1 and -a2 rounded to integers: this shapes the noise as the section shapes its input, so that
+    cut-offs far below the sample rate are as precise as others. Inputs: the signal, and the state, int32 [channels * (2
+    + 4 * sections)]: per channel the last two samples, and of each section its last two outputs and truncation errors.
+    """
 
     sections: tuple[Section, ...]
     kind = "BIQUADS"
@@ -236,12 +241,12 @@ class Biquads(Sequential):
         return [self.input(g).shape, self.input(g, 1).shape]
 
     def kept(self, channels: int) -> Shape:
-        """The shape of the state for so many channels."""
+        """The shape of the filter's state for this number of channels."""
         return (channels * (2 + 4 * len(self.sections)),)
 
     @staticmethod
     def feedback(section: Section) -> tuple[int, int]:
-        """The factors of what was cut off the last two sums: -a1 and -a2, rounded."""
+        """Factors of the last two truncation errors: -a1 and -a2, rounded to integers."""
         one, (_, _, _, a1, a2) = 1 << SECTION_BITS, section
         return (one // 2 - a1) // one, (one // 2 - a2) // one
 
@@ -267,21 +272,22 @@ class Biquads(Sequential):
         lines, after = x.reshape(-1, x.shape[-1]), list[int]()
         y = np.empty_like(lines)
         for c, state in enumerate(states.reshape(lines.shape[1], -1).tolist()):
-            given, samples = state[:2], [sample << SIGNAL_BITS for sample in lines[:, c].tolist()]
-            after += [*given[::-1], *samples][:-3:-1]
+            inputs, samples = state[:2], [sample << SIGNAL_BITS for sample in lines[:, c].tolist()]
+            after += [*inputs[::-1], *samples][:-3:-1]
             for section, at in zip(self.sections, range(2, len(state), 4), strict=True):
                 own = state[at : at + 4]
-                samples, left = self._run(section, samples, given, own)
-                given, after = own[:2], after + left
+                samples, left = self._run(section, samples, inputs, own)
+                inputs, after = own[:2], after + left
             y[:, c] = saturated((np.array(samples, np.int64) + (1 << SIGNAL_BITS - 1)) >> SIGNAL_BITS)
         return [y.reshape(x.shape), np.array(after, np.int32)]
 
     def _run(
-        self, section: Section, samples: Sequence[int], given: Sequence[int], own: Sequence[int]
+        self, section: Section, samples: Sequence[int], inputs: Sequence[int], state: Sequence[int]
     ) -> tuple[list[int], list[int]]:
-        """The outputs of a section, and what it keeps, from its last two inputs and what it kept."""
+        """Run one section: returns its outputs and its new state, from its last two inputs (`inputs`) and its old state
+        (`state`)."""
         (b0, b1, b2, a1, a2), (c1, c2) = section, self.feedback(section)
-        (x1, x2), (y1, y2, e1, e2) = given, own
+        (x1, x2), (y1, y2, e1, e2) = inputs, state
         outputs, wrap = [], 1 << 63
         for x in samples:
             total = b0 * x + b1 * x1 + b2 * x2 - a1 * y1 - a2 * y2 + c1 * e1 + c2 * e2
@@ -295,9 +301,9 @@ class Biquads(Sequential):
 
 
 class RemoveDc(Sequential):
-    """A signal without its running mean, per channel: mean += (x - mean) / 2^shift, y = x - mean. This is a one-pole
-    high-pass with its -3 dB point near rate / (2 pi 2^shift). With `features` every value of a row has a mean of its
-    own. Inputs: the signal, the means as int32 with MEAN_BITS fraction bits."""
+    """REMOVE_DC: subtracts the running mean per channel: mean += (x - mean) / 2^shift, y = x - mean. A one-pole
+    high-pass with its -3 dB point near rate / (2 pi 2^shift). With `features` each value of a row has a mean of its
+    own. Inputs: the signal, and the state: the means as int32 with MEAN_BITS fraction bits."""
 
     shift: int
     features: bool = False

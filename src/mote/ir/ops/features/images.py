@@ -1,8 +1,8 @@
-"""Images line by line, in integers: packed camera lines to RGB, demosaicing, grayscale and resizing.
+"""Image preprocessing by rows, in integers: packed camera rows to RGB, demosaicing, grayscale and resizing.
 
-Pixels are uint8 from 0 to 255, [1, height, width, channels]; packed lines are bytes, [1, height, bytes of a line, 1].
-GRAY_IMAGE equals Pillow's `convert("L")` bit for bit, and with the method "antialias" RESIZE_COLUMNS and RESIZE_ROWS
-equal its `resize(size, BILINEAR)` of one axis each.
+Pixels are uint8, [1, height, width, channels]; packed rows are bytes, [1, height, bytes per row, 1]. GRAY_IMAGE equals
+Pillow's `convert("L")` bit for bit, and RESIZE_COLUMNS and RESIZE_ROWS with the method "antialias" equal Pillow's
+`resize(size, BILINEAR)` along one axis each.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from mote.ir.graph.types import DType
 
 LUMA_BITS = 16
 LUMA = (19595, 38470, 7471)
-"""Weights of red, green and blue in the luma of ITU-R BT.601, 0.299, 0.587 and 0.114: of 2^16."""
+"""Luma weights of red, green and blue (ITU-R BT.601: 0.299, 0.587, 0.114) with LUMA_BITS fraction bits."""
 CHROMA_BITS = 14
 WEIGHT_BITS = 22
-"""Weights of resized pixels are of 2^22: the sum of 255 times all of them has 30 bits."""
+"""Fraction bits of resize weights: a weighted sum of pixels has 30 bits."""
 LARGEST = 1 << 14
-"""The largest height and width."""
+"""Maximum height and width of an image."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """How pixels lie in the bytes of a camera's line."""
+    """Pixel format of packed camera rows."""
 
     nbytes: int
     pixels: int
-    """So many pixels take so many bytes, and a line has a multiple of them."""
+    """A group of `pixels` pixels takes `nbytes` bytes; rows consist of whole groups."""
 
     def line(self, width: int) -> int:
-        """Bytes of a line of `width` pixels."""
+        """Number of bytes of a packed row of `width` pixels."""
         return width // self.pixels * self.nbytes
 
 
@@ -53,15 +53,15 @@ PACKED = {
     "yuyv": Packing(4, 2),
     "uyvy": Packing(4, 2),
 }
-"""Formats whose pixels are unpacked one by one, or in pairs. Of rgb565 the low byte comes first, of rgb565be the high
-one."""
+"""Packed pixel formats by name. rgb565 is little-endian, rgb565be big-endian."""
 BAYER = {"rggb": (0, 0), "grbg": (0, 1), "gbrg": (1, 0), "bggr": (1, 1)}
-"""Colour filter arrays by their first two rows: the row and the column of the first red pixel."""
+"""Bayer patterns by name: row and column of the first red pixel."""
 
 
 @dataclass(frozen=True)
 class Chroma:
-    """YCbCr of ITU-R BT.601 to RGB: luma less `black` times `luma`, and chroma less 128 times the others, of 2^14."""
+    """Coefficients of YCbCr to RGB (ITU-R BT.601) with CHROMA_BITS fraction bits; `black` is subtracted from luma, 128
+    from chroma."""
 
     black: int
     luma: int
@@ -72,13 +72,14 @@ class Chroma:
 
 
 FULL = Chroma(0, 16384, 22970, 5638, 11700, 29032)
-"""Luma from 0 to 255, as in JPEG: 1.402, 0.344136, 0.714136, 1.772."""
+"""Full range (JPEG): luma 0 to 255; coefficients 1.402, 0.344136, 0.714136, 1.772."""
 LIMITED = Chroma(16, 19077, 26149, 6419, 13320, 33050)
-"""Luma from 16 to 235, chroma from 16 to 240, as in video: 1.164384, 1.596027, 0.391762, 0.812968, 2.017232."""
+"""Limited range (video): luma 16 to 235, chroma 16 to 240; coefficients 1.164384, 1.596027, 0.391762, 0.812968,
+2.017232."""
 
 
 def _bytes_problem(g: Graph, op: Op) -> str | None:
-    """Why an operator's tensors are not images of bytes, or None."""
+    """Why an operator's tensors are no supported uint8 images, or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype != DType.UINT8 or y.dtype != DType.UINT8:
         return f"{x.dtype} input with {y.dtype} output is not supported (only uint8)"
@@ -92,12 +93,12 @@ def _narrow(wide: Array) -> Array:
 
 
 class PackedLines(Op):
-    """An operator on packed lines."""
+    """Base of operators on packed camera rows."""
 
     packing: str
     channels: int = 3
     limited: bool = False
-    """Of YCbCr: luma from 16 to 235 instead of 0 to 255."""
+    """Whether YCbCr has limited range (luma 16 to 235) instead of full range (0 to 255)."""
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := _bytes_problem(g, self):
@@ -111,8 +112,9 @@ class PackedLines(Op):
 
 
 class UnpackPixels(PackedLines):
-    """Packed lines as RGB. The five and six bits of rgb565 become eight by repeating the highest ones; YCbCr becomes
-    RGB with 14-bit weights, each sum rounded once, halves up. With one channel YCbCr gives luma alone."""
+    """UNPACK_PIXELS: packed camera rows to RGB. The 5 and 6 bits of rgb565 are widened by repeating the highest bits;
+    YCbCr is converted with 14-bit coefficients, each sum rounded once, halves up. With one output channel YCbCr gives
+    only luma."""
 
     kind = "UNPACK_PIXELS"
 
@@ -131,7 +133,7 @@ class UnpackPixels(PackedLines):
 
 
 def unpacked(lines: Array, packing: str, channels: int, limited: bool) -> Array:
-    """[1, height, width, channels] of packed lines [1, height, bytes, 1]."""
+    """Convert packed rows [1, height, bytes, 1] to pixels [1, height, width, channels]."""
     parts = lines.reshape(*lines.shape[:2], -1, PACKED[packing].nbytes).astype(np.int64)
     if packing in ("yuyv", "uyvy"):
         return _of_chroma(parts, int(packing == "uyvy"), channels, LIMITED if limited else FULL)
@@ -145,7 +147,7 @@ def unpacked(lines: Array, packing: str, channels: int, limited: bool) -> Array:
 
 
 def _of_chroma(parts: Array, first: int, channels: int, c: Chroma) -> Array:
-    """Pixels of pairs [1, height, pairs, 4], whose luma begins at byte `first`."""
+    """Convert YCbCr 4:2:2 groups [1, height, pairs, 4] to pixels; luma begins at byte `first`."""
     luma = (parts[..., first::2] - c.black) * c.luma + (1 << (CHROMA_BITS - 1))
     if channels == 1:
         return _narrow(luma >> CHROMA_BITS).reshape(*parts.shape[:2], -1, 1)
@@ -155,9 +157,9 @@ def _of_chroma(parts: Array, first: int, channels: int, c: Chroma) -> Array:
 
 
 class Demosaic(Op):
-    """Lines of a colour filter array as RGB, by bilinear interpolation: colours that a pixel lacks are the mean of the
-    two or four nearest pixels that have them, halves up. Beyond the edges the image is mirrored at its first and last
-    pixels, so that colours stay in their places."""
+    """DEMOSAIC: a Bayer image to RGB by bilinear interpolation: a missing colour is the mean of the two or four nearest
+    pixels that have it, rounded halves up. The image is mirrored at its first and last pixels (without repeating them),
+    which keeps the pattern."""
 
     pattern: str
     channels: int = 3
@@ -207,13 +209,13 @@ class Demosaic(Op):
 
 
 def gray(pixels: Array) -> Array:
-    """[..., 1] of RGB: luma with 16-bit weights, halves up."""
+    """Luma [..., 1] of RGB pixels, with 16-bit weights, rounded halves up."""
     total = pixels[..., :3].astype(np.int64) @ np.array(LUMA, np.int64)
     return np.asarray((total + (1 << (LUMA_BITS - 1))) >> LUMA_BITS, np.uint8)[..., None]
 
 
 class GrayImage(Op):
-    """RGB as luma: how bright each colour is to the eye. Channels behind the third one do not count."""
+    """GRAY_IMAGE: luma of RGB pixels. Channels after the third are ignored."""
 
     kind = "GRAY_IMAGE"
 
@@ -240,8 +242,8 @@ class GrayImage(Op):
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """One axis of a resized image: output i is the sum of inputs first[i] + k times weights[which[i]][k], of 2^22.
-    Weights behind the last one that counts are zero, and those inputs may not exist."""
+    """Resize of one axis: output i is the sum over k of input first[i] + k times weights[which[i]][k], with WEIGHT_BITS
+    fraction bits. Rows of weights are padded with zeros; inputs of the padding may be out of range."""
 
     first: Ints
     which: Ints
@@ -252,11 +254,11 @@ class Resampling:
         return int(self.weights.shape[1])
 
     def count(self, i: int) -> int:
-        """How many inputs output i is made from."""
+        """Number of input pixels that output pixel i depends on."""
         return int(np.flatnonzero(self.weights[self.which[i]])[-1]) + 1
 
     def apply(self, x: Array, axis: int) -> Array:
-        """Integers of a resized axis, rounded once, halves up."""
+        """Resize one axis of an image with these weights, rounded once, halves up."""
         last = x.shape[axis] - 1
         wide = np.full(1, 1 << (WEIGHT_BITS - 1), np.int64)
         shape = [-1 if i == axis else 1 for i in range(x.ndim)]
@@ -268,11 +270,11 @@ class Resampling:
 
 @lru_cache(maxsize=64)
 def resampling(size: int, out: int, method: str) -> Resampling:
-    """How `size` pixels become `out`.
+    """Weights that resize `size` pixels to `out`.
 
-    "nearest" copies the pixel that the middle of the new one lies in, on a border the latter; "bilinear" mixes the two
-    on both sides of it; "antialias" takes a triangle around it, as wide as two pixels of the coarser axis, which is
-    bilinear where the image grows; "area" is the mean of what the new pixel covers.
+    "nearest" copies the pixel that contains the new pixel's center (on a boundary the later one); "bilinear"
+    interpolates between the two neighbours; "antialias" is a triangle filter as wide as two pixels of the coarser axis
+    (bilinear when enlarging); "area" averages what the new pixel covers.
     """
     rows = [_ROWS[method](size, out, i) for i in range(out)]
     fixed = [_trimmed(first, [_rounded(w) for w in weights]) for first, weights in rows]
@@ -287,13 +289,13 @@ def resampling(size: int, out: int, method: str) -> Resampling:
 
 
 def _rounded(weight: float | Fraction) -> int:
-    """Halves up."""
+    """A weight in fixed point with WEIGHT_BITS fraction bits, rounded halves up."""
     half = 0.5 if isinstance(weight, float) else Fraction(1, 2)
     return int(half + weight * (1 << WEIGHT_BITS))
 
 
 def _trimmed(first: int, weights: list[int]) -> tuple[int, list[int]]:
-    """Without zeros at both ends."""
+    """Remove zero weights at both ends: (first input, weights)."""
     used = [k for k, weight in enumerate(weights) if weight]
     return first + used[0], weights[used[0] : used[-1] + 1]
 
@@ -309,7 +311,7 @@ def _bilinear(size: int, out: int, i: int) -> tuple[int, list[Fraction]]:
 
 
 def _antialias(size: int, out: int, i: int) -> tuple[int, list[float]]:
-    """In double precision, in the order in which Pillow computes it."""
+    """Triangle filter in double precision, in Pillow's order of operations."""
     ratio = size / out
     support = max(ratio, 1.0)
     middle = (i + 0.5) * ratio
@@ -336,7 +338,7 @@ METHODS = tuple(_ROWS)
 
 
 class ResizeAxis(Op):
-    """An image of another height or width. A subclass says which axis that is."""
+    """Base of operators that resize one axis of an image; a subclass defines the axis."""
 
     size: int
     method: str = "antialias"
@@ -368,7 +370,7 @@ class ResizeAxis(Op):
 
 
 class ResizeColumns(ResizeAxis):
-    """Every line gets another width."""
+    """RESIZE_COLUMNS: changes the width of an image."""
 
     kind = "RESIZE_COLUMNS"
     axis = 2
@@ -378,14 +380,14 @@ class ResizeColumns(ResizeAxis):
 
 
 class ResizePacked(PackedLines):
-    """Part of packed lines as pixels of another width: what UNPACK_PIXELS and RESIZE_COLUMNS give of it, without a line
-    of pixels between them."""
+    """RESIZE_PACKED: crops packed rows, converts them to pixels and changes their width: UNPACK_PIXELS and
+    RESIZE_COLUMNS fused, without an unpacked row in between."""
 
     top: int
     left: int
     height: int
     width: int
-    """The part in pixels; columns are multiples of those that share bytes."""
+    """The crop in pixels; `left` and `width` are multiples of the pixels of a group."""
     size: int
     method: str = "antialias"
     kind = "RESIZE_PACKED"
@@ -423,7 +425,7 @@ class ResizePacked(PackedLines):
 
 
 class ResizeRows(ResizeAxis):
-    """Every column gets another height."""
+    """RESIZE_ROWS: changes the height of an image."""
 
     kind = "RESIZE_ROWS"
     axis = 1

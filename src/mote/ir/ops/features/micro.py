@@ -1,15 +1,15 @@
-"""The micro front end of TFLite Micro's audio examples, as the C library `microfrontend` computes it, bit for bit.
+"""The audio front end of TFLite Micro's examples, bit-exact with the C library `microfrontend`.
 
-Two operators: the magnitudes of a frame's channels (window, FFT, filter bank, square root), which need nothing but the
-samples, and their features (noise reduction, gain control, logarithm), which remember the noise of each channel.
+Two operators: filter bank magnitudes of each frame (window, FFT, mel filter bank, square root), without state; and
+features from them (noise reduction, gain control, logarithm), with a noise estimate per channel as state.
 
-The tables are computed in float32, operation by operation, as the library does when it starts; so they are the same on
-every machine. Cosines and powers are correctly rounded. The logarithm of the mel scale is that of newlib and of glibc
-before 2.41, which is not: two weights of the usual filter bank differ from those of a rounded one.
+Tables are computed in float32, operation by operation, as the library does at start-up; so they are identical on every
+machine. Cosines and powers are correctly rounded. The logarithm of the mel scale is that of newlib and of glibc before
+2.41, which is not correctly rounded: two weights of the usual filter bank differ.
 
-TFLite Micro's Signal operators (`mote.ir.ops.signal`) compute with the same integers but for these: a frame's scale
-here leaves -32768 out instead of forgetting what came before it, the noise estimate is never clamped, and features go
-up to 65535."""
+TFLite Micro's Signal operators (`mote.ir.ops.signal`) use the same integer arithmetic except: here the scale of a frame
+ignores samples of -32768 only, the noise estimate is never clamped, and features go up to 65535.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from mote.ir.ops.signal.fft import Kiss
 WINDOW_BITS = BANK_BITS = 12
 NOISE_BITS = 14
 LENGTHS = (64, 4096)
-"""The shortest FFT and the longest one, of 2^n samples."""
+"""Minimum and maximum FFT length of MicroSpectrum."""
 MOST = 0xFFFF
-"""The largest feature."""
+"""Maximum of a feature; larger ones saturate."""
 NARROW_LOG = 10
-"""The most bits by which logarithms may be shifted left so that they fit 15 bits."""
+"""Maximum left shift of logarithms for which features fit int16."""
 
 
 class MicroSpectrum(Op):
-    """Magnitudes of the channels of a mel filter bank, for frames of `frame` samples that begin every `hop` samples.
+    """MicroSpectrum: magnitudes of a mel filter bank's channels, for frames of `frame` samples every `hop` samples.
     Input: int16 samples [1, rows, unit, 1] at `rate` Hz; output: uint32 [1, frames, channels, 1]. Channels lie between
-    `low` and `high` Hz. A frame is scaled to 16 bits before the FFT, and the magnitudes back after it."""
+    `low` and `high` Hz. A frame is normalized to 16 bits before the FFT, and the magnitudes are scaled back."""
 
     rate: int
     frame: int
@@ -54,7 +54,7 @@ class MicroSpectrum(Op):
 
     @property
     def length(self) -> int:
-        """Samples of the FFT: the power of two that a frame fits in."""
+        """FFT length: the next power of two that a frame fits in."""
         return 1 << (self.frame - 1).bit_length()
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -75,7 +75,7 @@ class MicroSpectrum(Op):
 
     @property
     def problem(self) -> str | None:
-        """Why these attributes cannot be, whatever the tensors are; or None."""
+        """Why this combination of frame, channels and band is invalid for any tensors, or None."""
         shortest, longest = LENGTHS
         if not shortest // 2 < self.frame <= longest or self.hop < 1:
             return f"frames of {self.frame} samples are not supported (only {shortest // 2 + 1} to {longest})"
@@ -114,8 +114,8 @@ class MicroSpectrum(Op):
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """Channels of a filter bank: `edges[c]` to before `edges[c + 1]` are the bins that go into channel c with their
-    weights, and into the next one with their rests. The first channel is not shown."""
+    """A mel filter bank of overlapping triangles: bins `edges[c]` to `edges[c + 1] - 1` are added to channel c times
+    `weights`, and to channel c + 1 times `rests`. Channel 0 is dropped. `wrong`: why it is invalid, or None."""
 
     edges: Ints
     weights: Ints
@@ -129,8 +129,8 @@ class Bank:
         rest = np.zeros_like(total)
         np.cumsum(inside * self.rests, axis=1, out=rest[:, 1:])
         at = self.edges - self.edges[0]
-        kept, given = np.diff(total[:, at], axis=1), np.diff(rest[:, at], axis=1)
-        return kept[:, 1:] + given[:, :-1]
+        falling, rising = np.diff(total[:, at], axis=1), np.diff(rest[:, at], axis=1)
+        return falling[:, 1:] + rising[:, :-1]
 
 
 F = np.float32
@@ -149,8 +149,8 @@ LOG_2_HIGH, LOG_2_LOW = F(0.69313812256), F(9.0580006145e-06)
 
 
 def log1p(x: np.float32) -> np.float32:
-    """The logarithm of 1 + x, 0 <= x, as the C libraries of microcontrollers compute it in float32: of f between
-    sqrt(1/2) and sqrt(2), less one, by a polynomial of f / (2 + f)."""
+    """log(1 + x) for x >= 0 in float32, bit-exact with C libraries of microcontrollers: argument reduction to
+    [sqrt(1/2), sqrt(2)], then a polynomial in f / (2 + f)."""
     f, k, lost = x, F(0), F(0)
     if x >= F(0.41421387):
         total = F(1) + x
@@ -167,7 +167,7 @@ def log1p(x: np.float32) -> np.float32:
 
 @lru_cache(maxsize=16)
 def bank(rate: int, length: int, channels: int, low: float, high: float) -> Bank:
-    """The mel filter bank of a spectrum of `length` / 2 + 1 bins. Bin 0 is in no channel."""
+    """The mel filter bank for a spectrum of `length` / 2 + 1 bins; bin 0 is unused."""
     hertz, bins = F(0.5) * F(rate) / F(length // 2), length // 2
     lowest, mels = _mel(F(low)), [_mel(F(k) * hertz) for k in range(bins + 1)]
     spacing = (_mel(F(high)) - lowest) / F(channels + 1)
@@ -185,13 +185,13 @@ def bank(rate: int, length: int, channels: int, low: float, high: float) -> Bank
 
 
 def _integers(x: Array, bits: int) -> Ints:
-    """Fixed point, rounded to the nearest, halves up."""
+    """Convert to fixed point with `bits` fraction bits, rounded halves up."""
     return np.asarray(np.floor(x * F(1 << bits) + F(0.5)), np.int64)
 
 
 @lru_cache(maxsize=16)
 def window(size: int) -> Ints:
-    """A Hann window whose ends are half a sample outside of it."""
+    """A Hann window with WINDOW_BITS fraction bits, sampled at the middles of `size` steps."""
     step = F(math.pi) * F(2) / F(size)
     cosines = np.array([_rounded(math.cos, step * (F(i) + F(0.5))) for i in range(size)], F)
     shape = F(0.5) - F(0.5) * cosines
@@ -199,32 +199,32 @@ def window(size: int) -> Ints:
 
 
 class MicroFeatures(Sequential):
-    """Features of channels: magnitudes without their noise, of which a share stays, times a gain that depends on that
-    noise, and their logarithms. Inputs: uint32 magnitudes [1, frames, channels, 1], the estimate of the noise uint32
-    [channels] with `smoothing_bits` fraction bits, and int32 [1]: how many frames are still to come that begin before
-    the signal does. Of these the features are zero, and the noise is not estimated. Outputs: features, and both states
-    behind the last frame. `length` is that of the FFT, whose scale the logarithm makes up for."""
+    """MicroFeatures: noise reduction (a minimum share of each magnitude stays), per-channel amplitude normalization by
+    the noise estimate, logarithm. Inputs: uint32 magnitudes [1, frames, channels, 1]; the noise estimate, uint32
+    [channels] with `smoothing_bits` fraction bits; int32 [1], the number of coming frames that begin before the signal:
+    their features are zero and do not update the estimate. Outputs: features, and both states after the last frame.
+    `length` is the FFT length, whose scaling the logarithm compensates."""
 
     length: int
     smoothing_bits: int
     smoothing: tuple[float, float]
-    """The weights of new magnitudes in the estimate, in channels of even and of odd numbers."""
+    """Weights of new magnitudes in the noise estimate, for even and odd channels."""
     remaining: float
-    """The share of a magnitude that stays at least."""
+    """Minimum share of a magnitude that remains after noise reduction."""
     pcan: tuple[float, float, int] | None
-    """Strength, offset and gain bits of the per-channel amplitude normalization; None: there is none."""
+    """Strength, offset and gain bits of PCAN (per-channel amplitude normalization); None: disabled."""
     log: int | None
-    """Bits by which natural logarithms are shifted left; None: none are taken."""
+    """Left shift of natural logarithms; None: no logarithm."""
     kind = "MicroFeatures"
 
     @property
     def result(self) -> DType:
-        """Features that fit 15 bits are int16."""
+        """Element type of the features: int16 if they fit 15 bits, else int32."""
         return DType.INT16 if self.log is not None and self.log <= NARROW_LOG else DType.INT32
 
     @property
     def correction(self) -> int:
-        """Bits that the FFT took away and the weights of the filter bank did not add."""
+        """log2 of the scale that FFT and filter bank weights lost, which the logarithm compensates."""
         return self.length.bit_length() - 1 - BANK_BITS // 2
 
     @property
@@ -256,7 +256,7 @@ class MicroFeatures(Sequential):
 
     @property
     def problem(self) -> str | None:
-        """Why these attributes cannot be, whatever the tensors are; or None."""
+        """Why this combination of noise reduction, PCAN and logarithm is invalid for any tensors, or None."""
         if not all(0 <= share <= 1 for share in (*self.smoothing, self.remaining)):
             return "shares of the noise reduction lie between 0 and 1"
         if not 0 <= self.correction <= self.smoothing_bits < 32:
@@ -291,7 +291,7 @@ class MicroFeatures(Sequential):
         ]
 
     def _estimates(self, wide: Array, noise: Array) -> Array:
-        """The noise after each frame."""
+        """The noise estimate of each channel after each frame."""
         share = np.resize(np.array(self.shares, np.uint64), noise.size)
         rest = np.uint64(1 << NOISE_BITS) - share
         estimates = np.zeros_like(wide)
@@ -306,7 +306,8 @@ def _share(x: float) -> int:
 
 @lru_cache(maxsize=16)
 def gain_table(strength: float, offset: float, gain_bits: int, input_bits: int) -> Ints:
-    """Gains for zero and one, then the parabola for each power of two: the gain at its begin, slope and bend."""
+    """PCAN lookup table: gains for 0 and 1, then for each power of two a parabola: gain at its beginning, slope and
+    curvature."""
 
     def gain(x: int) -> int:
         base = F(x) / F(1 << input_bits) + F(offset)

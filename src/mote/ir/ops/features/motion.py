@@ -1,9 +1,9 @@
 """Features of motion and vibration: statistics, spectra and wavelet energies of windows of samples, in integers.
 
-Samples are int16 `[1, rows, unit, channels]`: a row is `unit` moments, channels interleaved. A window is some whole
-rows. Each operator gives int16 `[1, windows, channels * features, 1]`, one channel after another. Every result is an
-integer in a unit of its own: amplitudes in steps of the input ("counts"), ratios and logarithms in 1/256 (`FRACTION`),
-crossings as numbers. What does not fit 16 bits saturates.
+Samples are int16 `[1, rows, unit, channels]`: a row holds `unit` consecutive samples of interleaved channels. A window
+is a whole number of rows. Outputs are int16 `[1, windows, channels * features, 1]`, channel by channel. Units:
+amplitudes in steps of the input ("counts"), ratios and logarithms in 1/256 (`FRACTION`), crossings as counts. Results
+saturate to int16.
 """
 
 from __future__ import annotations
@@ -23,72 +23,73 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.features.real_fft import RealFft, bit_length, magnitude_bits, real_fft, rounded
 
 FRACTION = 8
-"""Bits behind the point of ratios and logarithms."""
+"""Fraction bits of ratios and logarithms."""
 ONE = 1 << FRACTION
 SILENCE = -16 * ONE
-"""The logarithm of the least power of a band."""
+"""Lower limit of the logarithm of a band's power."""
 LONGEST = 1 << 14
-"""Samples of a window, at most: sums of fourth powers then fit 64 bits."""
+"""Maximum samples of a window: sums of fourth powers then fit 64 bits."""
 MEAN_BITS = 11
-"""Bits behind the point of the mean that moments are taken around."""
+"""Fraction bits of the mean that is subtracted for moments."""
 
 
 class Statistic(StrEnum):
-    """A number that `statistics` computes for each channel of a window of n samples x with sum S and squares Q."""
+    """A statistic of each channel of a window: n samples x with sum S and sum of squares Q."""
 
     MEAN = "mean"
-    """S / n in counts, to the nearest, halves up."""
+    """Mean in counts: S / n, rounded halves up."""
     RMS = "rms"
-    """The root of the mean square in counts: floor(sqrt(n Q)) / n to the nearest."""
+    """Root mean square in counts: floor(sqrt(n Q)) / n, rounded."""
     STD = "std"
-    """The standard deviation in counts: floor(sqrt(n Q - S^2)) / n to the nearest."""
+    """Standard deviation in counts: floor(sqrt(n Q - S^2)) / n, rounded."""
     MIN = "min"
     MAX = "max"
     PEAK_TO_PEAK = "peak-to-peak"
-    """(max - min) / 2 in counts, rounded down: a unit is two counts, so that it fits."""
+    """(max - min) / 2 in counts, rounded down: halved so that it fits int16."""
     SKEW = "skew"
-    """The third standardized moment in 1/256; zero where all samples are equal."""
+    """Skewness (third standardized moment) in 1/256; 0 if all samples are equal."""
     KURTOSIS = "kurtosis"
-    """The fourth standardized moment less 3, in 1/256; zero where all samples are equal."""
+    """Excess kurtosis (fourth standardized moment - 3) in 1/256; 0 if all samples are equal."""
     ZERO_CROSSINGS = "zero-crossings"
-    """How often a sample is negative and the one before it is not, or the reverse."""
+    """Number of zero crossings."""
     MEAN_CROSSINGS = "mean-crossings"
-    """How often a sample is below the exact mean and the one before it is not, or the reverse."""
+    """Number of crossings of the exact mean."""
 
 
 class Wavelet(StrEnum):
-    """The filters of a wavelet transform."""
+    """Wavelet families of WINDOW_WAVELET."""
 
     HAAR = "haar"
-    """Sums and differences of pairs, which are exact: both grow by a bit at each level."""
+    """Haar: sums and differences of pairs; exact, both grow by one bit per level."""
     DAUBECHIES4 = "db4"
-    """Daubechies' filters of four taps (two vanishing moments), over samples in 1/256 that go on as a circle. Filters
-    add up to 2^15; each result is rounded to the nearest, halves up."""
+    """Daubechies with four taps (two vanishing moments) on samples in 1/256, with circular boundary. Filter
+    coefficients have 15 fraction bits; results are rounded halves up."""
 
 
 LOW = (11190, 19382, 5194, -2998)
-"""Daubechies' filter of four taps over sqrt(2), times 2^15: what it sums up it averages."""
+"""Low-pass coefficients of Daubechies' wavelet with four taps divided by sqrt(2), times 2^15: their sum is 1, so it
+averages."""
 HIGH = (LOW[3], -LOW[2], LOW[1], -LOW[0])
 LOW_BITS, SAMPLE_BITS = 15, 8
-"""Bits behind the point of these filters, and of the samples that they are applied to."""
+"""Fraction bits of the Daubechies coefficients, and of the samples that they filter."""
 WINDOW_BITS = 14
-"""Bits behind the point of windows of spectra."""
+"""Fraction bits of the window function of spectra."""
 
 
 class WindowFeatures(Op):
-    """Numbers of each channel of each window of samples."""
+    """Base of feature extractors: features of each channel of each window of samples."""
 
     frame: int
     hop: int
-    """Samples of a window, and from its beginning to that of the next: multiples of a row's."""
+    """Window length, and distance between the beginnings of windows, in samples: multiples of the samples of a row."""
 
     @property
     def features(self) -> int:
-        """Numbers for each channel."""
+        """Number of features that the operator computes per channel and window."""
         raise NotImplementedError
 
     def of_signals(self, signals: Ints) -> Ints:
-        """The features (last axis) of signals (last axis)."""
+        """Compute the features (last axis) of windows of samples (last axis)."""
         raise NotImplementedError
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -122,7 +123,7 @@ class WindowFeatures(Op):
 
 
 class WindowStatistics(WindowFeatures):
-    """Statistics of each channel of each window, in the order in which they are listed."""
+    """WINDOW_STATISTICS: statistics of each channel of each window, in the listed order."""
 
     statistics: tuple[Statistic, ...]
     kind = "WINDOW_STATISTICS"
@@ -136,9 +137,9 @@ class WindowStatistics(WindowFeatures):
 
 
 class WindowWavelet(WindowFeatures):
-    """Energies of the details of a wavelet transform: for each level, from the finest on, the logarithm to the base of
-    two of its share of the mean square, in 1/256. The shares of all levels and of the last approximation add up to the
-    mean square. A share of zero counts as the least that the transform can tell from it."""
+    """WINDOW_WAVELET: per level, from the finest on, the base-2 logarithm of the wavelet details' share of the mean
+    square, in 1/256. The shares of all levels and of the last approximation add up to the mean square. A share of zero
+    counts as the smallest nonzero one that the transform can represent."""
 
     wavelet: Wavelet
     levels: int
@@ -154,8 +155,7 @@ class WindowWavelet(WindowFeatures):
         return super().unsupported(g)
 
     def offsets(self) -> Ints:
-        """The logarithms of what energies are multiplied with, for each level: the energies of details that are not
-        scaled as orthonormal ones are, over the samples of a window."""
+        """Per level, the logarithm of the factor from the sum of squared details to their share of the mean square."""
         level = np.arange(1, self.levels + 1, dtype=np.int64)
         scale = -level if self.wavelet is Wavelet.HAAR else level - 2 * SAMPLE_BITS
         return (scale << FRACTION) - round(math.log2(self.frame) * ONE)
@@ -171,15 +171,16 @@ class WindowWavelet(WindowFeatures):
 
 
 class WindowSpectrum(WindowFeatures):
-    """The spectrum of each channel of each window less its mean, to the nearest: for each band of bins the logarithm to
-    the base of two of its share of the mean square, in 1/256, at least `SILENCE`; then, if it is wanted, the bin of the
-    largest power, the first bin aside: frequencies in 1/frame of the rate of samples.
+    """WINDOW_SPECTRUM: spectrum of each channel of each window minus its rounded mean. For each band of bins: the
+    base-2 logarithm of its share of the mean square, in 1/256, at least `SILENCE`; then, if `dominant`, the index of
+    the bin with the largest power except bin 0: the frequency in units of sample rate / frame.
 
-    Samples are multiplied with a window of 14 bits, whose loss of power is made good. The transform is that of
-    `real_fft`."""
+    Samples are multiplied by a window with 14 fraction bits, whose power loss is compensated. The transform is
+    `real_fft`.
+    """
 
     edges: tuple[int, ...]
-    """The first bin of each band, and the one behind the last."""
+    """First bin of each band, then the end of the last band (exclusive)."""
     dominant: bool
     hann: bool
     kind = "WINDOW_SPECTRUM"
@@ -200,40 +201,45 @@ class WindowSpectrum(WindowFeatures):
         if not RealFft.fits(self.frame):
             return f"spectra of {self.frame} samples are not supported (only 2^a 3^b 5^c)"
         inside = all(0 <= a < b <= self.frame // 2 + 1 for a, b in pairwise(self.edges))
-        return super().unsupported(g) if inside else f"bands of bins {self.edges} of {self.frame} samples"
+        return (
+            super().unsupported(g)
+            if inside
+            else f"bands of bins {self.edges} do not ascend within {self.frame} samples"
+        )
 
     @property
     def taps(self) -> Ints:
-        """The window, in 14 bits: a periodic Hann window, or ones."""
+        """The window function with 14 fraction bits: periodic Hann, or ones."""
         angles = 2 * np.pi * np.arange(self.frame, dtype=np.int64) / self.frame
         window = 0.5 - 0.5 * np.cos(angles) if self.hann else np.ones(self.frame)
         return np.rint(window * (1 << WINDOW_BITS)).astype(np.int64)
 
     @property
     def offset(self) -> int:
-        """The logarithm of what sums of powers are multiplied with: spectra have two sides, and n^2 times the power."""
+        """Logarithm of the factor from a sum of bin powers to the share of the mean square: one-sided spectrum, FFT
+        length, window power."""
         energy = int(np.square(self.taps).sum())
         return round(ONE * (1 + 2 * WINDOW_BITS - math.log2(self.frame) - math.log2(energy)))
 
     def of_signals(self, signals: Ints) -> Ints:
         centered = (signals - _mean(signals)[..., None]) * self.taps
         powers = self.transform.powers(centered.reshape(-1, self.frame), WINDOW_BITS)
-        heard = magnitude_bits(centered.reshape(-1, self.frame)) > 0
+        audible = magnitude_bits(centered.reshape(-1, self.frame)) > 0
         base = 2 * ONE * powers.exponent + self.offset
         energies = [powers.values[:, a:b].sum(axis=-1) for a, b in pairwise(self.edges)]
-        columns = [np.where(heard, np.maximum(log2(energy) + base, SILENCE), SILENCE) for energy in energies]
+        columns = [np.where(audible, np.maximum(log2(energy) + base, SILENCE), SILENCE) for energy in energies]
         if self.dominant:
-            columns.append(np.where(heard, powers.values[:, 1:].argmax(axis=-1) + 1, 0))
+            columns.append(np.where(audible, powers.values[:, 1:].argmax(axis=-1) + 1, 0))
         return np.stack(columns, axis=-1).reshape(*signals.shape[:-1], self.features)
 
 
 def _haar(x: Ints) -> tuple[Ints, Ints]:
-    """Sums and differences."""
+    """One level of the Haar transform: sums and differences of pairs."""
     return x[..., ::2] + x[..., 1::2], x[..., ::2] - x[..., 1::2]
 
 
 def _daubechies(x: Ints) -> tuple[Ints, Ints]:
-    """Averages and details."""
+    """One level of the Daubechies transform: averages and details."""
     taps = [np.roll(x, -k, axis=-1)[..., ::2] for k in range(4)]
     half = 1 << LOW_BITS - 1
     low, high = (sum((c * t for c, t in zip(f, taps, strict=True)), np.int64(half)) for f in (LOW, HIGH))
@@ -241,9 +247,10 @@ def _daubechies(x: Ints) -> tuple[Ints, Ints]:
 
 
 def log2(x: Ints) -> Ints:
-    """The logarithms to the base of two of whole numbers below 2^63 in 1/256, rounded down; that of zero is zero.
+    """Base-2 logarithm of integers below 2^63 in 1/256, rounded down; 0 for zero.
 
-    A mantissa of 32 bits, its square rounded down each time, gives one bit after another."""
+    Bits are found by repeatedly squaring a 32-bit mantissa.
+    """
     x = np.maximum(x, 1)
     whole = bit_length(x) - 1
     whole = whole - (x >> whole == 0)
@@ -258,14 +265,14 @@ def log2(x: Ints) -> Ints:
 
 
 def integer_root(x: Ints) -> Ints:
-    """The square roots of whole numbers below 2^62, rounded down."""
+    """Integer square roots of integers below 2^62, rounded down."""
     root = np.sqrt(x.astype(np.float64)).astype(np.int64)
     root -= root * root > x
     return np.asarray(root + ((root + 1) * (root + 1) <= x))
 
 
 def _quotient(x: Ints, n: int | Ints) -> Ints:
-    """x / n to the nearest, halves up."""
+    """x / n, rounded halves up."""
     return np.asarray((x + n // 2) // n)
 
 
@@ -284,16 +291,16 @@ def _std(x: Ints) -> Ints:
 
 
 def _standard(x: Ints) -> tuple[Ints, Ints, Ints]:
-    """The variance in 1/4, and samples less their mean, with the largest of about 2^11 to 2^12, of which it is; and
-    where samples are not all equal. Ratios of moments need no more bits, and their sums fit 64."""
+    """Standardize samples for moments: the variance in units of 1/4; the samples minus their mean, scaled so that the
+    largest is between 2^11 and 2^12; a mask of windows whose samples are not all equal."""
     n = x.shape[-1]
     total, mean = x.sum(axis=-1, keepdims=True), _mean(x)[..., None]
-    farthest = np.abs(x - mean).max(axis=-1, keepdims=True)
-    shift = np.maximum(bit_length(farthest) - 1, 0)
+    max_distance = np.abs(x - mean).max(axis=-1, keepdims=True)
+    shift = np.maximum(bit_length(max_distance) - 1, 0)
     around = _quotient(total << MEAN_BITS, n)
     scaled = rounded((x << np.int64(MEAN_BITS)) - around, shift)
     variance = _quotient(4 * np.square(scaled).sum(axis=-1), n)
-    return variance, scaled, farthest[..., 0] > 0
+    return variance, scaled, max_distance[..., 0] > 0
 
 
 def _skew(x: Ints) -> Ints:
@@ -335,4 +342,4 @@ STATISTICS: dict[Statistic, Callable[[Ints], Ints]] = {
     Statistic.ZERO_CROSSINGS: _zero_crossings,
     Statistic.MEAN_CROSSINGS: _mean_crossings,
 }
-"""Each of samples (last axis)."""
+"""The function that computes each statistic along the last axis of samples."""

@@ -1,6 +1,6 @@
-"""Normalization of int16 [1, rows, unit, channels] by statistics of the signal itself: running ones, or a window's.
+"""Normalization of int16 [1, rows, unit, channels] by the signal's own statistics, running ones or those of a window.
 
-Every channel has statistics of its own; with `features` every value of a row has, such as the bands of a spectrogram.
+Statistics are per channel; with `features` per value of a row (the bands of a spectrogram, say).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ VARIANCE_BITS = 22
 """Fraction bits of running variances."""
 MOST_VARIANCE = 1 << 54
 LONGEST = 1 << 20
-"""The most samples that a mean is made of."""
+"""Maximum number of samples that a mean is computed of."""
 WORD = 1 << 31
 
 
 def _squared(deviation: int) -> int:
-    """The square of a deviation with MEAN_BITS fraction bits, with 2 * DEVIATION_BITS of them."""
+    """Square of a deviation: input with MEAN_BITS fraction bits, result with 2 * DEVIATION_BITS."""
     return (deviation + (1 << MEAN_BITS - DEVIATION_BITS - 1) >> MEAN_BITS - DEVIATION_BITS) ** 2
 
 
 def _scale(variance: int, bits: int, fraction: int) -> tuple[int, int]:
-    """The multiplier and the right shift that turn a deviation with MEAN_BITS fraction bits into `fraction` of them, in
-    units of the standard deviation; the variance has `bits` of them."""
+    """Multiplier and right shift that divide a deviation with MEAN_BITS fraction bits by the standard deviation, result
+    with `fraction` fraction bits; `variance` has `bits` fraction bits."""
     pairs = 0
     while variance >= WORD:
         variance, pairs = variance >> 2, pairs + 1
@@ -48,10 +48,11 @@ def _fields_problem(fraction: int, floor: int) -> str | None:
 
 
 class RunningNormalize(Sequential):
-    """(x - mean) / deviation, where both are exponential averages with a time constant of 2^shift samples, at least
-    `floor`: mean += (x - mean) / 2^shift, variance += ((x - mean)^2 - variance) / 2^shift, before a sample is
-    normalized. Without `center` the mean is 0, and the deviation the root mean square. Inputs: the signal, int32 means
-    with MEAN_BITS fraction bits, int64 variances with VARIANCE_BITS. The output has `bits` fraction bits."""
+    """RUNNING_NORMALIZE: (x - mean) / max(standard deviation, `floor`) with exponential averages of a time constant of
+    2^shift samples, updated before each sample is normalized: mean += (x - mean) / 2^shift, variance += ((x - mean)^2 -
+    variance) / 2^shift. Without `center` the mean is 0 and the deviation is the root mean square. Inputs: the signal,
+    and the states: int32 means with MEAN_BITS fraction bits, int64 variances with VARIANCE_BITS. The output has `bits`
+    fraction bits."""
 
     shift: int
     bits: int
@@ -93,8 +94,8 @@ class RunningNormalize(Sequential):
 
 
 class NormalizeWindow(Op):
-    """x - mean over all rows, or (x - mean) / deviation, at least `floor`: z-scores. The output has `bits` fraction
-    bits."""
+    """NORMALIZE_WINDOW: with `deviation` z-scores (x - mean) / max(standard deviation, `floor`), else x - mean;
+    statistics over all rows. The output has `bits` fraction bits."""
 
     bits: int
     floor: int = 1
@@ -106,7 +107,7 @@ class NormalizeWindow(Op):
         return [self.input(g).shape]
 
     def count(self, g: Graph) -> int:
-        """Samples that each mean is made of."""
+        """Number of samples that each mean is computed of."""
         return self.input(g).size // lanes(self.input(g).shape, self.features)
 
     def unsupported(self, g: Graph) -> str | None:
@@ -129,7 +130,7 @@ class NormalizeWindow(Op):
         return [y.reshape(x.shape)]
 
     def _scale(self, squares: int, count: int) -> tuple[int, int]:
-        """The multiplier and the right shift of deviations whose squares add up to this."""
+        """Multiplier and right shift that normalize deviations, given the sum of their squares."""
         squares, bits = max(squares, (self.floor**2 << 2 * DEVIATION_BITS) * count), 2 * DEVIATION_BITS
         while squares < 1 << 58:
             squares, bits = squares << 2, bits + 2

@@ -1,9 +1,9 @@
-"""Fourier transforms of real signals in 16-bit block floating point: the definition of `mote_real_fft.h`.
+"""FFT of real signals in 16-bit block floating point: the specification of `mote_real_fft.h`.
 
-A signal of an even length is a complex one of half the points (even samples real, odd ones imaginary), transformed in
-stages of radix 4, 2, 3 and 5 and unfolded at the end; one of an odd length has zeros as imaginary parts. Data has 16
-bits, roots of unity have 14 bits behind the point, so that one is exact. A stage rounds once, and divides by the power
-of two that its own largest input asks for, so that quiet signals and quiet bands keep their bits.
+A signal of even length is packed into a complex one of half the length (even samples real, odd ones imaginary),
+transformed in stages of radix 4, 2, 3 and 5, and unpacked at the end; one of odd length has zero imaginary parts. Data
+has 16 bits, twiddle factors have 14 fraction bits, so that 1 is exact. A stage rounds once, and shifts right by as much
+as the largest component of its input requires, so that quiet signals keep their precision.
 
 Magnitudes of complex numbers never exceed 2^14.9 between stages: a stage of radix r makes them at most r times as
 large, and its shift follows from the bits of the largest component. So all sums fit 32 bits.
@@ -20,24 +20,24 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.tensor import Array
 
 ROOT_BITS = 14
-"""Bits behind the point of roots of unity."""
+"""Fraction bits of twiddle factors."""
 SUM_BITS = {2: 14, 3: 14, 4: 14, 5: 13}
-"""Bits behind the point of the sums of a stage."""
+"""Fraction bits of the sums of an FFT stage, by radix."""
 DATA_BITS = 14
-"""The largest sample of a signal is scaled to this many bits before the first stage."""
+"""Bits that the largest sample of a signal is scaled down to before the first stage."""
 GROWTH = {2: 2, 3: 3, 4: 3, 5: 3}
-"""Bits by which a component can grow in a stage of this radix: that of r * sqrt(2), rounded up."""
+"""Bits by which a component can grow in a stage, by radix r: log2(r * sqrt(2)), rounded up."""
 LARGEST = 1 << 16
-"""Points of the longest transform: places of points have 16 bits."""
+"""Limit of the number of complex FFT points: their indices have 16 bits."""
 AT_ONCE = 256
-"""Signals that are transformed together: what is computed of them stays in a cache."""
+"""Number of signals that the reference transforms at once, to stay in the CPU's cache."""
 
 Complex = tuple[Ints, Ints]
 
 
 def radices(points: int) -> tuple[int, ...]:
-    """Stages of a complex transform, the first one first; none where the points have other prime factors than 2, 3 and
-    5, or where there is one point."""
+    """Radices of the stages of a complex FFT, in order; empty for one point, or if there are prime factors other than
+    2, 3, 5."""
     stages = []
     for radix in (4, 2, 3, 5):
         while points % radix == 0:
@@ -47,63 +47,63 @@ def radices(points: int) -> tuple[int, ...]:
 
 
 def circle(count: int, of: int, bits: int = ROOT_BITS) -> Ints:
-    """[count, 2]: exp(-2 pi i k / of) for k = 0, 1 ..., in fixed point."""
+    """Twiddle factors [count, 2]: exp(-2 pi i k / of) for k = 0, 1, ..., with `bits` fraction bits."""
     angles = -2 * np.pi * np.arange(count, dtype=np.int64) / of
     table: Ints = np.rint(np.stack([np.cos(angles), np.sin(angles)], axis=1) * (1 << bits)).astype(np.int64)
     return table
 
 
 def bit_length(x: Ints) -> Ints:
-    """Bits of each number, which is not negative."""
+    """Bit length of each (non-negative) number."""
     return np.frexp(x.astype(np.float64))[1].astype(np.int64)
 
 
 def magnitude_bits(x: Ints) -> Ints:
-    """[rows]: bits of the largest number of each row; a negative number counts as the one that is its complement."""
+    """[rows]: bit length of the largest magnitude of each row, where negative x counts as ~x."""
     return bit_length(np.max(x ^ (x >> np.int64(63)), axis=-1, initial=0))
 
 
 def rounded(x: Ints, shift: Ints) -> Ints:
-    """x / 2^shift, halves up."""
+    """x / 2^shift, rounded halves up."""
     return (x + ((np.int64(1) << shift) >> np.int64(1))) >> shift
 
 
 @dataclass(frozen=True)
 class Powers:
-    """Squared magnitudes of a spectrum: `values * 4^exponent`."""
+    """Power spectra in block floating point: `values * 4^exponent`."""
 
     values: Ints
-    """[signals, bins], each less than 2^31."""
+    """[signals, bins]: mantissas, each less than 2^31."""
     exponent: Ints
-    """[signals]: of two, for magnitudes."""
+    """[signals]: exponent of each signal: magnitudes are sqrt(values) * 2^exponent."""
 
 
 @lru_cache(maxsize=16)
 def real_fft(length: int) -> RealFft:
-    """The transform of so many real samples, with its tables."""
+    """The transform of `length` real samples, with cached tables."""
     return RealFft(length)
 
 
 @dataclass(frozen=True)
 class RealFft:
-    """A transform of `length` real samples: 2^a 3^b 5^c of them, at least 2."""
+    """FFT of `length` real samples; supported lengths are 2^a 3^b 5^c, at least 2."""
 
     length: int
 
     @staticmethod
     def fits(length: int) -> bool:
-        """Whether there is a transform of that length."""
+        """Whether FFTs of this length are supported."""
         points = length if length % 2 else length // 2
         return length >= 2 and points < LARGEST and (points == 1 or bool(radices(points)))
 
     @property
     def folded(self) -> bool:
-        """Whether pairs of samples are complex numbers."""
+        """Whether pairs of samples are packed into complex numbers (even length)."""
         return self.length % 2 == 0
 
     @property
     def points(self) -> int:
-        """Points of the complex transform."""
+        """Number of points of the complex FFT."""
         return self.length // 2 if self.folded else self.length
 
     @property
@@ -116,7 +116,7 @@ class RealFft:
 
     @cached_property
     def order(self) -> Ints:
-        """[points]: which point of the signal lies at each place before the first stage."""
+        """[points]: input permutation before the first stage: index of the signal's point at each position."""
         order = np.zeros(1, np.int64)
         for radix in self.stages:
             order = (np.arange(radix, dtype=np.int64)[:, None] + radix * order).reshape(-1)
@@ -124,17 +124,17 @@ class RealFft:
 
     @cached_property
     def places(self) -> Ints:
-        """[points]: where each point of the signal lies before the first stage."""
+        """[points]: inverse input permutation: position of each point of the signal before the first stage."""
         return np.argsort(self.order)
 
     @cached_property
     def roots(self) -> Ints:
-        """[points, 2]: roots of unity of the stages."""
+        """[points, 2]: twiddle factors of all stages."""
         return circle(self.points, self.points)
 
     @cached_property
     def staged_roots(self) -> Ints:
-        """[points - 1, 2]: roots of unity in the order in which stages take them."""
+        """[points - 1, 2]: twiddle factors in the order in which the stages use them."""
         taken, size = [np.zeros((0, 2), np.int64)], 1
         for radix in self.stages:
             groups = self.points // (radix * size)
@@ -148,12 +148,12 @@ class RealFft:
 
     @cached_property
     def last(self) -> Ints:
-        """[points / 2 + 1, 2]: roots of unity that unfold the spectrum."""
+        """[points / 2 + 1, 2]: twiddle factors of the final unpacking."""
         return circle(self.points // 2 + 1, self.length)
 
     def powers(self, signals: Ints, fraction: int) -> Powers:
-        """Spectra of signals [signals, samples], numbers of at most 31 bits of which `fraction` are behind the point.
-        Signals that are shorter than the transform have zeros behind them."""
+        """Power spectra of signals [signals, samples], integers of at most 31 bits with `fraction` fraction bits.
+        Signals shorter than the transform are zero-padded."""
         parts = [self._powers(signals[at : at + AT_ONCE]) for at in range(0, max(len(signals), 1), AT_ONCE)]
         exponents = np.concatenate([exponent for _, exponent in parts]) - fraction
         return Powers(np.concatenate([values for values, _ in parts]), exponents)
@@ -199,7 +199,8 @@ class RealFft:
         )
 
     def _unfolded(self, data: Complex, shift: Ints) -> Ints:
-        """Powers of the spectrum of the real signal. Twice that spectrum, with 14 bits behind the point, is shifted."""
+        """Unpack: powers of the real signal's spectrum, from the packed complex one. Twice the spectrum, with 14
+        fraction bits, is shifted right by `shift`."""
         n, (real, imag) = self.points, data
         values = np.zeros((len(real), n + 1), np.int64)
         ends = np.stack([real[:, 0] + imag[:, 0], real[:, 0] - imag[:, 0]], axis=1) << np.int64(15)
@@ -235,7 +236,7 @@ def _minus(a: Complex, b: Complex) -> Complex:
 
 
 def _turned(a: Complex) -> Complex:
-    """-i a."""
+    """A complex number times -i."""
     return a[1], -a[0]
 
 
@@ -250,7 +251,7 @@ def _four(x: list[Complex]) -> list[Complex]:
 
 
 def _whole(a: Complex) -> Complex:
-    """A product without the bits behind its point."""
+    """Round a product with ROOT_BITS fraction bits to an integer."""
     bits = np.array(ROOT_BITS)
     return rounded(a[0], bits), rounded(a[1], bits)
 
@@ -281,6 +282,6 @@ def _five(x: list[Complex]) -> list[Complex]:
 
 
 def spectrum_energy(powers: Powers) -> Array:
-    """Powers in floating point."""
+    """Convert power spectra from block floating point to float64."""
     energy: Array = np.ldexp(powers.values.astype(np.float64), 2 * powers.exponent[:, None])
     return energy

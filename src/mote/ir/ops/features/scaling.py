@@ -1,4 +1,5 @@
-"""From integers of preprocessing to the model's input: element-wise steps and quantization in one operator."""
+"""AFFINE_MAP: from integers of preprocessing to the model's input, with scale, offset, clipping and quantization
+fused."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ SOURCES = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
 
 @dataclass(frozen=True)
 class AffineLine:
-    """clip(value * factor + offset, low, high) in float64; each one number, or one for each channel."""
+    """clip(value * factor + offset, low, high) in float64; each parameter is one number, or one per channel."""
 
     factor: Array
     offset: Array
@@ -30,14 +31,14 @@ class AffineLine:
         return cls(*(np.array([x], np.float64) for x in (factor, 0.0, -np.inf, np.inf)))
 
     def __call__(self, values: Array) -> Array:
-        """The real values of integers, rounded to float32 once."""
+        """Apply scale, offset and clipping to integers; the result is rounded to float32 once."""
         real = values.astype(np.float64) * self.factor + self.offset
         return np.clip(real, self.low, self.high).astype(np.float32)
 
 
 class AffineMap(Op):
-    """clip(x * factor + offset, low, high) in float64, rounded to float32, and quantized where the output is: of
-    integers, with one number of each parameter or one for each channel, the last axis of more than one element."""
+    """AFFINE_MAP: clip(x * factor + offset, low, high) of integers in float64, rounded to float32, then quantized if
+    the output is. Each parameter is one number, or one per channel (the last axis with more than one element)."""
 
     shape: Shape
     factor: tuple[float, ...]
@@ -57,7 +58,7 @@ class AffineMap(Op):
 
     @property
     def channels(self) -> int:
-        """Channels with parameters of their own; 1 where all have the same."""
+        """Number of channels with parameters of their own; 1 if all channels share them."""
         return max(map(len, (self.factor, self.offset, self.low, self.high)))
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -69,7 +70,7 @@ class AffineMap(Op):
         return [self.of(g, x.reshape(-1, self.channels)).reshape(self.shape)]
 
     def of(self, g: Graph, integers: Array) -> Array:
-        """The outputs of integers [..., channels]."""
+        """The outputs for integers [..., channels]."""
         line = AffineLine(*(np.array(p, np.float64) for p in (self.factor, self.offset, self.low, self.high)))
         real = line(integers)
         y = self.output(g)

@@ -1,7 +1,7 @@
-"""Scores of a model over time, and decisions made of them: averages, events, the best class, thresholds.
+"""Post-processing of a model's scores over time: averages, events, the best class, thresholds.
 
-Scores are the elements of a model's output. Quantized ones stay integers; the scales of sums and of fixed-point
-averages take the divisions, so that averages of integers are exact. Before the first inference all scores are 0.
+Scores are the elements of a model's output. Quantized ones stay integers; divisions are absorbed by the scales of sums
+and fixed-point averages, so that averages of integers are exact. Before the first inference all scores are 0.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
 
 SCORES = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.FLOAT32)
-"""The types of scores: of models, and of sums and averages of theirs."""
+"""Element types of scores: of model outputs, and of sums and averages."""
 MODEL_SCORES = (DType.INT8, DType.UINT8, DType.INT16, DType.FLOAT32)
-"""The types of scores that models give."""
+"""Element types of scores that models output."""
 MOST_AVERAGED = 4096
-"""Inferences of a moving average, at most: sums of int16 scores fit 32 bits."""
+"""Maximum number of inferences of a moving average: sums of int16 scores fit 32 bits."""
 WEIGHT_BITS = 15
 """Fraction bits of the weight of an exponential average."""
 LONGEST_HISTORY = 31
-"""Inferences that a debounced detection can look back."""
+"""Maximum number of inferences that a debounced detection can look back."""
 MOST_INFERENCES = (1 << 31) - 1
-"""The longest wait, in inferences."""
+"""Maximum duration of hold and refractory periods, in inferences."""
 
 EVENT, CLASS, SCORE, ACTIVE = range(4)
-"""The numbers that `Detect` gives."""
+"""Indices of the outputs of `Detect`."""
 
 
 @dataclass(frozen=True)
 class ScoreUnit:
-    """The exact meaning of score codes: real = scale * (code - zero)."""
+    """The exact quantization of scores: real = scale * (code - zero)."""
 
     scale: Fraction
     zero: int
 
     @staticmethod
     def of(tensor: Tensor) -> ScoreUnit | None:
-        """The unit of a quantized tensor; None for floats, which are real values."""
+        """The quantization of a tensor; None for floats."""
         return None if tensor.dtype.real else ScoreUnit(Fraction(tensor.scale), tensor.zero_point)
 
     def highest_below(self, real: float) -> int:
-        """The largest code whose real value is not above a number: a code is greater than it if and only if its real
-        value is greater than the number."""
+        """The largest code whose real value is at most `real`: exactly the codes above it have real values greater than
+        `real`."""
         return math.floor(Fraction(real) / self.scale) + self.zero
 
 
 def threshold_code(real: float, unit: ScoreUnit | None, dtype: DType) -> float:
-    """The number that scores of this type are compared with, so that one exceeds it if and only if its real value
-    exceeds the threshold. Raises MoteError for thresholds that all codes exceed, or none."""
+    """The threshold in the scores' own type: a score exceeds it if and only if its real value exceeds `real`. Raises
+    MoteError for thresholds that all codes exceed, or none."""
     if unit is None:
         nearest = np.float32(real)
         return float(nearest if float(nearest) <= real else np.nextafter(nearest, np.float32(-np.inf)))
@@ -72,7 +72,7 @@ def threshold_code(real: float, unit: ScoreUnit | None, dtype: DType) -> float:
 
 
 def typed(g: Graph, op: Op, types: Sequence[DType], output: DType | None = None) -> str | None:
-    """Why an operator cannot take its scores, or give its results, in the types that they have; or None."""
+    """Why the types of an operator's scores or results are not supported, or None."""
     x, y = op.input(g), op.output(g)
     wanted = x.dtype if x.dtype.real else output or x.dtype
     if x.dtype in types and y.dtype == wanted:
@@ -81,18 +81,18 @@ def typed(g: Graph, op: Op, types: Sequence[DType], output: DType | None = None)
 
 
 def bounded(counter: int | np.integer[Any], most: int) -> int:
-    """A counter of a state, which a caller may have restored as anything."""
+    """Clamp a counter of a state to 0..most: a caller may have restored any value."""
     return min(max(int(counter), 0), most)
 
 
 class ScoreOp(Op):
-    """An operator on a model's scores, from one inference to the next."""
+    """Base of operators on a model's scores over successive inferences."""
 
 
 class MovingAverage(ScoreOp):
-    """The sums of scores over the last `count` inferences, which are `count` times their average; of floats the average
-    itself. Inputs: scores, the ring of the last ones [count, scores], and the ring's position, behind which integers
-    have their sums. Outputs: sums, and both states."""
+    """MovingAverage: for integers the sums of scores over the last `count` inferences (`count` times the average), for
+    floats the average. Inputs: scores; states: the ring buffer of scores [count, scores], and a vector of its write
+    index and, for integers, the running sums. Outputs: sums (averages), and both states."""
 
     count: int
     kind = "MovingAverage"
@@ -129,12 +129,12 @@ class MovingAverage(ScoreOp):
 
 
 class ExponentialAverage(ScoreOp):
-    """A share of each new score and the rest of the average before it. Inputs: scores and the averages, in fixed point
-    with `fraction` bits less their zero point; output: the averages after the inference, and again as state. Of floats
-    they are floats."""
+    """ExponentialAverage: average += weight * (score - average). Inputs: scores, and the state: the averages. Output:
+    the new averages, and again as state. Averages of quantized scores are fixed-point with `fraction` fraction bits,
+    minus the zero point; those of floats are floats."""
 
     weight: int
-    """The share of a new score, of 2^15."""
+    """Weight of a new score, with WEIGHT_BITS fraction bits."""
     fraction: int
     kind = "ExponentialAverage"
 
@@ -168,26 +168,27 @@ class ExponentialAverage(ScoreOp):
 
 
 class Decision(ScoreOp):
-    """A decision on scores (input 0): rows of numbers, each with a name. The score among them has the unit of the
-    scores."""
+    """Base of decisions on scores (input 0): the output is rows of named numbers. A score among them has the
+    quantization of the input scores."""
 
     numbers: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Names of the numbers, and their meanings."""
+    """Names and descriptions of the numbers in each output row of the decision."""
     noticed: ClassVar[tuple[str, str]] = ("", "")
-    """The number of the first row that says that there is something, and the comparison in C behind it."""
+    """Number of the first output row that tells whether something was detected, and the C comparison to append to
+    it."""
 
     def scores(self, g: Graph) -> Tensor:
-        """The scores that it decides on."""
+        """The tensor of scores that the decision is about."""
         return self.input(g)
 
 
 class Detect(Decision):
-    """Events of one class: an event begins where the score of `place` exceeds `above`, as it did in at least `least` of
-    the last `window` inferences, and ends once the score has not exceeded `release` for more than `hold` inferences.
-    No event begins in the `refractory` inferences after the beginning of one. Inputs: scores, and the state: the bits
-    of recent inferences above the threshold, 1 + the inferences below the release level while an event is active (0
-    else), and the inferences in which no event may begin. Outputs: whether an event begins now; the class while one is
-    active, -1 else; the score; and whether an event is active; then the state."""
+    """Detect: events of one class. An event begins if the score at index `place` exceeds `above` now and in at least
+    `least` of the last `window` inferences; it ends once the score has not exceeded `release` for more than `hold`
+    inferences. No event begins in the `refractory` inferences after the beginning of one. Inputs: scores, and the
+    state: a bit mask of recent inferences above the threshold; during an event 1 + the inferences below the release
+    level, else 0; remaining refractory inferences. Outputs: 1 if an event begins now; the class during an event, else
+    -1; the score; 1 during an event; and the state."""
 
     place: int
     above: float
@@ -235,9 +236,9 @@ class Detect(Decision):
 
 
 class BestClass(Decision):
-    """The class with the highest score, the first of equals. Where its score does not exceed `above`, where it is the
-    `background` class, and in the `refractory` inferences after one that was given: -1. Inputs: scores, and the
-    inferences left in which none is given. Outputs: the class and its score, then the state."""
+    """BestClass: the class with the highest score, the first of equals; -1 if its score does not exceed `above`, if it
+    is the `background` class, or in the `refractory` inferences after a detection. Inputs: scores, and the state:
+    remaining refractory inferences. Outputs: class and score, and the state."""
 
     above: float
     refractory: int = 0
@@ -263,14 +264,14 @@ class BestClass(Decision):
         best = 0
         for place in range(1, scores.size):
             best = place if scores[place] > scores[best] else best
-        given = wait == 0 and best != self.background and bool(scores[best] > np.array(self.above, x.dtype))
-        after = self.refractory if given else max(wait - 1, 0)
-        shown = np.array([best if given else -1, scores[best]], self.output(g).dtype.numpy)
-        return [shown, np.array([after], np.int32)]
+        detected = wait == 0 and best != self.background and bool(scores[best] > np.array(self.above, x.dtype))
+        after = self.refractory if detected else max(wait - 1, 0)
+        result = np.array([best if detected else -1, scores[best]], self.output(g).dtype.numpy)
+        return [result, np.array([after], np.int32)]
 
 
 class Threshold(Decision):
-    """Whether each score exceeds `above`, 0 or 1, and behind that the score."""
+    """Threshold: for each score, 1 if it exceeds `above` else 0, followed by the score."""
 
     above: float
     kind = "Threshold"

@@ -1,7 +1,8 @@
-"""Operators of streams that update their states with each row: recursive filters, running statistics, noise estimates.
+"""Recurrent operators of streams, which update their states with each row: recursive filters, running statistics, noise
+estimates.
 
-A row of the output is computed as soon as its input row is there, from the states as the row before left them; so a
-pushed row costs its own work only, and an inference may be of one row or of many.
+An output row is computed as soon as its input row is available, from the states that the previous row left; so a pushed
+row only costs its own work, and an inference may have one row or many.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from mote.ir.graph.rows import row_count
 
 
 class Sequential(Op):
-    """An operator from rows to rows with states: inputs (rows, states...), outputs (rows, states...), where output k is
-    the state at input k after the rows. The NumPy reference computes all rows; kernels are FLAT or ROWS without a row
-    function, take the states as operands, and are called for one row or for several."""
+    """Base of row-by-row operators with states: inputs (rows, states...), outputs (rows, states...); output k is the
+    new state of input k. The NumPy reference computes all rows; kernels are FLAT or ROWS without a row function, get
+    the states as operands, and are called for one row or several."""
 
     sequential = True
 

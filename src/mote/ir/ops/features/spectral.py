@@ -1,5 +1,5 @@
-"""Spectral features of sound, in integers: spectrograms, mel filter banks, their logarithms, cepstra (MFCC), and what a
-gain does to them. The definition of `mote_spectral_features.h`; docs/improve/features.md has every rounding."""
+"""Spectral features of audio, in integers: spectrograms, mel filter banks, logarithms, cepstra (MFCC), and gain
+normalization. The specification of `mote_spectral_features.h`; docs/improve/features.md documents all rounding."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from mote.ir.ops.features.real_fft import RealFft, bit_length, real_fft, rounded
 WINDOWS = ("hann", "hamming", "none")
 SPECTRA = ("magnitude", "power")
 LOGS = {"none": 0.0, "ln": log(2), "db": 10 * log(2) / log(10)}
-"""Units of logarithms: how many of each are an octave of energies."""
+"""Units of logarithms: their value for one octave (factor 2) of energy."""
 ONE = 1 << 15
-"""One, in windows, filters and samples."""
+"""1.0 in windows, filters and samples: 15 fraction bits."""
 MAGNITUDE_BITS = 8
-"""Bits behind the point of magnitudes."""
+"""Fraction bits of magnitudes."""
 LOG_BITS = 16
-"""Bits behind the point of logarithms to the base of two."""
+"""Fraction bits of base-2 logarithms."""
 LOG_STEPS, ROOT_STEPS = 64, 96
-"""Steps of the tables of logarithms and square roots, between which lines are straight."""
+"""Segments of the lookup tables of logarithms and square roots, with linear interpolation."""
 FINEST, CEPSTRUM_BITS = 12, 13
-"""The most bits behind the point of logarithms, and how many they have in all where a cepstrum follows."""
+"""Maximum fraction bits of logarithms, and total bits of logarithms that a cepstrum is computed from."""
 INT16_MAX, INT32_MAX = (1 << 15) - 1, (1 << 31) - 1
 
 
 def mel(frequency: Array) -> Array:
-    """Frequencies in Hz on the mel scale."""
+    """Convert frequencies from Hz to mel."""
     return 1127 * np.log1p(frequency / 700)
 
 
 def log_table() -> Ints:
-    """log2(1 + i / 64) with 16 bits behind the point."""
+    """Lookup table of log2(1 + i / 64) with 16 fraction bits."""
     table: Ints = np.rint(np.log2(1 + np.arange(LOG_STEPS + 1, dtype=np.int64) / LOG_STEPS) * (1 << LOG_BITS)).astype(
         np.int64
     )
@@ -48,13 +48,13 @@ def log_table() -> Ints:
 
 
 def root_table() -> Ints:
-    """sqrt((32 + i) * 2^25) - 2^15."""
+    """Lookup table of sqrt((32 + i) * 2^25) - 2^15."""
     table: Ints = np.rint(np.sqrt((32 + np.arange(ROOT_STEPS + 1, dtype=np.int64)) * 2.0**25)).astype(np.int64) - ONE
     return table
 
 
 def square_root(x: Ints) -> Ints:
-    """Square roots of numbers of 32 bits with 8 bits behind the point."""
+    """Square roots of 32-bit integers, with MAGNITUDE_BITS (8) fraction bits."""
     even = (32 - bit_length(x)) & ~np.int64(1)
     wide = np.maximum(x, 1) << np.minimum(even, 30)
     table, step = root_table(), np.clip((wide >> np.int64(25)) - 32, 0, ROOT_STEPS - 1)
@@ -64,7 +64,7 @@ def square_root(x: Ints) -> Ints:
 
 
 def mantissa(x: Ints) -> tuple[Ints, Ints]:
-    """x as a number m from 2^31 to 2^32 and the power of two by which it is multiplied, rounded down; x > 0."""
+    """Normalize x > 0: a mantissa in [2^31, 2^32), rounded down, and an exponent of two."""
     x = x.astype(np.uint64)
     high = bit_length((x >> np.uint64(32)).astype(np.int64))
     top = (x >> high.astype(np.uint64)).astype(np.int64)
@@ -73,7 +73,7 @@ def mantissa(x: Ints) -> tuple[Ints, Ints]:
 
 
 def binary_log(x: Ints) -> Ints:
-    """Logarithms to the base of two with 16 bits behind the point; x > 0."""
+    """Base-2 logarithms with 16 fraction bits, for x > 0."""
     top, power = mantissa(x)
     table, step = log_table(), (top >> np.int64(25)) & (LOG_STEPS - 1)
     inside = (top >> np.int64(9)) & 0xFFFF
@@ -83,35 +83,35 @@ def binary_log(x: Ints) -> Ints:
 
 
 def octaves(x: float) -> int:
-    """log2(x) with 16 bits behind the point."""
+    """log2(x) of a float, with 16 fraction bits."""
     return round(log2(x) * (1 << LOG_BITS))
 
 
 def in_unit(logs: Ints, factor: int | Ints) -> Ints:
-    """Binary logarithms times a factor of 32 bits behind the point, halves up."""
+    """Multiply base-2 logarithms by a factor with 32 fraction bits, rounded halves up."""
     return (logs * factor + (1 << 31)) >> np.int64(32)
 
 
 def unit_factor(unit: float, fraction: int) -> int:
-    """The factor of `in_unit` that makes logarithms in `unit` with so many bits behind the point."""
+    """Factor for `in_unit` that converts base-2 logarithms to `unit` with `fraction` fraction bits."""
     return round(unit * 2.0 ** (fraction + 32 - LOG_BITS))
 
 
 @dataclass(frozen=True)
 class MelBank:
-    """A mel filter bank: triangles that overlap by half. Bins between two neighbouring edges rise in one filter by what
-    they fall in the one before it."""
+    """A mel filter bank of half-overlapping triangles: between neighbouring edges one filter rises while the one before
+    falls by as much."""
 
     first: int
-    """The first bin of all."""
+    """The lowest bin of the filter bank."""
     counts: Ints
-    """[filters + 1]: bins between neighbouring edges."""
+    """[filters + 1]: number of bins between neighbouring edges."""
     rising: Ints
-    """[bins]: the weight of each bin in the filter that rises, with 15 bits behind the point."""
+    """[bins]: weight of each bin in its rising filter, with 15 fraction bits; the falling filter has 1 minus that."""
 
     @property
     def top(self) -> int:
-        """The last bin of all."""
+        """The highest bin of the filter bank."""
         return self.first + len(self.rising) - 1
 
     @property
@@ -120,16 +120,16 @@ class MelBank:
 
     @cached_property
     def starts(self) -> Ints:
-        """[filters + 2]: where the bins behind each edge begin, from the first bin on, and the end."""
+        """[filters + 2]: index (from the first bin) of the first bin after each edge, then the number of bins."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     @property
     def empty(self) -> Array:
-        """[filters]: which have no bins."""
+        """[filters]: mask of filters without any bin."""
         return np.asarray(self.counts[:-1] + self.counts[1:] == 0)
 
     def sums(self, spectrum: Ints) -> Ints:
-        """[frames, filters] of [frames, bins]."""
+        """Apply the filter bank: [frames, bins] to [frames, filters]."""
         inside = spectrum[:, self.first : self.top + 1]
         rising = np.zeros((len(spectrum), len(self.rising) + 1), np.int64)
         total = rising.copy()
@@ -141,7 +141,7 @@ class MelBank:
 
 @lru_cache(maxsize=16)
 def mel_bands(rate: int, fft: int, filters: int, low: float, high: float) -> MelBank:
-    """Filters that are equally wide on the mel scale. The bin of no frequency belongs to none."""
+    """The mel filter bank of a spectrum: filters equally wide on the mel scale; DC belongs to none."""
     edges = np.linspace(mel(np.array(low)), mel(np.array(high)), filters + 2)
     points = mel(
         np.linspace(0, rate / 2, fft // 2 + 1) if fft % 2 == 0 else np.arange(fft // 2 + 1, dtype=np.int64) * rate / fft
@@ -158,7 +158,8 @@ def mel_bands(rate: int, fft: int, filters: int, low: float, high: float) -> Mel
 
 @lru_cache(maxsize=16)
 def window_table(window: str, frame: int) -> Ints:
-    """[frame], with 15 bits behind the point: "hann" is periodic, "hamming" symmetric; what is one is a bit less."""
+    """Window function [frame] with 15 fraction bits: "hann" is periodic, "hamming" symmetric; 1 is clamped to 1 -
+    2^-15."""
     angles = 2 * np.pi * np.arange(frame, dtype=np.int64)
     if window == "hann":
         real = 0.5 - 0.5 * np.cos(angles / frame)
@@ -170,42 +171,42 @@ def window_table(window: str, frame: int) -> Ints:
 
 
 class SpectralFeatures(Op):
-    """Frames of a sound, each transformed: [1, rows, unit, 1] int16 samples to [1, frames, n, 1] features."""
+    """SpectralFeatures: int16 samples [1, rows, unit, 1] to features [1, frames, n, 1]."""
 
     rate: int
-    """Samples a second."""
+    """Sample rate in Hz."""
     frame: int
     hop: int
-    """Samples of a frame, and from its beginning to that of the next: multiples of a row's."""
+    """Frame length, and distance between the beginnings of frames, in samples: multiples of the samples of a row."""
     fft: int
-    """Points of the transform: the frame and zeros behind it."""
+    """FFT length; frames are zero-padded to it."""
     window: str = "hann"
     spectrum: str = "magnitude"
-    """"magnitude", or "power": its square, divided by the samples of a frame."""
+    """Spectrum type: "magnitude", or "power" (its square, divided by the frame length)."""
     filters: int = 0
-    """Filters of the mel bank; 0: all bins of the spectrum."""
+    """Number of mel filters; 0: all bins of the spectrum."""
     low: float = 0.0
     high: float = 0.0
-    """The bank lies between these frequencies in Hz."""
+    """Lower and upper frequency of the filter bank in Hz."""
     log: str = "none"
     floor: float = 1e-6
     """The offset added to an energy before its logarithm."""
     coefficients: int = 0
-    """Coefficients of the cepstrum; 0: none is computed."""
+    """Number of cepstral coefficients (MFCC); 0: no cepstrum."""
     output_fraction: int = 0
-    """Bits of the output behind the point."""
+    """Fraction bits of the output."""
     sample_fraction: int = 15
-    """Bits of samples behind the point."""
+    """Fraction bits of the samples."""
     kind = "SpectralFeatures"
 
     @property
     def columns(self) -> int:
-        """Features of a frame."""
+        """Number of features per frame."""
         return self.coefficients or self.filters or self.transform.bins
 
     @property
     def dtype(self) -> DType:
-        """Logarithms fit 16 bits, energies need 32."""
+        """Element type of the output: logarithms are int16, energies int32."""
         return DType.INT32 if self.log == "none" else DType.INT16
 
     @property
@@ -220,7 +221,7 @@ class SpectralFeatures(Op):
 
     @property
     def taps(self) -> Ints:
-        """The window."""
+        """The window function with 15 fraction bits."""
         return window_table(self.window, self.frame)
 
     @property
@@ -229,61 +230,61 @@ class SpectralFeatures(Op):
 
     @property
     def divisor(self) -> int:
-        """Energies are divided by this."""
+        """The number that spectral energies are divided by: the frame length for power spectra, else 1."""
         return self.frame if self.power else 1
 
     @property
     def least(self) -> int:
-        """An energy of nothing, in a frame of something: half of the least magnitude that a bin can have."""
+        """Replacement for a zero energy in a frame that is not silent: half of the smallest nonzero one."""
         return 1 << (15 - 2 if self.power else 15 + MAGNITUDE_BITS - 1)
 
     @property
     def offset(self) -> tuple[int, int]:
-        """The floor before energies are divided: a number from 2^31 to 2^32, and the power of two of its last bit."""
+        """`floor` times `divisor` as mantissa in [2^31, 2^32) and exponent of two."""
         part, power = frexp(self.floor * self.divisor)
         top = round(part * (1 << 32))
         return (top, power - 32) if top < 1 << 32 else (1 << 31, power - 31)
 
     @property
     def log_fraction(self) -> int:
-        """Bits of logarithms behind the point."""
+        """Fraction bits of logarithmic energies: those of the output, or of the input of the cepstrum."""
         if not self.coefficients:
             return self.output_fraction
         return _fraction(self.log_limit, CEPSTRUM_BITS)
 
     @property
     def log_limit(self) -> float:
-        """No logarithm is larger or, less than zero, smaller. Magnitudes are at most the sum of a frame's samples."""
+        """Upper bound of the absolute value of logarithms. Magnitudes are at most the sum of a frame's samples."""
         most = self._most + self.floor
         return max(abs(log2(most)), abs(log2(self.floor))) * LOGS[self.log]
 
     @property
     def _most(self) -> float:
-        """The largest energy that there can be: of bins of the widest band."""
+        """Upper bound of energies, in the widest band."""
         counts = np.ones(1, np.int64) if self.bands is None else self.bands.counts[:-1] + self.bands.counts[1:]
         return self.frame * max(int(counts.max()), 1) * 2.0 ** ((15 - self.sample_fraction) * (2 if self.power else 1))
 
     @property
     def factor(self) -> int:
-        """Octaves as logarithms of the wanted unit."""
+        """Factor for `in_unit` that converts base-2 logarithms to the output's unit."""
         return unit_factor(LOGS[self.log], self.log_fraction)
 
     @property
     def silence(self) -> Ints:
-        """[n]: the features of a frame without any sound."""
+        """[n]: the features of a silent frame."""
         logs = np.full((1, self.filters or self.columns), self.log_of_nothing, np.int64)
         features: Ints = (self.cepstrum(logs) if self.coefficients else logs)[0]
         return features
 
     @property
     def log_of_nothing(self) -> int:
-        """The logarithm of the floor."""
+        """The logarithm of the floor, in the output's unit: the feature of silence."""
         logs = in_unit(np.array([octaves(self.floor)], np.int64), self.factor)
         return int(np.clip(logs, -INT16_MAX - 1, INT16_MAX)[0])
 
     @property
     def cosines(self) -> Ints:
-        """[coefficients, filters]: the cosine transform with `cosine_bits` bits behind the point."""
+        """[coefficients, filters]: DCT matrix of the cepstrum with `cosine_bits` fraction bits."""
         if not self.coefficients:
             return np.zeros((0, 0), np.int64)
         table: Ints = np.rint(self._cosines * (1 << self.cosine_bits)).astype(np.int64)
@@ -291,13 +292,13 @@ class SpectralFeatures(Op):
 
     @property
     def cosine_bits(self) -> int:
-        """As many as leave sums, and the cosines themselves, within their bits."""
+        """Fraction bits of the DCT matrix: the most for which sums fit 32 bits and coefficients 16."""
         largest = 1 + self.log_limit * 2.0**self.log_fraction
         return min(14, floor(30 - log2(largest * sqrt(2 * self.filters))))
 
     @property
     def cosine_shift(self) -> int:
-        """The shift that gives sums the bits of the output."""
+        """Right shift from DCT sums to the output's fraction bits."""
         return self.cosine_bits + self.log_fraction - self.output_fraction if self.coefficients else 0
 
     @property
@@ -312,18 +313,18 @@ class SpectralFeatures(Op):
 
     @property
     def amplitude(self) -> float:
-        """Features of an octave of amplitude, in a band."""
+        """Change of a logarithmic feature, in its unit, when the amplitude doubles."""
         return LOGS[self.log] * (2 if self.power else 1)
 
     def gains(self) -> tuple[int, ...]:
-        """Of each column: what `RemoveGain` is to take away for an octave."""
+        """Per feature: factor for `RemoveGain`, the change of the feature when the amplitude doubles."""
         full = np.ones(self.columns) if self.bands is None else 1.0 - self.bands.empty
         shares = self._cosines @ full if self.coefficients else full
         return tuple(unit_factor(self.amplitude * float(share), self.output_fraction) for share in shares)
 
     def widest(self, gained: bool = False) -> int:
-        """The most bits behind the point with which all features fit, also those of a sound that is divided by the
-        least of largest samples (`gained`)."""
+        """Maximum fraction bits for which all features fit the output; with `gained` also after division by the
+        smallest possible peak."""
         if self.log == "none":
             return 30 - ceil(log2(self._most))
         limit = self.log_limit + (15 * self.amplitude if gained else 0)
@@ -349,7 +350,7 @@ class SpectralFeatures(Op):
         return self.refused(x.shape)
 
     def refused(self, shape: Shape) -> str | None:
-        """Why attributes do not go together, or with sound of that shape."""
+        """Why this combination of attributes and input shape is not supported, or None."""
         if self.problem is not None:
             return self.problem
         if len(shape) != 4 or shape[0] != 1 or shape[3] != 1:
@@ -361,8 +362,8 @@ class SpectralFeatures(Op):
 
     @property
     def problem(self) -> str | None:
-        """Why attributes do not go together."""
-        heard = 0 <= self.low < self.high <= self.rate / 2
+        """Why this combination of attributes is not supported, or None."""
+        band_fits = 0 <= self.low < self.high <= self.rate / 2
         bands = f"bands from {self.low:g} to {self.high:g} Hz at {self.rate} Hz cannot be"
         cepstrum = f"{self.coefficients} coefficients of {self.filters} filters cannot be"
         for wrong, why in (
@@ -374,7 +375,7 @@ class SpectralFeatures(Op):
             (self.spectrum not in SPECTRA, f"the spectrum '{self.spectrum}' cannot be"),
             (self.log not in LOGS, f"the unit '{self.log}' cannot be"),
             (not 0 <= self.filters <= self.fft, f"{self.filters} filters cannot be"),
-            (self.filters > 0 and not heard, bands),
+            (self.filters > 0 and not band_fits, bands),
             (not 0 <= self.coefficients <= self.filters, cepstrum),
             (self.coefficients > 0 and self.log == "none", "a cepstrum without logarithms cannot be"),
             (self.log != "none" and not 1e-30 <= self.floor <= 1e30, f"a floor of {self.floor:g} cannot be"),
@@ -392,7 +393,7 @@ class SpectralFeatures(Op):
         return [self.features(frames).reshape(self.shapes(g)[0])]
 
     def features(self, frames: Ints) -> Array:
-        """[frames, n] of [frames, samples]."""
+        """Features [frames, n] of frames [frames, samples]."""
         powers = self.transform.powers(frames * self.taps, 15 + self.sample_fraction)
         energy = powers.values if self.power else square_root(powers.values)
         exponent = 2 * powers.exponent - 15 if self.power else powers.exponent - 15 - MAGNITUDE_BITS
@@ -408,13 +409,13 @@ class SpectralFeatures(Op):
         top, power = self.offset
         up = power - exponent
         raised = np.where(up < 0, top >> np.minimum(-up, 63), np.int64(top) << np.clip(up, 0, 30))
-        heard = np.maximum(sums, np.where(sums == 0, self.least, 0)) + raised[:, None]
-        logs = binary_log(heard) + (exponent[:, None] << np.int64(LOG_BITS)) - octaves(self.divisor)
+        energies = np.maximum(sums, np.where(sums == 0, self.least, 0)) + raised[:, None]
+        logs = binary_log(energies) + (exponent[:, None] << np.int64(LOG_BITS)) - octaves(self.divisor)
         result = np.clip(in_unit(logs, self.factor), -INT16_MAX - 1, INT16_MAX)
         return np.where((silent | (up > 30))[:, None] | empty, self.log_of_nothing, result)
 
     def _plain(self, sums: Ints, exponent: Ints) -> Ints:
-        """Energies with the bits of the output behind the point."""
+        """Energies (no logarithm) with the output's fraction bits."""
         share, less = self.share
         top, power = mantissa(np.maximum(sums, 1))
         wide = (top * share) >> np.int64(31)
@@ -424,25 +425,25 @@ class SpectralFeatures(Op):
 
     @property
     def share(self) -> tuple[int, int]:
-        """One in `divisor`: a number from 2^30 to 2^31, and the power of two above which it counts."""
+        """1 / `divisor` as mantissa in [2^30, 2^31) and exponent of two."""
         part, power = frexp(1 / self.divisor)
         return min(round(part * (1 << 31)), INT32_MAX), -power
 
     def cepstrum(self, logs: Ints) -> Ints:
-        """The first coefficients of the cosine transform."""
+        """Cepstrum: DCT of logarithmic energies."""
         sums = rounded(logs @ self.cosines.T, np.array(self.cosine_shift))
         return np.clip(sums, -INT16_MAX - 1, INT16_MAX)
 
 
 class RemoveGain(Op):
-    """Logarithmic features of a sound as if it had been divided by its largest sample, by which logarithms change in
-    the same way at all times. Inputs: features [1, frames, n, 1], the largest sample [1, 1, 1, 1]; a sound whose
-    largest sample is not above zero stays as it is, and so do frames without any sound."""
+    """RemoveGain: changes logarithmic features to those of the sound divided by its largest sample (normalized gain).
+    Inputs: features [1, frames, n, 1], the largest sample [1, 1, 1, 1]. If that is not positive all features stay
+    unchanged; frames equal to `silence` always do."""
 
     factors: tuple[int, ...]
-    """Of each column: features of an octave, with 32 bits behind the point of a binary logarithm's 16."""
+    """Per feature: its change when the amplitude doubles, as a factor for `in_unit`."""
     silence: tuple[int, ...]
-    """The features of a frame without any sound."""
+    """The features of a silent frame."""
     kind = "RemoveGain"
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -471,8 +472,8 @@ class RemoveGain(Op):
 
 
 class DivideByPeak(Op):
-    """Samples divided by the largest of them, with 15 bits behind the point, halves up. Inputs: samples, the largest
-    sample; where that is not above zero they stay as they are."""
+    """DivideByPeak: samples divided by the largest sample, with 15 fraction bits, rounded halves up. Inputs: samples,
+    the largest sample; if that is not positive samples stay unchanged."""
 
     kind = "DivideByPeak"
 
@@ -497,5 +498,5 @@ class DivideByPeak(Op):
 
 
 def _fraction(limit: float, bits: int) -> int:
-    """The most bits behind the point with which numbers up to a limit take no more than `bits` bits and a sign."""
+    """Maximum number of fraction bits for which magnitudes up to `limit` fit `bits` bits plus sign."""
     return min(bits - ceil(log2(max(limit, 1.0))), FINEST)

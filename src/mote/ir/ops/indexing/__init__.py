@@ -1,1 +1,1 @@
-"""Operators with indices that are computed at run time: gather and scatter."""
+"""Gather and scatter operators, whose indices are computed at run time."""

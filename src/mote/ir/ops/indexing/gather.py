@@ -1,6 +1,6 @@
-"""GATHER, GATHER_ND, EMBEDDING_LOOKUP and SLICE with indices that are computed at run time.
+"""GATHER, GATHER_ND, EMBEDDING_LOOKUP and SLICE with indices computed at run time.
 
-LiteRT reports an error where an index is outside. Generated code has nobody to report to: what lies outside is zeros.
+LiteRT reports an error for an index out of range. Generated code cannot report errors: elements out of range are zeros.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ INDEX_TYPES = (DType.INT16, DType.INT32, DType.INT64)
 
 def index_problem(g: Graph, op: Op, position: int, types: Sequence[DType] = INDEX_TYPES) -> str | None:
     """Why the indices of an operator are not supported, or None."""
-    given = op.input(g, position).dtype
-    return None if given in types else f"{given} indices are not supported (only {', '.join(types)})"
+    dtype = op.input(g, position).dtype
+    return None if dtype in types else f"{dtype} indices are not supported (only {', '.join(types)})"
 
 
-def other_type(g: Graph, op: Op) -> str | None:
-    """Why an operator that moves elements of its first input cannot have this output, or None."""
+def output_type_problem(g: Graph, op: Op) -> str | None:
+    """Why an operator that copies elements of its first input cannot have this output type, or None."""
     x, y = op.input(g), op.output(g)
     return None if x.dtype == y.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
 
 
 class Gather(Op):
-    """The elements along `axis` that the indices name, for each place on the first `batch_axes` axes by indices of its
-    own."""
+    """GATHER: picks slices along `axis` by indices (input 1). The first `batch_axes` axes are batch axes, each batch
+    with its own indices."""
 
     axis: int
     batch_axes: int = 0
@@ -49,21 +49,21 @@ class Gather(Op):
         return (0, self.input(g).shape[self.axis] - 1) if position == 1 else None
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """Indices may come a few at a time, where what they name is there."""
+        """Streaming form: indices may be streamed if the data is not."""
         flow = flows.get(1)
         if flow is None or len(flows) > 1 or flow.axis < self.batch_axes:
             return None
         return Increment(self, flow.on(self.axis + flow.axis - self.batch_axes), {1: flow.fresh})
 
     def sizes(self, g: Graph) -> tuple[int, int, int, int, int]:
-        """Batches, what lies before the axis, the axis, indices, what lies behind it."""
+        """Sizes: batches, elements before the axis, the axis, indices, elements after it."""
         x, indices = self.input(g).shape, self.input(g, 1).shape
         before = prod(x[self.batch_axes : self.axis])
         behind = prod(x[self.axis + 1 :])
         return prod(x[: self.batch_axes]), before, x[self.axis], prod(indices[self.batch_axes :]), behind
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self) or index_problem(g, self, 1)
+        return output_type_problem(g, self) or index_problem(g, self, 1)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices = values
@@ -71,23 +71,23 @@ class Gather(Op):
         batches, before, size, count, behind = self.sizes(g)
         at = indices.reshape(batches, 1, count, 1)
         inside = (at >= 0) & (at < size)
-        taken = np.take_along_axis(x.reshape(batches, before, size, behind), np.where(inside, at, 0), 2)
-        return [np.where(inside, taken, np.zeros((), x.dtype)).reshape(self.shapes(g)[0])]
+        gathered = np.take_along_axis(x.reshape(batches, before, size, behind), np.where(inside, at, 0), 2)
+        return [np.where(inside, gathered, np.zeros((), x.dtype)).reshape(self.shapes(g)[0])]
 
 
 class EmbeddingLookup(Gather):
-    """Rows of a table."""
+    """EMBEDDING_LOOKUP: picks rows of a table by indices."""
 
     kind = "EMBEDDING_LOOKUP"
 
 
 class ScaledLookup(Gather):
-    """Gather rows of an int8 embedding table and dequantize them, with a per-tensor or a per-row scale."""
+    """EMBEDDING_LOOKUP of an int8 table: picks rows and dequantizes them, with a per-tensor or per-row scale."""
 
     kind = "EMBEDDING_LOOKUP"
 
     def scales(self, g: Graph) -> Array:
-        """The scale of each row, or one for all."""
+        """The scale of each row, or a single one."""
         quant = self.input(g).quant
         assert quant is not None
         return quant.scale
@@ -108,7 +108,7 @@ class ScaledLookup(Gather):
 
 
 class GatherNd(Op):
-    """The parts of the input that tuples of indices name, along its first axes."""
+    """GATHER_ND: picks slices of the input by index tuples along its first axes."""
 
     kind = "GATHER_ND"
 
@@ -121,19 +121,19 @@ class GatherNd(Op):
         return (0, min(self.input(g).shape[:depth]) - 1) if position == 1 else None
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self) or index_problem(g, self, 1)
+        return output_type_problem(g, self) or index_problem(g, self, 1)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices = values
         assert x is not None and indices is not None
-        at, inside = flat_places(indices, x.shape)
+        at, inside = flat_indices(indices, x.shape)
         parts = x.reshape(-1, prod(x.shape[indices.shape[-1] :]))
-        taken = np.where(inside[:, None], parts[at], np.zeros((), x.dtype))
-        return [taken.reshape(self.shapes(g)[0])]
+        gathered = np.where(inside[:, None], parts[at], np.zeros((), x.dtype))
+        return [gathered.reshape(self.shapes(g)[0])]
 
 
-def flat_places(indices: Array, shape: Shape) -> tuple[Ints, Array]:
-    """Which part of a tensor each tuple of indices names, and whether it is inside; the first one where it is not."""
+def flat_indices(indices: Array, shape: Shape) -> tuple[Ints, Array]:
+    """Flat slice index for each index tuple (0 if out of range), and a mask of tuples in range."""
     depth = indices.shape[-1]
     tuples = indices.reshape(-1, depth).astype(np.int64)
     inside = np.all((tuples >= 0) & (tuples < np.array(shape[:depth])), axis=1)
@@ -142,13 +142,13 @@ def flat_places(indices: Array, shape: Shape) -> tuple[Ints, Array]:
 
 
 class DynamicSlice(Op):
-    """A box of the input that begins where the second input says: a negative begin counts from the end where the axis
-    `wraps`. A box that would reach outside is moved inside. The begin of an axis that is not among `given` is fixed."""
+    """SLICE with computed begins (input 1). Negative begins count from the end if `wraps`. A slice that would exceed an
+    axis is shifted to fit. Axes that are not in `given` begin at `fixed`."""
 
     size: tuple[int, ...]
     strides: tuple[int, ...]
     given: tuple[int, ...]
-    """The axis of each element of the second input, ABSENT where it does not count."""
+    """Axis that each element of input 1 is the begin of; ABSENT: the element is ignored."""
     fixed: tuple[int, ...]
     wraps: bool
     shape: Shape
@@ -158,7 +158,7 @@ class DynamicSlice(Op):
         return [self.shape]
 
     def last(self, g: Graph) -> list[int]:
-        """The last place of each axis where the box can begin."""
+        """Largest valid begin on each axis."""
         axes = zip(self.input(g).shape, self.size, self.strides, strict=True)
         return [n - 1 - (size - 1) * step for n, size, step in axes]
 
@@ -177,7 +177,7 @@ class DynamicSlice(Op):
     def unsupported(self, g: Graph) -> str | None:
         if len(self.given) > AXES or too_long(self.loops(g)):
             return TOO_LONG
-        return other_type(g, self) or index_problem(g, self, 1, (DType.INT32, DType.INT64))
+        return output_type_problem(g, self) or index_problem(g, self, 1, (DType.INT32, DType.INT64))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, begin = values

@@ -9,15 +9,16 @@ from mote.ir.ops.moves.pad_concat_transpose import Join, Transpose
 from mote.ir.ops.moves.strided import StridedOp
 
 Bounds = tuple[int, int]
-"""The least and the largest value."""
+"""Smallest and largest valid value of an index."""
 
 
 def input_bounds(graph: Graph) -> dict[int, Bounds]:
-    """The bounds of the inputs that have some. LiteRT refuses what lies outside of them."""
+    """Valid index ranges of graph inputs that are used as indices, by tensor id. LiteRT reports an error outside of
+    them."""
     by_tensor: dict[int, Bounds] = {}
     for op in reversed(graph.ops):
         for position, i in op.computed(graph):
-            through = by_tensor.get(op.outputs[0]) if _passes_on(op, position) else None
+            through = by_tensor.get(op.outputs[0]) if _copies_elements(op, position) else None
             for bounds in (op.bounds(graph, position), through):
                 if bounds is not None:
                     low, high = by_tensor.get(i, bounds)
@@ -25,7 +26,7 @@ def input_bounds(graph: Graph) -> dict[int, Bounds]:
     return {t: (low, max(low, high)) for t, (low, high) in by_tensor.items() if t in graph.inputs}
 
 
-def _passes_on(op: Op, position: int) -> bool:
-    """Whether the values of the output are those of an input; what chooses between others has its condition first."""
+def _copies_elements(op: Op, position: int) -> bool:
+    """Whether an operator passes elements of this input to its output unchanged (except the condition of a select)."""
     chooses = isinstance(op, Select) and position > 0
     return op.is_view or chooses or isinstance(op, Join | Transpose | StridedOp | Pick) or op.kind == "CAST"

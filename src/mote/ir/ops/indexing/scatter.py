@@ -1,8 +1,8 @@
-"""Operators that put elements into an output: SCATTER_ND, SPARSE_TO_DENSE, ONE_HOT, DYNAMIC_UPDATE_SLICE, MATRIX_DIAG,
-MATRIX_SET_DIAG, and REVERSE_SEQUENCE.
+"""Operators that write elements at positions of an output: SCATTER_ND, SPARSE_TO_DENSE, ONE_HOT, DYNAMIC_UPDATE_SLICE,
+MATRIX_DIAG, MATRIX_SET_DIAG, and REVERSE_SEQUENCE.
 
-LiteRT reports an error where an index is outside. Generated code has nobody to report to: what has no place is left
-out.
+LiteRT reports an error for an index out of range. Generated code cannot report errors: elements out of range are
+dropped.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from mote.ir.graph import Graph, Op
 from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
-from mote.ir.ops.indexing.gather import flat_places, index_problem, other_type
+from mote.ir.ops.indexing.gather import flat_indices, index_problem, output_type_problem
 from mote.ir.ops.moves.pad_concat_transpose import TOO_LONG, CopySpan, Loop, span_loops, steps, too_long
 
 WIDE_INDICES = (DType.INT32, DType.INT64)
 SUMMED = (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT32, DType.INT64, DType.BOOL)
-"""The types that SCATTER_ND adds up."""
+"""Element types supported by SCATTER_ND."""
 
 
 class ScatterNd(Op):
-    """Zeros, to which the parts of the first input are added, each at the place that its tuple of indices names. What
-    is added twice to one place is summed up, and wraps where it does not fit."""
+    """SCATTER_ND: adds slices (input 0) to zeros at index tuples (input 1). Duplicate indices accumulate, with
+    wrapping."""
 
     shape: Shape
     kind = "SCATTER_ND"
@@ -42,12 +42,12 @@ class ScatterNd(Op):
         x = self.input(g)
         if x.dtype not in SUMMED:
             return f"{x.dtype} input is not supported (only {', '.join(SUMMED)})"
-        return other_type(g, self) or index_problem(g, self, 1, (DType.INT32,))
+        return output_type_problem(g, self) or index_problem(g, self, 1, (DType.INT32,))
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices = values
         assert x is not None and indices is not None
-        at, inside = flat_places(indices, self.shape)
+        at, inside = flat_indices(indices, self.shape)
         part = prod(self.shape[indices.shape[-1] :])
         result = np.zeros((prod(self.shape) // part, part), x.dtype)
         np.add.at(result, at[inside], x.reshape(-1, part)[inside])
@@ -55,8 +55,8 @@ class ScatterNd(Op):
 
 
 class SparseToDense(Op):
-    """The default (input 2) everywhere but where indices (input 1) name the place of a value (input 0), the last one
-    where there are several; one value is for all of them."""
+    """SPARSE_TO_DENSE: filled with a default (input 2), with values (input 0; one value for all is allowed) written at
+    indices (input 1); of duplicate indices the last one wins."""
 
     shape: Shape
     kind = "SPARSE_TO_DENSE"
@@ -70,19 +70,20 @@ class SparseToDense(Op):
     def unsupported(self, g: Graph) -> str | None:
         if self.input(g).dtype != self.input(g, 2).dtype:
             return "values and default have different types"
-        return other_type(g, self) or index_problem(g, self, 1, WIDE_INDICES)
+        return output_type_problem(g, self) or index_problem(g, self, 1, WIDE_INDICES)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, indices, default = values
         assert x is not None and indices is not None and default is not None
-        at, inside = flat_places(indices.reshape(-1, len(self.shape)), self.shape)
+        at, inside = flat_indices(indices.reshape(-1, len(self.shape)), self.shape)
         dense = np.full(prod(self.shape), default.reshape(-1)[0])
         dense[at[inside]] = np.broadcast_to(x.reshape(-1), at.shape)[inside]
         return [dense.reshape(self.shape)]
 
 
 class OneHot(Op):
-    """One value (input 1) where the index (input 0) is the place on the new axis, and another (input 2) elsewhere."""
+    """ONE_HOT: a new axis of `depth` elements with the value of input 1 at the index (input 0) and that of input 2
+    elsewhere."""
 
     axis: int
     depth: int
@@ -97,7 +98,7 @@ class OneHot(Op):
         return "its values have different types" if len(types) > 1 else index_problem(g, self, 0, WIDE_INDICES)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """LiteRT looks at the low 32 bits of an index."""
+        """The one-hot encoding; as in LiteRT, only the low 32 bits of an index count."""
         x, on, off = values
         assert x is not None and on is not None and off is not None
         low = np.expand_dims(x.astype(np.int64).astype(np.int32), self.axis)
@@ -106,28 +107,28 @@ class OneHot(Op):
 
 
 class Overlay(Op):
-    """The first input with elements of the second one over some of its own. A subclass says over which."""
+    """Base of operators that overwrite some elements of the first input with those of the second."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]
 
     def loops(self, g: Graph) -> list[Loop]:
-        """How the second input is copied, in bytes."""
+        """Loops that copy the second input, in bytes."""
         raise NotImplementedError
 
     def unsupported(self, g: Graph) -> str | None:
         if self.input(g, 1).dtype != self.input(g).dtype:
             return f"{self.input(g, 1).dtype} elements over {self.input(g).dtype} are not supported"
-        return other_type(g, self) or (TOO_LONG if too_long(self.loops(g)) else None)
+        return output_type_problem(g, self) or (TOO_LONG if too_long(self.loops(g)) else None)
 
 
 class DynamicUpdateSlice(Overlay):
-    """The second input lies where the third one says; where it would reach outside, it is moved inside."""
+    """DYNAMIC_UPDATE_SLICE: the second input overwrites the first at begins from the third, shifted to fit."""
 
     kind = "DYNAMIC_UPDATE_SLICE"
 
     def last(self, g: Graph) -> list[int]:
-        """The last place of each axis where the second input can begin."""
+        """Largest valid begin of the second input on each axis."""
         return [n - m for n, m in zip(self.input(g).shape, self.input(g, 1).shape, strict=True)]
 
     def loops(self, g: Graph) -> list[Loop]:
@@ -147,7 +148,7 @@ class DynamicUpdateSlice(Overlay):
 
 
 class StateUpdate(DynamicUpdateSlice):
-    """DYNAMIC_UPDATE_SLICE of a state in place: a cache of keys or values."""
+    """DYNAMIC_UPDATE_SLICE of a state in place: a key or value cache of attention."""
 
     @property
     def updates(self) -> dict[int, int]:
@@ -155,7 +156,7 @@ class StateUpdate(DynamicUpdateSlice):
 
 
 class MatrixSetDiag(Overlay):
-    """The second input lies on the diagonals of the matrices in the first one."""
+    """MATRIX_SET_DIAG: the second input overwrites the diagonals of the matrices in the first."""
 
     kind = "MATRIX_SET_DIAG"
 
@@ -172,7 +173,7 @@ class MatrixSetDiag(Overlay):
 
 
 class MatrixDiag(Op):
-    """Zeros, with the input on the diagonals."""
+    """MATRIX_DIAG: zero matrices with the input on their diagonals."""
 
     kind = "MATRIX_DIAG"
 
@@ -184,7 +185,7 @@ class MatrixDiag(Op):
         return diagonals(self.output(g).shape, self.output(g).dtype.itemsize)
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self)
+        return output_type_problem(g, self)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (x,) = values
@@ -193,15 +194,15 @@ class MatrixDiag(Op):
 
 
 def diagonals(shape: Shape, width: int) -> list[Loop]:
-    """How the diagonals of matrices are written, which are read side by side."""
+    """Loops that write contiguous vectors to the diagonals of matrices, in bytes."""
     rows, columns = shape[-2:]
     size = min(rows, columns)
     return [(prod(shape[:-2]), size * width, rows * columns * width), (size, width, (columns + 1) * width)]
 
 
 class ReverseSequence(Op):
-    """The first elements along `axis` from the last to the first of them, as many as the second input says for each
-    index on `batch_axis`."""
+    """REVERSE_SEQUENCE: reverses the first n elements along `axis`, where input 1 has n for each index on
+    `batch_axis`."""
 
     axis: int
     batch_axis: int
@@ -214,11 +215,10 @@ class ReverseSequence(Op):
         return (1, self.input(g).shape[self.axis]) if position == 1 else None
 
     def unsupported(self, g: Graph) -> str | None:
-        return other_type(g, self) or index_problem(g, self, 1, WIDE_INDICES)
+        return output_type_problem(g, self) or index_problem(g, self, 1, WIDE_INDICES)
 
     def loops(self, g: Graph) -> tuple[int, int, int, int, int]:
-        """How often and how far apart what lies outside of both axes and between them is, and how much lies behind
-        them, in elements."""
+        """Loops in elements: count and stride outside of both axes, count and stride between them, size after them."""
         x = self.input(g).shape
         first, second = sorted((self.axis, self.batch_axis))
         step = steps(x, 1)

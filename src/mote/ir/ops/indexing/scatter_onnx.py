@@ -1,6 +1,7 @@
 """SCATTER (ONNX): writes updates into a tensor, or combines them with its elements, at computed indices.
 
-Indices that are outside have no place: what they say is left out, as in SCATTER_ND."""
+Updates with indices out of range are dropped, as in SCATTER_ND.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ import numpy as np
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
-from mote.ir.ops.indexing.gather import flat_places, index_problem, other_type
+from mote.ir.ops.indexing.gather import flat_indices, index_problem, output_type_problem
 from mote.ir.ops.indexing.scatter import WIDE_INDICES
 
 
 class Combine(StrEnum):
-    """The reduction of an update with the element that it replaces."""
+    """How an update is combined with the existing element."""
 
     PUT = "put"
     ADD = "add"
@@ -28,8 +29,7 @@ class Combine(StrEnum):
 
 
 class Scatter(Op):
-    """Input 0, combined with the parts of input 1, each at the place that its tuple of indices (input 2) names, one
-    after another. Integers wrap."""
+    """SCATTER: combines slices of input 1 into input 0 at index tuples (input 2), in order. Integers wrap."""
 
     combine: Combine
     kind = "SCATTER"
@@ -47,7 +47,7 @@ class Scatter(Op):
             return f"{parts.dtype} parts of {x.dtype} are not supported"
         if x.dtype == DType.BOOL and self.combine is not Combine.PUT:
             return f"'{self.combine}' of bool is not supported"
-        return other_type(g, self) or index_problem(g, self, 2, WIDE_INDICES)
+        return output_type_problem(g, self) or index_problem(g, self, 2, WIDE_INDICES)
 
     def misjudged(self, g: Graph) -> str | None:
         return "LiteRT has no such operator"
@@ -56,7 +56,7 @@ class Scatter(Op):
         x, parts, indices = values
         assert x is not None and parts is not None and indices is not None
         depth = indices.shape[-1]
-        at, inside = flat_places(indices, x.shape)
+        at, inside = flat_indices(indices, x.shape)
         part = prod(x.shape[depth:])
         result = x.reshape(-1, part).copy()
         of = _OF[self.combine]

@@ -1,8 +1,8 @@
-"""Learning on the device without gradients: classifiers over the features of a frozen network.
+"""On-device learning without gradients: classifiers over the features of a frozen network.
 
-A learner is two operators over the same states. Its update takes features and a label, learns the sample and gives
-`seen`, int32 [1]: how many samples the learner holds of that class (1, where it holds none but weights), or 0 where
-nothing was learned, because the label is none of its classes or a feature is no number. Its scores read the states, and
-the highest score is the best class. A class is new on the device where nothing was learned of it yet; how many classes
-there can be is fixed when the model is compiled.
+A learner is two operators over common states. Its update operator takes features and a label, learns the sample and
+outputs `seen`, int32 [1]: the number of samples of that class (1 if the learner keeps no counts), or 0 if nothing was
+learned because the label is invalid, or a feature NaN or too large. Its scores operator reads the states; the highest
+score is the best class. Classes can be added on the device by learning samples of them; the maximum number of classes
+is fixed when the model is compiled.
 """

@@ -1,12 +1,12 @@
-"""Gaussian naive Bayes over float32 features, sample by sample: each feature of a class has a mean and a variance.
+"""Gaussian naive Bayes over float32 features, learned sample by sample: a mean and a variance per class and feature.
 
-States are the means and the sums of squared deviations from them (Welford's), float32 [classes, features] each, the sum
-of the logarithms of the variances of a class, float32 [classes], and int32 counts [classes]. A class that has `most`
-samples forgets: from then on a sample has a share of 1 / `most`. A variance is the mean squared deviation, plus
+States: means and sums of squared deviations (Welford's algorithm), float32 [classes, features] each; the sum of log
+variances per class, float32 [classes]; and int32 counts [classes]. From `most` samples of a class on, its statistics
+are exponential averages in which a new sample has weight 1 / `most`. A variance is the mean squared deviation plus
 `smoothing`.
 
-C computes the operations of the reference in their order, each rounded to float32. Its logarithms are within 1 ulp; so
-are the sums of products where a compiler fuses them.
+C code computes the operations of the reference in the same order, each rounded to float32. Its logarithms are within 1
+ulp; so are sums of products where a compiler fuses multiply-adds.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.learning.samples import added, inputs_problem, learnable, output_problem
 
 MOST_COUNTED = 1 << 22
-"""The most samples of a class before it forgets: sums of squares of the largest features stay finite."""
+"""Maximum of `most`: sums of squares of the largest features stay finite."""
 LEAST_SMOOTHING = 2.0**-60
 LEAST_SCORE = float(np.finfo(np.float32).min)
-"""The score of a class that nothing was learned of."""
+"""The score of a class without samples."""
 
 
 def _problem(g: Graph, op: Op, first: int, most: int, smoothing: float) -> str | None:
-    """Why an operator cannot take its features and its states, which begin at position `first`."""
+    """Why an operator's attributes, features or states (inputs from position `first` on) are not supported, or None."""
     if not 1 <= most <= MOST_COUNTED:
         return f"averages over {most} samples are not supported (1 to {MOST_COUNTED})"
     if not LEAST_SMOOTHING <= smoothing <= 1:
@@ -44,9 +44,9 @@ def _problem(g: Graph, op: Op, first: int, most: int, smoothing: float) -> str |
 
 
 class GaussianUpdate(Op):
-    """A sample is averaged into its class. Inputs: features, label int32 [1], means, squares, logarithms, counts;
-    outputs: samples of that class now, up to `most`, or 0 where the label is no class or a feature cannot be learned,
-    then the states."""
+    """GAUSSIAN_UPDATE: learns a sample. Inputs: features, label int32 [1]; states: means, squares, log variances,
+    counts. Outputs: number of samples of that class, up to `most`, or 0 if the label is invalid or a feature NaN or too
+    large; and the states."""
 
     most: int = MOST_COUNTED
     smoothing: float = 1e-6
@@ -79,10 +79,10 @@ class GaussianUpdate(Op):
         after = min(before + 1, self.most)
         if before == 0:
             means[own], squares[own] = 0, 0
-        apart = x - means[own]
-        means[own] += apart / np.float32(after)
-        kept = squares[own] * np.float32(1 - 1 / self.most) if before == self.most else squares[own]
-        squares[own] = kept + apart * (x - means[own])
+        deviations = x - means[own]
+        means[own] += deviations / np.float32(after)
+        faded = squares[own] * np.float32(1 - 1 / self.most) if before == self.most else squares[own]
+        squares[own] = faded + deviations * (x - means[own])
         variances = squares[own] / np.float32(after) + np.float32(self.smoothing)
         logarithms[own] = added(np.float32(0), np.log(variances))
         counts[own] = after
@@ -90,10 +90,9 @@ class GaussianUpdate(Op):
 
 
 class GaussianScores(Op):
-    """The logarithm of the probability of each class and the features together, but for a constant: log(count) less
-    half of the logarithms of the variances and of the squared deviations in units of the variance. A class without
-    samples has the least float. Inputs: features, means, squares, logarithms, counts; output: float32 scores
-    [classes]."""
+    """GAUSSIAN_SCORES: log joint probability of each class and the features, up to a constant: log(count) minus half
+    the sum of log variances and of squared deviations divided by the variances. A class without samples has the
+    smallest float. Inputs: features, means, squares, log variances, counts; output: float32 scores [classes]."""
 
     most: int = MOST_COUNTED
     smoothing: float = 1e-6
@@ -115,7 +114,7 @@ class GaussianScores(Op):
             if count:
                 variances = squares[k] / count + np.float32(self.smoothing)
                 with np.errstate(over="ignore", invalid="ignore"):
-                    apart = x.reshape(-1) - means[k]
-                    total = added(logarithms[k], apart * apart / variances)
+                    deviations = x.reshape(-1) - means[k]
+                    total = added(logarithms[k], deviations * deviations / variances)
                 scores[k] = np.log(count) - np.float32(0.5) * total
         return [scores]

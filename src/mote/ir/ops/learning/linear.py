@@ -1,8 +1,8 @@
 """Linear models over float32 features that learn sample by sample: their scores, and logistic regression.
 
-Weights are float32 [outputs, features + 1]; the last of each output is its bias, the weight of a feature that is always
-1. C computes the operations of the references in their order, each rounded to float32, unless a compiler fuses products
-and sums; its exponential function is within 1 ulp. A sample that cannot be learned changes nothing.
+Weights are float32 [outputs, features + 1]; the last weight of each output is its bias. C code computes the operations
+of the references in the same order, each rounded to float32, unless a compiler fuses multiply-adds; its exponential
+function is within 1 ulp. An invalid sample changes nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ MOST_OUTPUTS = 4096
 
 
 def extended(features: Array) -> Array:
-    """Features, and the 1 behind them."""
+    """The feature vector with a 1 appended, for the bias."""
     return np.append(features.reshape(-1), np.float32(1))
 
 
 def predicted(features: Array, weights: Array) -> Array:
-    """The outputs of a linear model: the bias, and products added to it one after another."""
+    """The outputs of a linear model: products are added to the bias in order, each sum rounded to float32."""
     x = features.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.array([added(row[-1], row[:-1] * x) for row in weights], np.float32)
 
 
 def weights_problem(g: Graph, op: Op, position: int, label: bool) -> str | None:
-    """Why an operator cannot take its features, its label (input 1) where it has one, and its weights; or None."""
+    """Why an operator's features, label (input 1, if `label`) or weights are not supported, or None."""
     outputs, size = op.input(g, position).shape[0], op.input(g).size
     if not 1 <= outputs <= MOST_OUTPUTS:
         return f"{outputs} outputs are not supported (1 to {MOST_OUTPUTS})"
@@ -41,7 +41,8 @@ def weights_problem(g: Graph, op: Op, position: int, label: bool) -> str | None:
 
 
 class LinearScores(Op):
-    """The outputs of a linear model whose weights are a state. Inputs: features, weights; output: float32 [outputs]."""
+    """LINEAR_SCORES: outputs of a linear model whose weights are a state. Inputs: features, weights; output: float32
+    [outputs]."""
 
     kind = "LINEAR_SCORES"
 
@@ -64,9 +65,9 @@ class LinearScores(Op):
 
 
 class LogisticUpdate(Op):
-    """A step of stochastic gradient descent on the cross entropy of the softmax of the scores, from one sample: weights
-    less `rate` times their gradient, and, but for biases, less `rate` * `decay` of themselves. Inputs: features, label
-    int32 [1], weights; outputs: 1 where the sample was learned, else 0, then the weights."""
+    """LOGISTIC_UPDATE: a step of SGD on the softmax cross entropy of one sample with learning rate `rate` and weight
+    decay `decay` (not of biases). Inputs: features, label int32 [1], and the state: weights. Outputs: 1 if the sample
+    was learned, else 0; and the new weights."""
 
     rate: float
     decay: float = 0.0
@@ -86,7 +87,7 @@ class LogisticUpdate(Op):
 
     @property
     def kept(self) -> float:
-        """The share of weights that a step leaves."""
+        """Factor of the weights in a step: 1 - learning rate * weight decay."""
         return 1 - self.rate * self.decay
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -100,6 +101,6 @@ class LogisticUpdate(Op):
             return [np.zeros(1, np.int32), weights]
         gradients = shares / total - (np.arange(len(weights), dtype=np.int64) == own).astype(np.float32)
         steps = (np.float32(self.rate) * gradients)[:, None] * extended(x)
-        kept = weights * np.float32(self.kept)
-        kept[:, -1] = weights[:, -1]
-        return [np.ones(1, np.int32), kept - steps]
+        decayed = weights * np.float32(self.kept)
+        decayed[:, -1] = weights[:, -1]
+        return [np.ones(1, np.int32), decayed - steps]

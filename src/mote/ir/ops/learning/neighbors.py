@@ -1,7 +1,7 @@
-"""Nearest neighbours over int8 features: a memory of the last samples, and the votes of those nearest, in integers.
+"""k nearest neighbours over int8 features: a ring buffer of the last samples, and votes of the nearest, in integers.
 
-States are the samples, int8 [capacity, features], their labels, int8 [capacity], and the place of the next one, int32
-[1]. A place whose label is no class, such as -1, is empty.
+States: samples, int8 [capacity, features]; their labels, int8 [capacity]; and the write index, int32 [1]. An entry
+whose label is no class, such as -1, is empty.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.learning.samples import inputs_problem, output_problem
 
 MOST_LABELS = 128
-"""The most classes: labels are int8."""
+"""Maximum number of classes: labels are int8."""
 MOST_VOTES = 255
-"""The most neighbours that vote."""
+"""Maximum number of voting neighbours."""
 MOST_KEPT = 32768
-"""The most samples of a memory."""
+"""Maximum number of stored samples."""
 
 
 def _memory_problem(classes: int, capacity: int) -> str | None:
@@ -31,9 +31,9 @@ def _memory_problem(classes: int, capacity: int) -> str | None:
 
 
 class KnnUpdate(Op):
-    """A sample takes the place of the oldest one. Inputs: features, label int32 [1], samples, labels, place; outputs:
-    samples of that class in the memory now, 0 where the label is no class, then samples, labels and place. A place
-    outside of the memory, which a caller may have restored, is the first one."""
+    """KNN_UPDATE: stores a sample in place of the oldest one. Inputs: features, label int32 [1], and the states:
+    samples, labels, write index. Outputs: number of stored samples of that class, 0 if the label is invalid; and the
+    states. A write index out of range, which a caller may have restored, counts as 0."""
 
     classes: int
     kind = "KNN_UPDATE"
@@ -76,9 +76,9 @@ class KnnUpdate(Op):
 
 
 class KnnScores(Op):
-    """The votes of the `neighbors` samples with the least squared Euclidean distance: of equal ones, of those at lower
-    places of the memory. A memory with fewer samples has as many votes. Inputs: features, samples, labels; output:
-    int32 votes [classes], of which the first of equals is the best class; all are 0 where nothing was learned."""
+    """KNN_SCORES: votes of the `neighbors` samples with the smallest squared Euclidean distance; of equal distances
+    those at lower indices. If fewer samples are stored, all of them vote. Inputs: features, samples, labels; output:
+    int32 votes [classes], all 0 if no sample is stored. The best class is the first with the most votes."""
 
     neighbors: int
     classes: int
@@ -102,6 +102,6 @@ class KnnScores(Op):
         x, samples, labels = values
         assert x is not None and samples is not None and labels is not None
         (full,) = np.nonzero((labels >= 0) & (labels < self.classes))
-        apart = np.square(samples[full].astype(np.int64) - x.reshape(-1)).sum(1)
-        nearest = full[np.argsort(apart, kind="stable")[: self.neighbors]]
+        distances = np.square(samples[full].astype(np.int64) - x.reshape(-1)).sum(1)
+        nearest = full[np.argsort(distances, kind="stable")[: self.neighbors]]
         return [bincount(labels[nearest], self.classes).astype(np.int32)]

@@ -1,9 +1,8 @@
-"""A threshold for one class, learned on the device: how far a score is from those of normal samples, in integers.
+"""One-class learning on the device: how far a score deviates from the scores of normal samples, in integers.
 
-States are the running mean of the score and its mean absolute deviation, int64 [2] with FRACTION bits, and the number
-of samples, int32 [1]. They are plain averages of the first `window` samples, exponential ones with a share of 1 /
-`window` from then on: a drift of what is normal is followed, an anomaly stands out. States that were restored as
-anything else are brought into their range.
+States: running mean and mean absolute deviation of the score, int64 [2] with FRACTION fraction bits, and the number of
+samples, int32 [1]. These are plain averages of the first `window` samples, then exponential averages with weight 1 /
+`window`: drift of normal scores is tracked, anomalies stand out. Restored states are clamped to the valid range.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ FRACTION = 20
 SCORE_FRACTION = 8
 """Fraction bits of scores."""
 MOST_MEAN = 1 << 31 + FRACTION
-"""The range of means of int32 scores; deviations are at most twice as much."""
+"""Bound of the absolute value of means of int32 scores; deviations are at most twice that."""
 LONGEST_WINDOW = 1 << 16
 MEASURES = (DType.INT8, DType.INT16, DType.INT32)
-"""The types of scores whose normal range is learned."""
+"""Element types of the input score."""
 
 
 def _problem(g: Graph, op: Op, statistics: int) -> str | None:
-    """Why an operator cannot take its score (input 0) and its states, of which the first is at that position."""
+    """Why an operator's score (input 0) or states (inputs from position `statistics` on) are not supported, or None."""
     x = op.input(g)
     if x.dtype not in MEASURES or x.size != 1:
         return f"{x.size} scores of {x.dtype} are not supported (one, {', '.join(MEASURES)})"
@@ -40,19 +39,19 @@ def _problem(g: Graph, op: Op, statistics: int) -> str | None:
     return output_problem(g, op, DType.INT32)
 
 
-def _restored(statistics: Array) -> tuple[int, int]:
+def _clamped_state(statistics: Array) -> tuple[int, int]:
     mean, deviation = statistics.tolist()
     return min(max(mean, -MOST_MEAN), MOST_MEAN), min(max(deviation, 0), 2 * MOST_MEAN)
 
 
 def _share(whole: int, count: int) -> int:
-    """An integer divided by a count, halves up."""
+    """whole / count, rounded halves up."""
     return (whole + count // 2) // count
 
 
 class OneClassUpdate(Op):
-    """A sample is averaged in where its label is 0, the one class. Inputs: score, label int32 [1], statistics, count;
-    outputs: samples now, up to `window`, or 0 for other labels, then statistics and count."""
+    """ONE_CLASS_UPDATE: updates the averages if the label is 0 (normal). Inputs: score, label int32 [1], and the
+    states: statistics, count. Outputs: number of samples, up to `window`, or 0 for other labels; and the states."""
 
     window: int
     kind = "ONE_CLASS_UPDATE"
@@ -81,18 +80,17 @@ class OneClassUpdate(Op):
         if label[0] != 0:
             return [np.zeros(1, np.int32), statistics, counted]
         count = min(max(int(counted[0]), 0) + 1, self.window)
-        mean, deviation = _restored(statistics)
-        apart = (int(x.reshape(-1)[0]) << FRACTION) - mean
-        deviation = 0 if int(counted[0]) <= 0 else deviation + _share(abs(apart) - deviation, count)
-        after = np.array([mean + _share(apart, count), deviation], np.int64)
+        mean, deviation = _clamped_state(statistics)
+        difference = (int(x.reshape(-1)[0]) << FRACTION) - mean
+        deviation = 0 if int(counted[0]) <= 0 else deviation + _share(abs(difference) - deviation, count)
+        after = np.array([mean + _share(difference, count), deviation], np.int64)
         seen = np.array([count], np.int32)
         return [seen, after, seen]
 
 
 class OneClassScore(Op):
-    """How many mean absolute deviations, at least `floor` steps of the score each, a score is above the mean of normal
-    ones: int32 [1] with SCORE_FRACTION bits, halves up, saturating; 0 while nothing was learned. Inputs: score,
-    statistics, count."""
+    """ONE_CLASS_SCORE: (score - mean) / max(mean absolute deviation, `floor`), int32 [1] with SCORE_FRACTION fraction
+    bits, rounded halves up, saturating; 0 before any sample was learned. Inputs: score, statistics, count."""
 
     floor: int = 1
     kind = "ONE_CLASS_SCORE"
@@ -108,7 +106,7 @@ class OneClassScore(Op):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, statistics, counted = values
         assert x is not None and statistics is not None and counted is not None
-        mean, deviation = _restored(statistics)
-        apart = (int(x.reshape(-1)[0]) << FRACTION) - mean
-        score = _share(apart << SCORE_FRACTION, max(deviation, self.floor << FRACTION)) if counted[0] > 0 else 0
+        mean, deviation = _clamped_state(statistics)
+        difference = (int(x.reshape(-1)[0]) << FRACTION) - mean
+        score = _share(difference << SCORE_FRACTION, max(deviation, self.floor << FRACTION)) if counted[0] > 0 else 0
         return [np.clip([score], -(1 << 31), (1 << 31) - 1).astype(np.int32)]

@@ -1,8 +1,8 @@
-"""Nearest class means over int8 features: a class is the mean of its samples, all in integers.
+"""Nearest class mean (prototypes) over int8 features, in integers.
 
-States are int32 sums of the samples [classes, features] and their counts [classes]. Where a class has `most` samples,
-its sums and its count are halved before the next one is added: what is older than the last `most` samples counts less
-and less, and sums never leave 30 bits. States that were restored as anything else are brought into that range.
+States: int32 sums of the samples of each class [classes, features], and their counts [classes]. When a class has `most`
+samples, its sum and count are halved before the next one is added: old samples fade out, and sums never exceed 30 bits.
+Restored states are clamped to the valid range.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.learning.samples import NONE, inputs_problem, output_problem
 
 MOST_SAMPLES = 1 << 22
-"""The most samples of a class that are added up before sums are halved."""
+"""Maximum of `most`, the number of samples at which sums are halved."""
 MOST_CLASSES = 32768
 COSINE_FRACTION = 15
-"""Fraction bits of cosines."""
+"""Fraction bits of cosine similarities."""
 
 
 def _most_problem(most: int) -> str | None:
@@ -34,15 +34,15 @@ def _classes_problem(classes: int) -> str | None:
     return None if 1 <= classes <= MOST_CLASSES else f"{classes} classes are not supported (1 to {MOST_CLASSES})"
 
 
-def _restored(sums: Array, count: int, most: int) -> tuple[Array, int]:
-    """Sums and count of a class in the range that updates leave."""
+def _clamped_state(sums: Array, count: int, most: int) -> tuple[Array, int]:
+    """Sums and count of a class, clamped to the valid range."""
     count = min(max(count, 0), most)
     return np.clip(sums.astype(np.int64), -128 * count, 127 * count), count
 
 
 class PrototypeUpdate(Op):
-    """A sample is added to its class. Inputs: features, label int32 [1], sums, counts; outputs: samples of that class
-    now, 0 where the label is no class, then sums and counts."""
+    """PROTOTYPE_UPDATE: adds a sample to its class. Inputs: features, label int32 [1], and the states: sums, counts.
+    Outputs: number of samples of that class, 0 if the label is invalid; and the states."""
 
     most: int = MOST_SAMPLES
     kind = "PROTOTYPE_UPDATE"
@@ -78,7 +78,7 @@ class PrototypeUpdate(Op):
         if not 0 <= place < len(counts):
             return [np.zeros(1, np.int32), sums, counts]
         sums, counts = sums.copy(), counts.copy()
-        own, count = _restored(sums[place], int(counts[place]), self.most)
+        own, count = _clamped_state(sums[place], int(counts[place]), self.most)
         if count == self.most:
             own, count = np.sign(own) * (np.abs(own) // 2), count // 2
         sums[place], counts[place] = own + x.reshape(-1), count + 1
@@ -86,8 +86,8 @@ class PrototypeUpdate(Op):
 
 
 class ClassMeans(Op):
-    """A score of features for each class, from the mean of its samples. A class without samples has the least int32
-    number. Inputs: features, sums, counts; output: int32 scores [classes]."""
+    """Base of class mean scores: similarity of the features to the mean of each class; the smallest int32 for a class
+    without samples. Inputs: features, sums, counts; output: int32 scores [classes]."""
 
     most: int = MOST_SAMPLES
 
@@ -109,19 +109,19 @@ class ClassMeans(Op):
         assert x is not None and sums is not None and counts is not None
         flat, scores = x.reshape(-1).astype(np.int64), np.full(len(counts), NONE, np.int32)
         for place, number in enumerate(counts.tolist()):
-            own, count = _restored(sums[place], number, self.most)
+            own, count = _clamped_state(sums[place], number, self.most)
             if count:
                 scores[place] = self._score(flat, (2 * own + count) // (2 * count))
         return [scores]
 
     def _score(self, x: Array, mean: Array) -> int:
-        """The score of features for a class with this mean, which is rounded to int8 with halves up."""
+        """The score of features for a class, whose mean is rounded to int8, halves up."""
         raise NotImplementedError
 
 
 class PrototypeScores(ClassMeans):
-    """The squared Euclidean distance of features to the mean of each class, less than zero: the nearest class has the
-    highest score. Scores are in steps of the squared scale of the features."""
+    """PROTOTYPE_SCORES: negative squared Euclidean distance to the mean of each class: the nearest class has the
+    highest score. Scores are in units of the squared scale of the features."""
 
     kind = "PROTOTYPE_SCORES"
 
@@ -130,9 +130,9 @@ class PrototypeScores(ClassMeans):
 
 
 class PrototypeCosines(ClassMeans):
-    """The cosine of the angle between features and the mean of each class, both counted from `zero`, the code of 0:
-    COSINE_FRACTION bits, so that one threshold serves for all classes, however loud a sample is. It is 0 where one of
-    them is 0."""
+    """PROTOTYPE_COSINES: cosine similarity of features and the mean of each class, both minus the zero point `zero`,
+    with COSINE_FRACTION fraction bits; independent of the amplitude, so that one threshold fits all classes. 0 if
+    either vector is 0."""
 
     zero: int = 0
     kind = "PROTOTYPE_COSINES"

@@ -1,13 +1,13 @@
-"""Ridge regression by recursive least squares: each sample moves the weights to the optimum of all samples so far.
+"""Ridge regression by recursive least squares: after each sample the weights are optimal for all samples so far.
 
-States are the weights of a linear model (see `linear.py`) and the inverse of the covariance of features, the 1 of
-biases included: symmetric, of which the upper triangle is kept, row by row, float32 [n * (n + 1) / 2]. It begins as the
-identity divided by the penalty `ridge` (`first_inverse`). With a `forgetting` factor below 1 older samples count less
-and less; where nothing new comes in, the inverse stops growing at what it began with, so that it cannot wind up. Its
-diagonal never falls below 2^-24 of that: it stays positive whatever rounding does.
+States: the weights of a linear model (see `linear.py`), and the inverse covariance of the features with the bias's 1
+appended: upper triangle of a symmetric matrix by rows, float32 [n * (n + 1) / 2]. It begins as the identity divided by
+the penalty `ridge` (`first_inverse`). With a `forgetting` factor below 1 older samples fade out; without new
+information the inverse stops growing at its initial value, which prevents wind-up. Its diagonal never falls below 2^-24
+of that, so that it stays positive despite rounding.
 
-C has the bits of the reference, unless a compiler fuses products and sums; roundings then differ, and grow with the
-condition of the covariance: features of about one scale keep them small.
+C code is bit-exact with the reference unless a compiler fuses multiply-adds; rounding then differs, by an amount that
+grows with the condition number of the covariance: features of similar scale keep it small.
 """
 
 from __future__ import annotations
@@ -24,20 +24,19 @@ from mote.ir.ops.learning.samples import LARGEST, added, learnable, output_probl
 
 MOST_FEATURES = 4095
 LEAST_SHARE = 2.0**-24
-"""How far the diagonal of the inverse may fall, of what it began with."""
+"""Minimum of the inverse's diagonal, relative to its initial value."""
 
 
 def first_inverse(size: int, ridge: float) -> Array:
-    """The inverse covariance before the first sample of so many features."""
+    """The initial inverse covariance for `size` features."""
     rows, columns = np.triu_indices(size + 1)
     return np.where(rows == columns, np.float32(1 / ridge), np.float32(0))
 
 
 class RidgeUpdate(Op):
-    """A sample moves weights and inverse. Inputs: features, what the outputs should be (float32 [outputs], or a label,
-    int32 [1], for 1 at that output and 0 at all others), weights, inverse; outputs: 1 where the sample was learned,
-    else 0, then weights and inverse. Not learned are labels that are no outputs, features that are too large or no
-    numbers, and what would leave the range of float32."""
+    """RIDGE_UPDATE: learns a sample. Inputs: features, targets (float32 [outputs], or a label, int32 [1], that stands
+    for its one-hot vector), and the states: weights, inverse covariance. Outputs: 1 if the sample was learned, else 0;
+    and the states. Not learned: invalid labels, features that are too large or NaN, and results beyond float32."""
 
     ridge: float
     forgetting: float = 1.0
@@ -78,27 +77,27 @@ class RidgeUpdate(Op):
         z = extended(x)
         with np.errstate(over="ignore", invalid="ignore"):
             errors = target - predicted(x, weights)
-            moved = self._moved(inverse, z)
-            power = added(np.float32(0), moved * z)
+            gain_vector = self._gain_vector(inverse, z)
+            power = added(np.float32(0), gain_vector * z)
         if not 0 <= power <= LARGEST or not (np.abs(errors) <= LARGEST).all():
             return unchanged
-        gains = moved * (np.float32(1) / (np.float32(self.forgetting) + power))
-        return [np.ones(1, np.int32), weights + errors[:, None] * gains, self._after(inverse, gains, moved)]
+        gains = gain_vector * (np.float32(1) / (np.float32(self.forgetting) + power))
+        return [np.ones(1, np.int32), weights + errors[:, None] * gains, self._updated(inverse, gains, gain_vector)]
 
     @staticmethod
-    def _moved(inverse: Array, z: Array) -> Array:
-        """The inverse times the features: row by row of the triangle, each of which is a column, too."""
-        moved, begin, n = np.zeros(len(z), np.float32), 0, len(z)
+    def _gain_vector(inverse: Array, z: Array) -> Array:
+        """The symmetric inverse (stored as upper triangle) times the feature vector."""
+        gain_vector, begin, n = np.zeros(len(z), np.float32), 0, len(z)
         for i in range(n):
             row = inverse[begin : begin + n - i]
-            moved[i] = added(moved[i], row * z[i:])
-            moved[i + 1 :] += row[1:] * z[i]
+            gain_vector[i] = added(gain_vector[i], row * z[i:])
+            gain_vector[i + 1 :] += row[1:] * z[i]
             begin += n - i
-        return moved
+        return gain_vector
 
-    def _after(self, inverse: Array, gains: Array, moved: Array) -> Array:
+    def _updated(self, inverse: Array, gains: Array, gain_vector: Array) -> Array:
         rows, columns = np.triu_indices(len(gains))
-        after: Array = inverse - gains[rows] * moved[columns]
+        after: Array = inverse - gains[rows] * gain_vector[columns]
         most = np.float32(1 / self.ridge)
         diagonal = rows == columns
         after[diagonal] = np.maximum(after[diagonal], np.float32(LEAST_SHARE / self.ridge))

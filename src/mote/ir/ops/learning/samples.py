@@ -1,4 +1,4 @@
-"""The samples that learners take: a vector of features and a label."""
+"""Training samples of on-device learners: checks of features and labels, and sums rounded as in C."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import DType
 
 LONGEST = 32768
-"""The most features of a vector: squared distances of int8 vectors fit 31 bits."""
+"""Maximum number of features: squared distances of int8 vectors fit 31 bits."""
 NONE = -(1 << 31)
-"""The score of a class that nothing was learned of: less than any other."""
+"""The score of a class without samples: less than any other."""
 
 LARGEST = float(1 << 50)
-"""The largest float32 feature that is learned: larger ones, infinite ones and those that are no numbers would leave a
-learner of no use."""
+"""Maximum magnitude of a float32 feature that is learned: larger values, infinities and NaN would make a learner
+useless."""
 
 Wanted = tuple[int, DType, Shape]
-"""The position of an input of an operator, its type and its shape."""
+"""Position of an operator's input, and its required type and shape."""
 
 
 def inputs_problem(g: Graph, op: Op, features: DType, wanted: Sequence[Wanted]) -> str | None:
-    """Why an operator cannot take its features (input 0) and what else it reads; or None."""
+    """Why an operator's features (input 0) or other inputs do not have the required types and shapes, or None."""
     x = op.input(g)
     if x.dtype != features or not 1 <= x.size <= LONGEST:
         return f"{x.size} {x.dtype} features are not supported (1 to {LONGEST}, {features})"
@@ -36,16 +36,16 @@ def inputs_problem(g: Graph, op: Op, features: DType, wanted: Sequence[Wanted]) 
 
 
 def output_problem(g: Graph, op: Op, dtype: DType) -> str | None:
-    """Why an operator cannot give its result in the type that it has; or None."""
+    """Why an operator's output type is not supported, or None."""
     y = op.output(g)
     return None if y.dtype == dtype else f"{y.dtype} results are not supported ({dtype})"
 
 
 def learnable(features: Array) -> bool:
-    """Whether float32 features can be learned: none is too large, or no number."""
+    """Whether float32 features can be learned: none is NaN or too large."""
     return bool((np.abs(features) <= LARGEST).all())
 
 
 def added(first: np.float32, terms: Array) -> np.float32:
-    """Float32 terms added to a number one after another, each sum rounded: as C adds them up."""
+    """Sequential sum of float32 terms, each partial sum rounded, as in C."""
     return np.float32(np.add.accumulate(np.concatenate([[first], terms]), dtype=np.float32)[-1])

@@ -1,1 +1,1 @@
-"""Fully connected layers and matrix products, and the accumulators of layers with weights."""
+"""Fully connected layers, matrix products, and accumulators of layers with weights."""

@@ -1,4 +1,4 @@
-"""Accumulators of a layer with weights: their bounds, and their requantization."""
+"""Accumulators of a layer with weights: bounds and requantization."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ from mote.ir.ops.common import (
 from mote.ir.ops.matrix.round_once import once_multiplier, same_once
 
 Ends = tuple[Ints, Ints]
-"""The least and the largest."""
+"""A range of sums: arrays of the smallest and the largest values."""
 WIDE = 256
-"""Kernels may take weights of 9 bits apart, so that two products of int8 stand for one: both of them together are no
-more than so many times an input further from it."""
+"""Additional magnitude, per 9-bit weight, in bounds of partial sums: kernels may split such a weight into two int8
+weights, whose two products together exceed the single product by at most this times the input."""
 
 
 @dataclass(frozen=True)
 class Accumulators:
-    """The sums of a layer, bias included: how each channel's is scaled, and the values that it can have."""
+    """The accumulators of a layer, bias included: per channel the range of values and the requantization."""
 
     low: Ints
     high: Ints
     mult: Ints
     shift: Ints
-    """As in the model: a right shift is negative."""
+    """Shift per channel; right shifts are negative."""
     zero: int
-    """The output's zero point; its range is all of int8."""
+    """The output's zero point. (The output range is all of int8.)"""
     real: NDArray[np.float64] | None = None
-    """The float scale of sums whose results are rounded once, as FULLY_CONNECTED does, or to even."""
+    """Float scales, if results are rounded once (LiteRT's FULLY_CONNECTED) or to even; else None."""
     even: bool = False
-    """They are rounded to even, in single precision. The multiplier and the shift are then those with which integers
-    rounded once give the same results, where there are such."""
+    """Whether results are computed in single precision and rounded to even. Multiplier and shift are then those for
+    which integer rounding gives equal results, if there are any."""
     loose: NDArray[np.bool_] | None = None
-    """Channels that kernels round once although a few results then differ: the kernel patches those."""
+    """Mask of channels that kernels round once although a few results differ: the kernel patches those."""
 
     @property
     def once(self) -> bool:
-        """Whether kernels round once."""
+        """Whether requantization rounds once."""
         return self.real is not None
 
     @cached_property
     def exact(self) -> NDArray[np.bool_]:
-        """Channels for which the multiplier and the shift say all."""
+        """Mask of channels whose multiplier and shift reproduce all results exactly."""
         if self.real is None:
             return np.ones(len(self.mult), np.bool_)
         limit = int(np.maximum(np.abs(self.low), np.abs(self.high)).max())
@@ -70,7 +70,8 @@ class Accumulators:
 
     @property
     def linear(self) -> bool:
-        """Whether there are negative results that can be seen, and differ by it."""
+        """Whether rounding of negative results matters: sums are rounded twice, and negative results are not all
+        clamped."""
         return self.zero > -128 and not self.once and bool(np.any(self.low < 0))
 
     def outputs(self, x: Ints, channel: int | slice = slice(None)) -> Ints:
@@ -83,7 +84,7 @@ class Accumulators:
         return np.clip(scaled + self.zero, -128, 127)
 
     def some(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Accumulators:
-        """Selects channels."""
+        """A copy of the accumulators with only the selected channels."""
         real = None if self.real is None else self.real[which]
         loose = None if self.loose is None else self.loose[which]
         return Accumulators(
@@ -92,55 +93,56 @@ class Accumulators:
 
     @property
     def left(self) -> Ints:
-        """How far sums are shifted left before they are scaled, in 32 bits."""
+        """Left shift of the 32-bit accumulators before they are multiplied."""
         return np.zeros_like(self.shift) if self.once else np.maximum(self.shift, 0)
 
     @property
     def fits(self) -> NDArray[np.bool_]:
-        """Channels whose sums do not wrap, also where they are shifted left."""
+        """Mask of channels whose sums do not overflow, also after the left shift."""
         return np.maximum(-self.low, self.high + 1) <= 1 << 31 >> self.left
 
     @property
     def constant(self) -> NDArray[np.bool_]:
-        """Channels with one result for all sums."""
+        """Mask of channels that have one result for all possible sums."""
         same: NDArray[np.bool_] = self.outputs(self.low) == self.outputs(self.high)
         return same & self.fits
 
 
 def products(weights: NDArray[np.int8], low: Ints, high: Ints) -> Ends:
-    """The range of the dot products of weights with inputs between `low` and `high`, over the last axis. Floats hold
-    these sums exactly, and are faster."""
+    """Range of dot products (over the last axis) of weights and inputs between `low` and `high`. Computed in floats,
+    which are exact here, and faster."""
     above, below = np.maximum(weights, 0).astype(np.float64), np.minimum(weights, 0).astype(np.float64)
     return (above @ low + below @ high).astype(np.int64), (above @ high + below @ low).astype(np.int64)
 
 
 def layer_products(w: Tensor, low: Ints, high: Ints) -> Ends:
-    """The ends of the sums of a layer's int8 weights: where these learn, for all that they can become."""
+    """Range of the sums of products of a layer's int8 weights; for trainable weights, over all values that they can
+    take."""
     if w.data is not None:
         return products(w.data, low, high)
     most = np.full(w.shape[:-1], -LEAST * int(np.maximum(np.abs(low), np.abs(high)).sum()), np.int64)
     return -most, most
 
 
-def farthest_weights(w: Tensor) -> Array:
-    """Constant weights, or for each that learns the one of largest magnitude."""
+def extreme_weights(w: Tensor) -> Array:
+    """The weights if constant; for trainable weights, the value of largest magnitude (-128) everywhere."""
     return np.full(w.shape, LEAST, np.int8) if w.data is None else w.data
 
 
-def farthest_bias(g: Graph, op: Op, channels: int) -> Ints:
-    """The largest magnitude of each channel's bias."""
+def largest_bias(g: Graph, op: Op, channels: int) -> Ints:
+    """Maximum magnitude of each channel's bias."""
     low, high = bias_ends(g, op, channels)
     return np.maximum(np.abs(low), np.abs(high))
 
 
 def window_ends(taps: Ends, rows: Ints, columns: Ints) -> Ends:
-    """The range of the sums over [rows, columns, channels] taps, counting only taps inside the image."""
+    """Range of sums over the window taps [rows, columns, channels], given masks of the taps inside the image."""
     low, high = (np.einsum("yk,xl,klc->yxc", rows, columns, t, optimize=True) for t in taps)
     return low.min(axis=(0, 1)), high.max(axis=(0, 1))
 
 
 def layer_sums(g: Graph, op: Op, ends: Ends, rounding: Rounding) -> Accumulators:
-    """With the bias, and how they are scaled."""
+    """Accumulators of a layer: adds the bias to the range `ends` of the sums, and computes the requantization."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     low, high = (bias + end for bias, end in zip(bias_ends(g, op, y.channels), ends, strict=True))
     if rounding is Rounding.TWICE:
@@ -152,7 +154,7 @@ def layer_sums(g: Graph, op: Op, ends: Ends, rounding: Rounding) -> Accumulators
 
 
 def layer_range(g: Graph, op: Op, activation: Activation, sums: Accumulators) -> Range:
-    """The range of a layer's outputs: all that the activation lets pass where sums might overflow 32 bits."""
+    """Range of a layer's int8 outputs; where accumulators might overflow, all that the activation allows."""
     y = op.output(g)
     lo, hi = int8_range(activation, y)
     low, high = (np.clip(sums.outputs(ends), lo, hi) for ends in (sums.low, sums.high))
@@ -160,25 +162,24 @@ def layer_range(g: Graph, op: Op, activation: Activation, sums: Accumulators) ->
 
 
 def layer_peak(g: Graph, op: Op, sums: Accumulators, axis: int = 0) -> Peak:
-    """The peak of a layer whose weights have the output channels on an axis. Kernels may fold the zero point into the
-    bias."""
-    x, weights = op.input(g), farthest_weights(op.input(g, 1))
+    """Accumulator bounds of a layer whose weights have output channels on `axis`, also for kernels that fold the
+    input's zero point into the bias."""
+    x, weights = op.input(g), extreme_weights(op.input(g, 1))
     largest = np.maximum(np.abs(sums.low), np.abs(sums.high))
-    bias = farthest_bias(g, op, len(largest))
+    bias = largest_bias(g, op, len(largest))
     after = max(map(rescaled, largest.tolist(), sums.left.tolist()))
     return Peak(int(largest.max()), max(parts(weights, axis, x.zero_point, bias), after))
 
 
 def vector_peak(weights: Array, zero: int, bias: Ints, inputs: Range, shift: int) -> Peak:
-    """The peak of [rows, depth] weights times vectors, where bounds need not be tight."""
+    """Accumulator bounds (not tight) of [rows, depth] weights times vectors."""
     size = np.abs(weights.astype(np.int16)).sum(axis=1, dtype=np.int64)
-    largest = int((np.abs(bias) + size * inputs.farthest(zero)).max())
+    largest = int((np.abs(bias) + size * inputs.max_distance(zero)).max())
     return Peak(largest, max(parts(weights, 0, zero, bias), rescaled(largest, max(shift, 0))))
 
 
 def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
-    """The upper bound of every partial sum of products with int8 inputs, in any order, for any placement of the zero
-    point."""
+    """Upper bound of partial sums of products with int8 inputs, in any order, with the zero point folded or not."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     size = np.abs(weights.astype(np.int16)).sum(axis=others, dtype=np.int64)
     if weights.dtype == np.int16:
@@ -187,20 +188,20 @@ def parts(weights: Array, axis: int, zero: int, bias: Ints) -> int:
 
 
 def rescaled(largest: int, left: int) -> int:
-    """The upper bound of sums of that magnitude after the left shift, the scaling and the zero point."""
+    """Upper bound after left shift, multiplication and addition of the zero point, for sums up to `largest`."""
     return (largest << left) - LEAST
 
 
 def wide_parts(weights: Array, axis: int, bias: Ints) -> int:
-    """The upper bound of every partial sum of products with int16 inputs, whose zero point is 0, in any order."""
+    """Upper bound of partial sums of products with int16 inputs (zero point 0), in any order."""
     others = tuple(i for i in range(weights.ndim) if i != axis)
     size = np.abs(weights.astype(np.int64)).sum(axis=others)
     return int((np.abs(bias) + size * -DType.INT16.limits[0]).max())
 
 
 def narrow_peak(g: Graph, op: Op) -> Peak | None:
-    """The peak of a layer with int16 inputs whose weights have the output channels on their first axis, and whose sums
-    LiteRT keeps in 32 bits."""
+    """Accumulator bounds of a layer with int16 inputs that LiteRT accumulates in 32 bits; its weights have output
+    channels on the first axis."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     if x.dtype != DType.INT16 or wide_sums(g, op) or w.data is None:
         return None

@@ -1,8 +1,8 @@
-"""Integer layers with an affine requantization: round(scale * (sum + bias + fraction)), halves to even, exactly.
+"""Integer layers with affine requantization: round(scale * (sum + bias + fraction)), halves to even, exactly.
 
-A bias in whole steps of the product of both scales cannot hold a batch normalization that was not folded before
-training. Here the bias has 31 more bits behind the point, the product has 64 bits, and the result is the number that
-floating point of unlimited precision would round.
+An integer bias in units of input scale * weight scale cannot represent a batch normalization that was not folded before
+training. Here the bias has 31 additional fraction bits, products have 64 bits, and the result is what exact arithmetic
+would round.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from mote.ir.ops.matrix.accumulators import Accumulators, Ends, parts, products,
 
 FRACTION_BITS = 31
 BIAS, FRACTION = 2, 3
-"""The positions of the inputs that have the whole and the fractional part of the bias."""
+"""Input positions of the integer part and the fractional part of the bias."""
 INTEGERS = (DType.INT8, DType.INT16)
 SHORT_BITS = 12
 SINGLE = 2.0**-24
-"""The largest relative error of a rounding to float32."""
+"""Maximum relative error of rounding to float32."""
 
 
 def snapped(real: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers that are short ones but for the rounding of scales to float32 as those: float32 meets halves there (0.5
-    is 2.5 steps of 0.2, though the float32 number nearest to 0.2 is a little more)."""
+    """Replace scales by short binary fractions if they differ only by float32 rounding of the factors: exact halves
+    then occur as in float32 arithmetic (0.5 is 2.5 steps of 0.2, though the float32 nearest to 0.2 is a little
+    more)."""
     fraction, exponent = np.frexp(real)
     short = np.rint(np.ldexp(fraction, SHORT_BITS)) / (1 << SHORT_BITS)
     near = np.abs(short - fraction) <= SINGLE * np.abs(fraction)
@@ -45,14 +46,14 @@ def snapped(real: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class AffineSums(Accumulators):
-    """The sums of a layer with an affine requantization, the whole part of the bias included."""
+    """The accumulators of a layer with affine requantization, including the integer part of the bias."""
 
     add: Ints | None = None
-    """The fraction of the bias times the multiplier."""
+    """Per channel: fractional part of the bias times the multiplier."""
 
     @cached_property
     def exact(self) -> NDArray[np.bool_]:
-        """No channel has constants that round once and leave the fraction out."""
+        """Mask of channels without fraction whose rounding is exact: none."""
         return np.zeros(len(self.mult), np.bool_)
 
     def outputs(self, x: Ints, channel: int | slice = slice(None)) -> Ints:
@@ -68,13 +69,13 @@ class AffineSums(Accumulators):
 
 
 class AffineLayer(Op):
-    """Base class of layers with an affine requantization. Inputs are activations, weights, whole and fractional
-    biases."""
+    """Base of layers with affine requantization. Inputs: activations, weights, integer parts and fractional parts of
+    the bias."""
 
     origin: int = 0
-    """The offset added to rounded results: an even number, so that halves are rounded to even codes of the file."""
+    """Offset added to rounded results: an even number, so that halves are rounded to even codes of the file."""
     limits: tuple[int, int] = (-128, 127)
-    """The least and the largest result."""
+    """Smallest and largest output code of the layer (fused activation)."""
     weights = 1
     channel_axis = 0
 
@@ -92,7 +93,7 @@ class AffineLayer(Op):
         return None
 
     def largest(self, g: Graph) -> int:
-        """The upper bound of every partial sum, for any inputs."""
+        """Upper bound of the layer's partial sums for any inputs."""
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         bias, of = self.bias(g), (w.data, self.channel_axis)
@@ -101,11 +102,11 @@ class AffineLayer(Op):
         return wide_parts(*of, bias) + abs(x.zero_point) * wide_parts(*of, 0 * bias) // -DType.INT16.limits[0]
 
     def bias(self, g: Graph) -> Ints:
-        """The whole parts of the biases."""
+        """The integer parts of the bias."""
         return bias_values(self.input(g, BIAS), self.output(g).channels)
 
     def scales(self, g: Graph) -> tuple[Ints, Ints, Ints]:
-        """The multipliers, the shifts, and what is added to products, of all channels."""
+        """Multipliers, shifts and offsets (added to the products) of all channels."""
         y = self.output(g)
         real = snapped(real_scales(self.input(g), self.input(g, 1), y, y.channels))
         mult, shift = quantize_multipliers(real)
@@ -119,11 +120,11 @@ class AffineLayer(Op):
         return AffineSums(low, high, mult, shift, self.origin, real, even=True, add=add)
 
     def sums(self, g: Graph, inputs: Range) -> AffineSums:
-        """Accumulators for int8 inputs in a range and int8 outputs."""
+        """Accumulators for int8 inputs in a range, and int8 outputs."""
         raise NotImplementedError
 
     def products(self, g: Graph, values: Sequence[Array | None]) -> Ints:
-        """The sums of products, channels last."""
+        """Sums of products of the layer, channels last, without bias."""
         raise NotImplementedError
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
@@ -144,9 +145,9 @@ class AffineLayer(Op):
         scaled = rescale_affine(wrap32(sums + self.bias(g)), mult, shift, add + more)
         return np.clip(scaled + self.origin, *self.limits).astype(self.output(g).dtype.numpy)
 
-    def unsure(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
-        """The other results that floating point may give for sums close to a half: it rounds each partial sum, unless
-        scales are powers of two."""
+    def alternative_codes(self, g: Graph, values: Sequence[Array | None]) -> Array | None:
+        """Alternative results for sums close to a half, where float runtimes may round the other way because they round
+        partial sums; None if scales are powers of two."""
         mult = self.scales(g)[0]
         if not np.any(mult & (mult - 1)):
             return None
@@ -162,8 +163,8 @@ class AffineLayer(Op):
 
 
 class AffineConv2D(WindowOp, AffineLayer):
-    """Convolution of NHWC images, or of groups of their channels, with [out, kh, kw, in of a group] weights; padding
-    holds the zero point."""
+    """CONV_2D, possibly grouped, on NHWC images with [out, kh, kw, in per group] weights; padded with the zero
+    point."""
 
     kind = "CONV_2D"
     pads_with_zero = True
@@ -201,8 +202,7 @@ class AffineConv2D(WindowOp, AffineLayer):
 
 
 class AffineDepthwiseConv2D(WindowOp, AffineLayer):
-    """Each channel convolved by itself with [1, kh, kw, out] weights; output channel c reads input channel
-    c // multiplier."""
+    """DEPTHWISE_CONV_2D with [1, kh, kw, out] weights; output channel c reads input channel c // multiplier."""
 
     multiplier: int = 1
     kind = "DEPTHWISE_CONV_2D"
@@ -217,7 +217,7 @@ class AffineDepthwiseConv2D(WindowOp, AffineLayer):
         return self.output(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def work(self, g: Graph) -> int:
-        """Its products are not those of matrices."""
+        """Estimated cost in multiplications; more than those, as it is no matrix product in NumPy."""
         return 8 * self.macs(g)
 
     def sums(self, g: Graph, inputs: Range) -> AffineSums:
@@ -239,7 +239,7 @@ class AffineDepthwiseConv2D(WindowOp, AffineLayer):
 
 
 class AffineFullyConnected(AffineLayer):
-    """[.., depth] x [channels, depth]."""
+    """FULLY_CONNECTED with affine requantization: [.., depth] x [channels, depth]."""
 
     keep_dims: bool = False
     kind = "FULLY_CONNECTED"

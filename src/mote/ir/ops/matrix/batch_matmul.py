@@ -1,5 +1,4 @@
-"""BATCH_MATMUL: batched matrix products over the axes before the last two; or over attention heads, which lie on the
-axis between those."""
+"""BATCH_MATMUL: batched matrix products, over leading batch axes, or over attention heads on the middle axis."""
 
 from __future__ import annotations
 
@@ -19,11 +18,11 @@ from mote.ir.ops.elementwise.arithmetic import operand_steps
 from mote.ir.ops.pointwise import pointwise
 
 AXES = (2, 5)
-"""LiteRT takes matrices with that many axes, at least and at most."""
+"""Minimum and maximum rank of matrices in LiteRT."""
 DEEPEST = {DType.INT16: 1 << 17, DType.INT32: (1 << 17) - 1}
-"""The longest sums for which LiteRT's arithmetic is defined, by the type of the output."""
+"""Maximum depth for which LiteRT's arithmetic is defined, by output type."""
 MOST_PAIRS = 1 << 14
-"""Matrices are multiplied line by line where no more pairs of an output line and a line of the right one meet."""
+"""Maximum rows of output times rows of the right matrix for which output rows are computed one by one."""
 TYPES = (
     (DType.INT8, DType.INT8, DType.INT8),
     (DType.INT8, DType.INT8, DType.INT32),
@@ -31,14 +30,14 @@ TYPES = (
     (DType.INT16, DType.INT8, DType.INT16),
     (DType.FLOAT32, DType.FLOAT32, DType.FLOAT32),
 )
-"""The types of the left and of the right matrices and of their products."""
+"""Supported element types of the left matrices, right matrices and products."""
 
 
 class MatrixProduct(Op):
-    """Products of matrices, however those lie in the operands."""
+    """Base of batched matrix products; subclasses define the layout of the operands."""
 
     right_turned: bool = False
-    """The right matrices are [columns, depth]."""
+    """Whether right matrices are transposed: [columns, depth]."""
     rounding: Rounding = Rounding.TWICE
     kind = "BATCH_MATMUL"
 
@@ -47,11 +46,11 @@ class MatrixProduct(Op):
         raise NotImplementedError
 
     def matrices(self, x: Array, position: int) -> Array:
-        """An operand as [.., rows, depth] or [.., depth, columns]."""
+        """Convert an operand to [.., rows, depth] (left) or [.., depth, columns] (right)."""
         raise NotImplementedError
 
-    def laid(self, products: Array) -> Array:
-        """[.., rows, columns] as the output has them."""
+    def to_output(self, products: Array) -> Array:
+        """Convert products [.., rows, columns] to the output's layout."""
         raise NotImplementedError
 
     def macs(self, g: Graph) -> int:
@@ -78,23 +77,23 @@ class MatrixProduct(Op):
         return problem(self.scale(g))
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """The multiplier and the shift that turn sums into results."""
+        """Multiplier and shift that requantize sums of products."""
         left, right, output = self.input(g), self.input(g, 1), self.output(g)
         return quantize_multiplier(left.scale * right.scale / output.scale)
 
     def ratio(self, g: Graph) -> float:
-        """The requantization scale, in single precision."""
+        """The requantization scale of sums of products, in single precision."""
         left, right, output = (np.float32(t.scale) for t in (self.input(g), self.input(g, 1), self.output(g)))
         return float(left * right / output)
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """Kernels take the zero point of the right matrices out of the sums."""
+        """Accumulator bounds, also for kernels that subtract the right matrix's zero point separately."""
         left, right, output = self.input(g), self.input(g, 1), self.output(g)
         ranges = inputs[0], inputs[1]
         if output.dtype != DType.INT8 or ranges[0] is None or ranges[1] is None:
             return None
-        depth, far = self.sizes(g)[1], ranges[0].farthest(left.zero_point)
-        total = depth * far * ranges[1].farthest(right.zero_point)
+        depth, far = self.sizes(g)[1], ranges[0].max_distance(left.zero_point)
+        total = depth * far * ranges[1].max_distance(right.zero_point)
         part = depth * far * (abs(right.zero_point) - LEAST)
         return Peak(total, max(part, (total << max(self.scale(g)[1], 0)) - LEAST))
 
@@ -102,11 +101,11 @@ class MatrixProduct(Op):
         left, right = (self.matrices(self._exact(g, values, position), position) for position in (0, 1))
         output = self.output(g)
         if output.dtype == DType.FLOAT32:
-            return [self.laid(left @ right).astype(np.float32)]
-        return [self._finish(g, self.laid(_product(left, right)), output)]
+            return [self.to_output(left @ right).astype(np.float32)]
+        return [self._finish(g, self.to_output(_product(left, right)), output)]
 
     def _exact(self, g: Graph, values: Sequence[Array | None], position: int) -> Array:
-        """An operand less its zero point."""
+        """A matrix operand minus its zero point."""
         x = values[position]
         assert x is not None
         return x.astype(np.float64) - (self.input(g, position).zero_point if self._scaled(g) else 0)
@@ -131,8 +130,8 @@ class MatrixProduct(Op):
 
 
 class BatchMatmul(MatrixProduct):
-    """[.., rows, depth] x [.., depth, columns]; an operand has its last two axes the other way round where it is
-    turned. Axes before them are repeated as NumPy does."""
+    """BATCH_MATMUL: [.., rows, depth] x [.., depth, columns]; the last two axes of an operand are swapped if it is
+    transposed (`left_turned`, `right_turned`). Batch axes broadcast as in NumPy."""
 
     left_turned: bool = False
 
@@ -152,20 +151,21 @@ class BatchMatmul(MatrixProduct):
     def matrices(self, x: Array, position: int) -> Array:
         return x.swapaxes(-1, -2) if (self.left_turned, self.right_turned)[position] else x
 
-    def laid(self, products: Array) -> Array:
+    def to_output(self, products: Array) -> Array:
         return products
 
     def steps(self, g: Graph, position: int) -> list[int]:
-        """How many matrices of an operand lie between two indices on each axis of the batches."""
+        """Strides of an operand on each batch axis, counted in matrices; 0 on broadcast axes."""
         return operand_steps(self.batches(g), self.input(g, position).shape[:-2])
 
     def by_lines(self, g: Graph) -> bool:
-        """Whether both are matrices that are computed, whose rows are lines."""
+        """Whether this is a product of two computed matrices without batch axes, whose rows can be computed one by
+        one."""
         return len(self.output(g).shape) == 2 and self.input(g, 1).data is None
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """Of more than two axes, rows are whole matrices. A line of a product is made from a line of the left matrix,
-        and from all lines of the right one; a constant is known by where it begins."""
+        """With batch axes a row is a whole matrix. Else an output row needs one row of the left matrix and all rows of
+        the right one; a constant matrix is a single row, as it is passed by address."""
         operand, shape = self.input(g, position), self.output(g).shape
         if len(shape) > 2:
             at = zip(np.unravel_index(y, shape[:-2]), self.steps(g, position), strict=True)
@@ -181,7 +181,7 @@ class BatchMatmul(MatrixProduct):
         return tuple(range(lines)) if same and lines * shape[0] <= MOST_PAIRS else None
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """Rows of the left matrices may come a few at a time, where the right ones are there."""
+        """Streaming form: rows of the left matrix may be streamed if the right one is not."""
         flow = flows.get(0)
         if flow is None or len(flows) > 1 or self.left_turned:
             return None
@@ -192,8 +192,9 @@ class BatchMatmul(MatrixProduct):
 
 
 class HeadMatmul(MatrixProduct):
-    """[rows, heads, depth] x [depth, heads, columns]: a product for each head, whose vectors lie beside each other as
-    the layer before made them. The right operand is [columns, heads, depth] where it is turned."""
+    """BATCH_MATMUL over attention heads: [rows, heads, depth] x [depth, heads, columns], a product per head, where the
+    heads of a row are contiguous, as the preceding layer outputs them. If `right_turned` the right operand is [columns,
+    heads, depth]."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         rows, _, columns = self.sizes(g)
@@ -204,7 +205,8 @@ class HeadMatmul(MatrixProduct):
         return rows, depth, right[0 if self.right_turned else 2]
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """A row of all heads, and all rows of the right operand; a constant is known by where it begins."""
+        """An output row (all heads) needs a row of the left operand and all rows of the right one; a constant operand
+        is a single row, as it is passed by address."""
         if position == 0:
             return (y,)
         right = self.input(g, 1)
@@ -214,12 +216,12 @@ class HeadMatmul(MatrixProduct):
         heads = x.swapaxes(0, 1)
         return heads.swapaxes(1, 2) if position and self.right_turned else heads
 
-    def laid(self, products: Array) -> Array:
+    def to_output(self, products: Array) -> Array:
         return products.swapaxes(0, 1)
 
 
 def _product(left: Array, right: Array) -> Ints:
-    """Exact also where sums do not fit the 53 bits of a float: products of 2^30 are added up in two halves."""
+    """Matrix product that is exact even if sums exceed the 53 bits of a double: the left operand is split in two."""
     high = np.floor(left / 256)
     low = left - 256 * high
     total: Ints = ((high @ right).astype(np.int64) << 8) + (low @ right).astype(np.int64)

@@ -1,5 +1,5 @@
-"""FULLY_CONNECTED and EMBEDDING_LOOKUP in float32 with blockwise-quantized weights: a scale for each block of elements
-of a row."""
+"""FULLY_CONNECTED and EMBEDDING_LOOKUP in float32 with blockwise-quantized weights: a scale per block of consecutive
+elements of a row."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from mote.ir.ops.pointwise import pointwise
 
 UNKNOWN_BLOCKS = "LiteRT's reference kernels do not know such block-wise quantized constants"
 READ = {DType.INT4: 2, DType.INT2: 4}
-"""Types of tables that LiteRT takes, as the file holds them, and how many elements share a byte."""
+"""Element types of blockwise tables that LiteRT supports, and how many elements share a byte in the file."""
 
 
 def dequantized_blocks(codes: Array, scales: Array) -> Array:
-    """The float32 numbers that [rows, depth] integers stand for, with [rows, blocks] scales."""
+    """Dequantize [rows, depth] integers with [rows, blocks] scales."""
     blocks = codes.astype(np.float32).reshape(*scales.shape, -1)
     return (blocks * scales[:, :, None]).reshape(codes.shape)
 
 
 class BlockwiseFullyConnected(Op):
-    """[.., depth] x [channels, depth]. Inputs: vectors, weights, biases, scales."""
+    """FULLY_CONNECTED with blockwise-quantized weights: [.., depth] x [channels, depth]. Inputs: activations, weights,
+    bias, scales."""
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
@@ -46,7 +47,7 @@ class BlockwiseFullyConnected(Op):
         return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """Vectors of a stream, where the axis is still one of the output."""
+        """Streaming form, if the streamed axis is also an axis of the output."""
         x = self.input(g).shape
         same = x[:-1] == self.output(g).shape[:-1] and flows[0].axis != len(x) - 1
         return pointwise(self, flows) if same else None
@@ -77,7 +78,7 @@ class BlockwiseFullyConnected(Op):
 
 
 class BlockwiseLookup(Op):
-    """Rows of a table. Inputs: indices, the table, scales."""
+    """EMBEDDING_LOOKUP in a blockwise-quantized table. Inputs: indices, the table, scales of the blocks."""
 
     kind = "EMBEDDING_LOOKUP"
 
@@ -94,15 +95,15 @@ class BlockwiseLookup(Op):
         return None if y == DType.FLOAT32 else f"{y} output with a block-wise quantized table is not supported"
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """Rows outside of the table are zeros."""
+        """The dequantized table rows for the indices; zeros for indices out of range."""
         indices, table, scales = values
         assert indices is not None and table is not None and scales is not None
         inside = (indices >= 0) & (indices < len(table))
-        taken = dequantized_blocks(table, scales)[np.where(inside, indices, 0)]
-        return [np.where(inside[..., None], taken, np.float32(0))]
+        rows = dequantized_blocks(table, scales)[np.where(inside, indices, 0)]
+        return [np.where(inside[..., None], rows, np.float32(0))]
 
     def misjudged(self, g: Graph) -> str | None:
-        """LiteRT takes blocks of whole bytes alone, and every scale for float16."""
+        """Why LiteRT is no reference: it only supports blocks of whole bytes, with float16 scales."""
         table, scales = self.input(g, 1), self.input(g, 2)
         together = 0 if table.stored is None else READ.get(table.stored, 0)
         known = together and scales.stored == DType.FLOAT16 and table.size // scales.size % together == 0

@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED."""
+"""FULLY_CONNECTED with constant or trainable weights."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from mote.ir.ops.common import (
 from mote.ir.ops.matrix import half_precision
 from mote.ir.ops.matrix.accumulators import (
     Accumulators,
-    farthest_bias,
-    farthest_weights,
+    extreme_weights,
+    largest_bias,
     layer_peak,
     layer_products,
     layer_range,
@@ -41,14 +41,14 @@ from mote.ir.ops.windows.conv import finish
 
 
 class FullyConnected(Op):
-    """[.., depth] x [channels, depth]: LiteRT rounds the result once, TensorFlow Lite Micro twice, ONNX Runtime to
-    even."""
+    """FULLY_CONNECTED: [.., depth] x [channels, depth]. LiteRT rounds results once, TensorFlow Lite Micro twice, ONNX
+    Runtime to even."""
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
     rounding: Rounding = Rounding.ONCE
     product: bool = False
-    """The file has it as BATCH_MATMUL with a constant matrix."""
+    """Whether the file has it as BATCH_MATMUL with a constant matrix."""
     kind = "FULLY_CONNECTED"
     weights = 1
 
@@ -67,7 +67,7 @@ class FullyConnected(Op):
         return (0,) if position > 0 else (y,)
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """Vectors of a stream, where the axis is still one of the output."""
+        """Streaming form, if the streamed axis is also an axis of the output."""
         flow, x = flows[0], self.input(g).shape
         if flow.axis == len(x) - 1 or x[-1] != self.input(g, 1).shape[1]:
             return None
@@ -81,9 +81,10 @@ class FullyConnected(Op):
         return self._once_problem(g) if self.input(g).dtype.integer and self.rounding is Rounding.ONCE else None
 
     def _once_problem(self, g: Graph) -> str | None:
-        """Why LiteRT has no result to follow: a float beyond 32 bits converts to whatever the processor makes of it."""
+        """Why LiteRT's result is undefined: a float beyond int32 is converted, which depends on the platform. None if
+        it is defined."""
         x, w, y = self.input(g), self.input(g, 1), self.output(g)
-        weights, bias = farthest_weights(w), farthest_bias(g, self, w.shape[0])
+        weights, bias = extreme_weights(w), largest_bias(g, self, w.shape[0])
         most = float(real_scales(x, w, y, w.shape[0]).max())
         largest = wide_parts(weights, 0, bias) if x.dtype == DType.INT16 else parts(weights, 0, x.zero_point, bias)
         if not wide_sums(g, self):
@@ -93,7 +94,7 @@ class FullyConnected(Op):
         return f"sums of up to {largest:,} times {most:g} leave 32 bits: the output's scale {y.scale:g} is too small"
 
     def columns(self, g: Graph) -> Ints | None:
-        """The input's channel that each column of the weights belongs to; None where columns are no whole pixels."""
+        """Input channel of each column of the weights; None if the depth is no multiple of the channels."""
         channels, depth = self.input(g).channels, self.input(g, 1).shape[1]
         return None if depth % channels else np.arange(depth, dtype=np.int64) % channels
 
@@ -114,8 +115,8 @@ class FullyConnected(Op):
         x, w = values[0], values[1]
         assert x is not None and w is not None
         if computes_in_half(g, self):
-            made = half_precision.layer(x.reshape(-1, w.shape[1]), w, bias_of(g, self, len(w)), self.activation)
-            return [made.reshape(self.output(g).shape)]
+            outputs = half_precision.layer(x.reshape(-1, w.shape[1]), w, bias_of(g, self, len(w)), self.activation)
+            return [outputs.reshape(self.output(g).shape)]
         vectors = x.reshape(-1, w.shape[1]).astype(np.float64) - self.input(g).zero_point
         sums = vectors @ real_weights(g, self, w).T
         return [finish(g, self, values, sums, self.activation, self.rounding)]
@@ -126,5 +127,5 @@ class FullyConnected(Op):
     def misjudged(self, g: Graph) -> str | None:
         w = self.input(g, 1)
         if self.product and w.quant is not None and w.quant.per_channel:
-            return "LiteRT's BATCH_MATMUL takes the scales of channels for 0"
+            return "LiteRT's BATCH_MATMUL treats per-channel scales as 0"
         return rounded_inputs(g, self)

@@ -26,13 +26,14 @@ from mote.ir.ops.common import (
 )
 
 WEIGHTS = {DType.INT8: (DType.INT8,), DType.INT16: (DType.INT8, DType.INT16), DType.FLOAT32: (DType.FLOAT32,)}
-"""The types of weights, by the input's."""
+"""Supported element types of the weights, by element type of the input."""
 BIASES = {DType.INT8: (DType.INT32,), DType.INT16: (DType.INT32, DType.INT64), DType.FLOAT32: (DType.FLOAT32,)}
 
 
 class Projection(Op):
-    """[.., depth] x [channels, depth]. LiteRT multiplies sums by a double and rounds once; where weights are int16 it
-    multiplies sums of 64 bits by 15 bits. TensorFlow Lite Micro never has doubles."""
+    """FULLY_CONNECTED with computed, int16 or asymmetric weights: [.., depth] x [channels, depth]. LiteRT scales
+    accumulators in double precision and rounds once; with int16 weights it scales 64-bit accumulators by 15-bit
+    multipliers. TensorFlow Lite Micro never uses doubles."""
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
@@ -47,7 +48,8 @@ class Projection(Op):
         return self.output(g).size * self.input(g, 1).shape[1]
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """Weights that are computed have to lie in one piece; constants are known by where they begin."""
+        """Computed weights must be contiguous, so output rows cannot be computed one by one; constant weights are a
+        single row, as they are passed by address."""
         if position == 1:
             return None if self.input(g, 1).data is None else (0,)
         return (y,) if self.input(g).shape[:-1] == self.output(g).shape[:-1] else None
@@ -87,7 +89,7 @@ class Projection(Op):
         return self.rounding is Rounding.ONCE and self.input(g, 1).dtype != DType.INT16
 
     def narrow(self, g: Graph) -> bool:
-        """Whether LiteRT keeps sums in 32 bits: of int8, and of int16 and int8 with a bias of int32."""
+        """Whether LiteRT accumulates in 32 bits: int8 inputs, or int16 inputs with int8 weights and an int32 bias."""
         bias = self.tensor(g, 2)
         int32 = bias is not None and bias.dtype == DType.INT32
         return self.input(g).dtype == DType.INT8 or (int32 and self.input(g, 1).dtype == DType.INT8)
@@ -96,11 +98,11 @@ class Projection(Op):
         return self.input(g), self.input(g, 1), self.output(g)
 
     def real(self, g: Graph) -> Array:
-        """The requantization scale of each sum."""
+        """The requantization scale of each channel."""
         return real_scales(*self._tensors(g), self.input(g, 1).shape[0])
 
     def largest(self, g: Graph) -> int:
-        """How far sums go from zero, with any values; as far as 32 bits hold them where they wrap."""
+        """Maximum magnitude of sums for any values; limited to int32 where they wrap."""
         part = self._part(g)
         return min(part, INT32_MAX + 1) if self.narrow(g) else part
 

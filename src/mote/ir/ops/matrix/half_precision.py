@@ -1,7 +1,7 @@
-"""Layers that compute in half precision (IEEE 754 binary16), as vectors of Helium do: float32 tensors, float16 weights.
+"""Layers computed in half precision (IEEE 754 binary16), as by Helium (MVE) vectors: float32 tensors, float16 weights.
 
-Inputs are rounded to half precision. Products are added one after another, each with one rounding of sum and product
-together; then the bias is added and the activation applied. The result is a float32 again.
+Inputs are rounded to half precision. Products are accumulated sequentially with fused multiply-adds (one rounding
+each); then the bias is added and the activation applied. Results are converted to float32.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def computes_in_half(g: Graph, op: Op) -> bool:
 
 
 def add_product(sums: Halves, x: Halves, w: Halves) -> Halves:
-    """sums + x * w, rounded once. The product is exact in double precision; of a sum that is not, the last bit says so
-    (rounding to odd), so that rounding it again gives what rounding once would."""
+    """Fused multiply-add sums + x * w, rounded once. The product is exact in double precision; an inexact sum is
+    rounded to odd, so that the second rounding, to float16, gives the correctly rounded result."""
     product, before = x.astype(np.float64) * w.astype(np.float64), sums.astype(np.float64)
     total = product + before
     part = total - product
@@ -34,7 +34,7 @@ def add_product(sums: Halves, x: Halves, w: Halves) -> Halves:
 
 
 def layer(vectors: Array, weights: Halves, bias: Array, activation: Activation) -> NDArray[np.float32]:
-    """[n, depth] float32 inputs and [channels, depth] weights to [n, channels]."""
+    """Fully connected layer: [n, depth] float32 inputs and [channels, depth] weights to [n, channels]."""
     with np.errstate(all="ignore"):
         x = vectors.astype(np.float32).astype(np.float16)
         sums = np.zeros((len(x), len(weights)), np.float16)

@@ -1,11 +1,11 @@
-"""Multipliers and shifts that reproduce LiteRT's FULLY_CONNECTED, which scales accumulators in double precision and
-rounds once, and ONNX Runtime, which does so in single precision and rounds to even.
+"""Integer multipliers and shifts that reproduce requantization in floats: LiteRT's FULLY_CONNECTED (double precision,
+rounded once) and ONNX Runtime (single precision, halves to even).
 
-A 31-bit multiplier is not the double, and rounds halves up. Whether its results are equal all the same is decided at
+A 31-bit multiplier differs from the double, and rounds halves up. Whether results are equal nevertheless is tested at
 the 255 accumulator values where the result increases: a slightly larger multiplier rounds halves away from zero, as
-LiteRT does. In single precision, products near a half become halves, so the multipliers that are tried lie further
-apart; where accumulators meet halves themselves, every other one would have to round the other way. Where no multiplier
-near the exact factor will do, kernels hold the thresholds themselves, or compute in single precision.
+LiteRT does. In single precision, products near a half become halves, so more distant multipliers are tried; if
+accumulators meet exact halves, every other one would have to round the other way. If no multiplier near the exact
+factor works, kernels use a table of thresholds, or compute in single precision.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from mote.ir.graph.numeric.fixedpoint import INT32_MAX, Ints, quantize_multiplie
 from mote.ir.graph.numeric.staircase import NEAR, reached
 
 NEIGHBOURS = (0, 1, -1, 2, -2)
-"""The multipliers that are tried, beside the nearest one."""
+"""Offsets from the nearest multiplier that are tried."""
 EVEN_NEIGHBOURS = (0, *(sign << bit for bit in range(10) for sign in (1, -1)))
-"""The multipliers that are tried where products are rounded to single precision."""
+"""Offsets from the nearest multiplier that are tried for single precision."""
 MOST_RESULT = INT32_MAX - 256
-"""Kernels round results in 32 bits and add a zero point."""
+"""Maximum result before the zero point is added, without int32 overflow."""
 VALUES = np.arange(-127, 128, dtype=np.int64)
-"""The results that have a step."""
+"""int8 results that are reached by an increase: all but the lowest."""
 
 Scale = tuple[int, int]
-"""A multiplier and a shift."""
+"""A requantization scale as integer multiplier and shift."""
 
 
 @lru_cache(maxsize=1 << 14)
 def once_multiplier(real: float, zero: int, limit: int, *, even: bool = False) -> Scale:
-    """Multiplier and shift of sums that are no farther from zero than `limit`; the nearest where none is exact."""
+    """Multiplier and shift for accumulators of magnitude up to `limit`: exact if possible, else the nearest."""
     mult, shift = nearest = quantize_multiplier(real)
     neighbours = EVEN_NEIGHBOURS if even else NEIGHBOURS
     tried = ((mult + d, shift) for d in neighbours if 0 <= mult + d <= INT32_MAX)
@@ -41,7 +41,8 @@ def once_multiplier(real: float, zero: int, limit: int, *, even: bool = False) -
 
 @lru_cache(maxsize=1 << 14)
 def same_once(real: float, zero: int, limit: int, scale: Scale, *, even: bool = False) -> bool:
-    """Whether these are exact for all such sums: at every step, before it, and at the ends."""
+    """Whether `scale` gives exact results for all accumulators of magnitude up to `limit`: tested at and before each
+    increase of the result, and at the ends."""
     if even and limit * real >= MOST_RESULT:
         return False
     steps = once_steps(real, zero, limit, even=even)
@@ -51,7 +52,8 @@ def same_once(real: float, zero: int, limit: int, scale: Scale, *, even: bool = 
 
 
 def once_steps(real: float, zero: int, limit: int = INT32_MAX + 1, *, even: bool = False) -> Ints:
-    """The first of such sums, but for the least one, that has each of VALUES or more; the last one where none has."""
+    """For each of VALUES: the smallest accumulator of magnitude up to `limit` (except the lowest one) whose result
+    reaches it; the largest accumulator if none does."""
     low, high = _ends(limit)
     with np.errstate(divide="ignore"):
         nearly = np.clip((VALUES - 0.5 - zero) / real, low, high).astype(np.int64)
@@ -61,10 +63,10 @@ def once_steps(real: float, zero: int, limit: int = INT32_MAX + 1, *, even: bool
 
 
 def once_results(x: Ints, real: float, zero: int, *, even: bool = False) -> Ints:
-    """The requantized sums as LiteRT or ONNX Runtime computes them, before any activation."""
+    """Requantize accumulators exactly as LiteRT or (`even`) ONNX Runtime, without activation."""
     return np.clip((scale_even if even else scale_once)(x, real) + zero, -128, 127)
 
 
 def _ends(limit: int) -> Ints:
-    """The least and the largest sum in 32 bits that is not farther from zero."""
+    """The smallest and largest int32 accumulator of magnitude up to `limit`."""
     return np.array([max(-limit, -INT32_MAX - 1), min(limit, INT32_MAX)], np.int64)

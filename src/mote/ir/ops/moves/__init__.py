@@ -1,1 +1,1 @@
-"""Operators that only move elements."""
+"""Operators that only copy or rearrange elements."""

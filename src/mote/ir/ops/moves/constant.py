@@ -1,4 +1,4 @@
-"""SHAPE, RANK, FILL, ZEROS_LIKE, RANGE, BROADCAST_ARGS, WHERE: folded at compile time, because shapes are known."""
+"""CONSTANT: SHAPE, RANK, FILL, ZEROS_LIKE, RANGE, BROADCAST_ARGS and WHERE with results known at compile time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mote.ir.graph.tensor import Array, Shape
 
 
 class ConstantOutput(Op):
-    """A constant output: one value for all elements, or one for each."""
+    """CONSTANT: an output known at compile time: one value for all elements, or one each."""
 
     values: tuple[int | float, ...]
     shape: Shape
@@ -21,5 +21,5 @@ class ConstantOutput(Op):
         return [self.shape]
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        given = np.array(self.values)
-        return [np.full(self.shape, given[0]) if given.size == 1 else given.reshape(self.shape)]
+        constant = np.array(self.values)
+        return [np.full(self.shape, constant[0]) if constant.size == 1 else constant.reshape(self.shape)]

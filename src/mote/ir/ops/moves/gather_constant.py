@@ -1,6 +1,6 @@
-"""MIRROR_PAD, and GATHER with constant indices: gathers with an index list for each axis.
+"""GATHER with constant indices, and MIRROR_PAD: gathers with an index list per axis.
 
-Elements are moved as bytes, so every type is supported.
+Elements are copied as bytes, so every type is supported.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from mote.ir.graph.tensor import Array, Shape
 from mote.ir.ops.pointwise import rising
 
 Places = tuple[int, ...]
-"""The elements of an axis that are taken."""
+"""Indices of the elements that are gathered along an axis."""
 
 
 class Pick(Op):
-    """The elements at some places of each axis (all of those without places), under the shape `shape`."""
+    """GATHER with constant index lists per axis (None: the whole axis), then reshaped to `shape`."""
 
     places: tuple[Places | None, ...]
     shape: Shape
     kind = "GATHER"
 
     def picked(self, g: Graph) -> Shape:
-        """The shape before it is seen under another."""
+        """The shape of the gathered elements before the final reshape."""
         return tuple(n if p is None else len(p) for n, p in zip(self.input(g).shape, self.places, strict=True))
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.shape]
 
     def indices(self, g: Graph) -> list[Ints]:
-        """The places of all axes."""
+        """The indices that are gathered along each axis."""
         sizes = self.input(g).shape
         return [
             np.arange(n, dtype=np.int64) if p is None else np.array(p) for n, p in zip(sizes, self.places, strict=True)
         ]
 
     def by_rows(self, g: Graph) -> bool:
-        """Whether rows of the output are made from rows of the input."""
+        """Whether each output row is made from one input row: the final reshape changes nothing."""
         return self.picked(g) == self.shape
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -55,7 +55,7 @@ class Pick(Op):
             rows *= n
         return (row,)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         same = self.places and self.places[-1] is None and self.shape[-1] == self.input(g).channels
         return {0: np.arange(self.shape[-1], dtype=np.int64)} if same else None
 
@@ -76,11 +76,11 @@ class Pick(Op):
 
 
 def row_axes(shape: Shape) -> int:
-    """How many of the axes count the rows of a tensor."""
+    """Number of leading axes that rows are counted over: all but the last two; of a matrix, one."""
     return len(shape) - 2 if len(shape) > 2 else max(len(shape) - 1, 0)
 
 
 class MirrorPad(Pick):
-    """The input with what lies at its edges around it, mirrored."""
+    """MIRROR_PAD: pads the input with its mirrored edges."""
 
     kind = "MIRROR_PAD"

@@ -1,4 +1,4 @@
-"""One output of a multi-output operator: all outputs are computed into one tensor, and each is a slice of it."""
+"""PART: one output of a multi-output operator: all outputs are computed into one tensor, of which each is a slice."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from mote.ir.graph.tensor import Array, Shape
 
 
 class Part(Op):
-    """Elements from `begin` on, as the output's type and shape. Where the tensor `count` says how many results there
-    are, each takes `each` elements and means `used` of them; the rest is zero, a reference may leave anything there."""
+    """PART: elements from `begin` on, converted to the output's type and shape. If tensor `count` has the number of
+    results, each result has `each` elements of which `used` are meaningful; all others are zero here, but undefined in
+    a reference."""
 
     begin: int
     shape: Shape
@@ -29,7 +30,8 @@ class Part(Op):
         return [x.reshape(-1)[self.begin : self.begin + y.size].astype(y.dtype.numpy).reshape(self.shape)]
 
     def meaning(self, value: Array, counted: Array) -> Array:
-        """The output as a reference computed it, without what has no meaning."""
+        """A reference's value of this output with all meaningless elements set to zero; `counted`: the number of
+        results."""
         rows = value.copy().reshape(-1, self.each)
         rows[int(counted.reshape(-1)[0]) :] = 0
         rows[:, self.used :] = 0

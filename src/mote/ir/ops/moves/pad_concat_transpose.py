@@ -1,7 +1,7 @@
-"""Operators that only move elements: PAD, PADV2, TRANSPOSE, CONCATENATION, PACK (and slices, in their own file).
+"""Operators that only copy elements: PAD, PADV2, TRANSPOSE, CONCATENATION, PACK.
 
-None of them rescales: LiteRT copies quantized values as they are, and for int8 concatenation insists that
-all quantizations are equal. Elements are moved as bytes, so every type is supported.
+None of them rescales: LiteRT copies quantized values as they are, and requires equal quantization for int8
+concatenation. Elements are copied as bytes, so every type is supported.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.pointwise import pointwise, rising
 
 AXES = 6
-"""The most axes that `mote_move` can iterate over, after axes that stay contiguous are merged."""
+"""Maximum number of loops of `mote_move`, after contiguous axes are merged."""
 TOO_LONG = f"more than {AXES} axes that move separately are not supported"
 INPUTS = 120
-"""The most inputs of a `mote_join` kernel: C99 promises 127 parameters."""
+"""Maximum number of inputs of a `mote_join` kernel: C99 guarantees 127 parameters."""
 
 Loop = tuple[int, int, int]
-"""How often, and the bytes to step each time in the input and in the output."""
+"""A copy loop: count, stride in the input and stride in the output, in bytes."""
 
 
 @dataclass(frozen=True)
 class CopySpan:
-    """One axis of a copy: `count` elements, from `begin` on in steps of `step` of the input's `size`, go side
-    by side to `at` of the output's `total`."""
+    """One axis of a copy: `count` elements of the input's `size`, from `begin` on with stride `step`, are copied
+    contiguously to `at` in the output's `total`."""
 
     size: int
     begin: int
@@ -50,7 +50,7 @@ class CopySpan:
         return self.size == self.count == self.total and self.step == 1
 
     def times(self, n: int) -> CopySpan:
-        """This axis merged with an untouched one of `n` elements inside it."""
+        """This axis merged with a fully copied inner axis of `n` elements."""
         return CopySpan(self.size * n, self.begin * n, self.step, self.count * n, self.at * n, self.total * n)
 
 
@@ -58,12 +58,12 @@ WHOLE_ONE = CopySpan(1, 0, 1, 1, 0, 1)
 
 
 def steps(shape: Sequence[int], width: int) -> list[int]:
-    """The bytes from one element to the next along each axis."""
+    """Strides of a contiguous tensor, for elements of `width` bytes."""
     return [width * prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
 def merge(loops: Sequence[Loop], width: int) -> tuple[list[Loop], int]:
-    """The copy with the fewest loops (one at least), and the bytes that are contiguous."""
+    """Merge contiguous loops: the fewest loops (at least one), and the number of contiguous bytes."""
     merged: list[Loop] = []
     run = width
     for size, source, target in reversed(loops):
@@ -85,7 +85,7 @@ def span_loops(spans: Sequence[CopySpan], width: int) -> list[Loop]:
 
 @dataclass(frozen=True)
 class RowCopy:
-    """A copy between boxes seen as rows: output row y of an image is input row first + y * step."""
+    """A copy of boxes by rows: output row y of an image is input row first + y * step."""
 
     images: int
     rows: CopySpan
@@ -97,14 +97,14 @@ class RowCopy:
         return self.rows.begin - self.rows.at * self.rows.step
 
     def source(self, y: int) -> int:
-        """The input row that output row y takes, OUTSIDE where it takes none."""
+        """The input row that is copied to output row y, OUTSIDE if none."""
         image, at = divmod(y, self.rows.total)
         row = inside(self.first + at * self.rows.step, self.rows.size)
         return row if row == OUTSIDE else row + image * self.rows.size
 
 
 def row_copy(spans: Sequence[CopySpan]) -> RowCopy | None:
-    """The copy by rows (all axes but the last two), or None where more than one row axis is touched."""
+    """The copy by rows (over all axes but the last two); None if more than one of these axes is not copied fully."""
     padded = {0: [WHOLE_ONE] * 3, 1: [WHOLE_ONE, *spans, WHOLE_ONE], 2: [*spans, WHOLE_ONE]}
     *leading, columns, channels = padded.get(len(spans), spans)
     touched = [i for i, s in enumerate(leading) if not s.whole] or [0]
@@ -116,22 +116,22 @@ def row_copy(spans: Sequence[CopySpan]) -> RowCopy | None:
 
 
 _COPIES: WeakKeyDictionary[Graph, dict[Op, list[RowCopy] | None]] = WeakKeyDictionary()
-"""The copies of the operators of a graph, as long as there is the graph."""
+"""Cache of row copies by operator, for each graph that is alive."""
 
 
 class Join(Op):
-    """An output put together from boxes of the inputs. A subclass says which box goes where."""
+    """Base of operators whose output consists of boxes of the inputs; a subclass defines the boxes."""
 
     def spans(self, g: Graph) -> list[list[CopySpan]]:
-        """Each input's copy, axis by axis."""
+        """For each input: how it is copied to the output, axis by axis."""
         raise NotImplementedError
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
     def row_copies(self, g: Graph) -> list[RowCopy] | None:
-        """The copies by rows, if all can be done so and give the output's own rows. Each row of each input asks for
-        them: they are found once for a graph."""
+        """The copy of each input by rows, or None if a copy is impossible by rows or the output is reshaped. Cached per
+        graph: `reads` calls it for each row."""
         known = _COPIES.setdefault(g, {})
         if self not in known:
             known[self] = self._row_copies(g)
@@ -165,7 +165,7 @@ def too_long(loops: Sequence[Loop]) -> bool:
 
 
 class Pad(Join):
-    """The input with `value` around it, `paddings` elements before and after on each axis."""
+    """PAD: pads with `value`; `paddings` has the elements before and after each axis."""
 
     paddings: tuple[tuple[int, int], ...]
     value: int | float
@@ -175,7 +175,7 @@ class Pad(Join):
         sizes = zip(self.input(g).shape, self.paddings, strict=True)
         return [tuple(before + n + after for n, (before, after) in sizes)]
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return (
             {0: np.arange(self.output(g).channels, dtype=np.int64)}
             if self.paddings and self.paddings[-1] == (0, 0)
@@ -199,13 +199,13 @@ class Pad(Join):
 
 
 class Concatenation(Join):
-    """The inputs one after another along `axis`."""
+    """CONCATENATION of the inputs along `axis`."""
 
     axis: int
     kind = "CONCATENATION"
 
     def parts(self, g: Graph) -> list[Shape]:
-        """The inputs' shapes, with as many axes as the output has."""
+        """The inputs' shapes with the output's rank."""
         return [g.tensors[i].shape for i in self.inputs]
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -237,7 +237,7 @@ class Concatenation(Join):
         all_flow = len(flows) == len(self.inputs)
         return pointwise(self, flows) if all_flow and flows[0].axis != self.axis else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         channels = np.arange(self.output(g).channels, dtype=np.int64)
         if self.axis < len(self.output(g).shape) - 1:
             return {p: channels for p, _ in self.computed(g)}
@@ -252,7 +252,7 @@ class Concatenation(Join):
 
 
 class Pack(Concatenation):
-    """The inputs side by side along a new axis."""
+    """PACK: stacks the inputs along a new axis."""
 
     kind = "PACK"
 
@@ -263,9 +263,9 @@ class Pack(Concatenation):
         same_rows = row_count(self.parts(g)[position]) == row_count(self.input(g, position).shape)
         return super().reads(g, position, y) if same_rows else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
-        """The channels of an input that become pixels, one beside the other, are all needed."""
-        return None if self.axis == len(self.output(g).shape) - 1 else super().threads(g)
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
+        """None if inputs are stacked on the last axis, because then all their channels are needed."""
+        return None if self.axis == len(self.output(g).shape) - 1 else super().channel_sources(g)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return [np.stack([x for x in values if x is not None], axis=self.axis)]
@@ -276,7 +276,7 @@ def same_steps(a: Tensor, b: Tensor) -> bool:
 
 
 class Transpose(Op):
-    """Axis i of the output is axis permutation[i] of the input."""
+    """TRANSPOSE: axis i of the output is axis permutation[i] of the input."""
 
     permutation: tuple[int, ...]
     kind = "TRANSPOSE"
@@ -308,6 +308,6 @@ class Transpose(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         last = self.permutation[-1] == len(self.permutation) - 1
         return {0: np.arange(self.output(g).channels, dtype=np.int64)} if last else None

@@ -1,4 +1,4 @@
-"""RESHAPE, SQUEEZE, EXPAND_DIMS: another shape for equal bytes."""
+"""RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes with another shape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mote.ir.ops.pointwise import rising
 
 
 class Reshape(Op):
-    """Moves nothing: the planner gives the output the input's buffer."""
+    """RESHAPE: copies nothing; the planner assigns the input's buffer to the output."""
 
     shape: Shape
     kind = "RESHAPE"
@@ -32,7 +32,8 @@ class Reshape(Op):
         return None if x.dtype == y.dtype else f"{x.dtype} input with {y.dtype} output is not supported"
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """The axis of the stream must be one of the new shape, with as many elements before and behind it."""
+        """Streaming form, if the streamed axis is preserved: an axis of equal size, with as many elements before and
+        after it."""
         flow, x = flows[0], self.input(g).shape
         for axis, n in enumerate(self.shape):
             same = prod(self.shape[:axis]) == prod(x[: flow.axis]) and n == flow.size
@@ -52,8 +53,9 @@ class Reshape(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
-        """Whole pixels side by side have the same channels again and again."""
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
+        """Output channel c is input channel c modulo the input's channels; None if the output's channels are no
+        multiple of them."""
         before, after = self.input(g).channels, self.output(g).channels
         return None if after % before else {0: np.arange(after, dtype=np.int64) % before}
 

@@ -16,8 +16,8 @@ from mote.ir.ops.moves.pad_concat_transpose import CopySpan, Join
 
 
 class Slice(Join):
-    """Elements begin, begin + stride, ... of each axis, `size` of them, seen under the shape `shape` (which
-    may lack axes of one element or have more of them)."""
+    """SLICE: `size` elements of each axis from `begin` on with stride `strides`, then reshaped to `shape` (which only
+    adds or drops axes of size 1)."""
 
     begin: tuple[int, ...]
     size: tuple[int, ...]
@@ -29,7 +29,7 @@ class Slice(Join):
         return [self.shape]
 
     def increment(self, g: Graph, flows: Mapping[int, StreamAxis], causal: bool) -> Increment | None:
-        """Elements that it leaves out at the end of the window make it lag behind the stream."""
+        """Streaming form: elements that are cut off at the end of the window delay the output."""
         flow, rank = flows[0], len(self.size)
         if len(self.shape) != rank or self.shape != self.size or self.strides[flow.axis] != 1:
             return None
@@ -47,7 +47,7 @@ class Slice(Join):
         axes = zip(self.input(g).shape, self.begin, self.strides, self.size, strict=True)
         return [[CopySpan(n, begin, step, size, 0, size) for n, begin, step, size in axes]]
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         if not self.shape or self.shape[-1] != self.size[-1] or self.strides[-1] != 1:
             return None
         return {0: self.begin[-1] + np.arange(self.size[-1], dtype=np.int64)}
@@ -64,6 +64,3 @@ class Slice(Join):
         axes = zip(self.begin, self.size, self.strides, strict=True)
         picked = x[np.ix_(*(begin + step * np.arange(size, dtype=np.int64) for begin, size, step in axes))]
         return [picked.reshape(self.shape)]
-
-
-"""The bit masks of STRIDED_SLICE, in the order of its options."""

@@ -1,7 +1,7 @@
-"""Strided moves: BROADCAST_TO, TILE, REVERSE_V2, DEPTH_TO_SPACE, SPACE_TO_DEPTH, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND.
+"""Strided copies: BROADCAST_TO, TILE, REVERSE_V2, DEPTH_TO_SPACE, SPACE_TO_DEPTH, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND.
 
-An axis of the output is counted by one digit or more, each of which steps through the input: forwards, backwards, or
-not at all. Elements are moved as bytes, so every type is supported.
+Each output axis is split into one or more digits (nested loops), each with a constant stride in the input: positive,
+negative or zero. Elements are copied as bytes, so every type is supported.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from mote.ir.ops.moves.pad_concat_transpose import TOO_LONG, Loop, steps, too_lo
 from mote.ir.ops.pointwise import rising
 
 MOST_TAPS = 32
-"""Input rows that an output row is put together from; where there are more, it is not computed by rows."""
+"""Maximum number of input rows per output row; with more, the output is computed as a whole."""
 
 Digit = tuple[int, int]
-"""How often, and the elements to step each time in the input."""
+"""A loop over part of an output axis: count, and stride in the input in elements."""
 
 
 @dataclass(frozen=True)
 class RowWalk:
-    """A walk by rows. Output row y begins at the input row and the place in it that its digits lead to, and takes
-    `taps` rows from there on, `spread` rows apart."""
+    """A strided copy by rows: output row y is copied from `taps` input rows, `spread` rows apart, of which `digits`
+    determine the first."""
 
     digits: list[Digit]
-    """Over the rows of the output, the last one fastest."""
+    """Loops (digits) over the rows of the output, the last one fastest."""
     start: int
     row: int
-    """Elements of an input row."""
+    """Number of elements of an input row."""
     taps: int
     spread: int
     tap_step: int
-    """Elements of the output from what one tap gives to what the next one does."""
+    """Stride in the output between elements of successive taps."""
     inner: list[Loop]
-    """The elements that are copied from each row."""
+    """Copy loops over the elements that are taken from each input row."""
 
     def first(self, y: int) -> int:
-        """The row that row y of the output begins at."""
+        """The first input row of output row y."""
         row = self.start // self.row
         for size, step in reversed(self.digits):
             y, digit = divmod(y, size)
@@ -54,27 +54,27 @@ class RowWalk:
         return row
 
     def split(self, step: int) -> tuple[int, int]:
-        """A step as rows, or as elements inside a row."""
+        """Split a stride into (rows, elements within a row); one of them is 0."""
         return (step // self.row, 0) if step % self.row == 0 else (0, step)
 
 
 class StridedOp(Op):
-    """An output whose elements are found at even steps. A subclass says which."""
+    """Base of strided copies; a subclass defines the digits."""
 
     def digits(self, g: Graph) -> list[list[Digit]]:
-        """The digits of each axis of the output, the last one fastest."""
+        """The digits (loops) of each output axis, the last one fastest."""
         raise NotImplementedError
 
     def start(self, g: Graph) -> int:
-        """Where the walk begins, in elements."""
+        """Flat index of the input element that the strided copy begins with."""
         return 0
 
     def loops(self, g: Graph) -> list[Loop]:
-        """The walk over the whole output, in bytes."""
+        """Copy loops over the whole output, in bytes."""
         return [(n, i * self._width(g), o * self._width(g)) for n, i, o in _loops(self.digits(g), self.output(g).shape)]
 
     def row_walk(self, g: Graph) -> RowWalk | None:
-        """The walk by rows, None where rows of the output are not made from few rows of the input."""
+        """The copy by rows; None if output rows do not consist of parts of few, evenly spaced input rows."""
         shape, x = self.output(g).shape, self.input(g)
         leading = len(shape) - 2 if len(shape) > 2 else len(shape) - 1
         digits = self.digits(g)
@@ -107,7 +107,7 @@ class StridedOp(Op):
         return TOO_LONG if too_long(self.loops(g) if walk is None else walk.inner) else None
 
     def sources(self, g: Graph) -> Ints:
-        """The flat index of the element of the input that each element of the output is."""
+        """Flat input index of each output element."""
         indices = np.array(self.start(g))
         for axis in self.digits(g):
             for n, step in axis:
@@ -122,8 +122,8 @@ class StridedOp(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
-        """Where channels stay what they are, they stay with each other."""
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
+        """Output channel c is input channel c, if the last axis is copied unchanged; else None."""
         channels = self.output(g).channels
         last = [(n, step) for n, step in (self.digits(g) or [[]])[-1] if n > 1]
         same = last == [(channels, 1)] and self.input(g).channels == channels
@@ -134,7 +134,7 @@ class StridedOp(Op):
 
 
 def _loops(digits: Sequence[Sequence[Digit]], shape: Shape) -> list[Loop]:
-    """All digits with their steps in an output of that shape, in elements."""
+    """Loops of all digits, with strides in the input and in an output of that shape, in elements."""
     loops = []
     for axis, target in zip(digits, steps(shape, 1), strict=True):
         for k, (n, step) in enumerate(axis):
@@ -143,7 +143,7 @@ def _loops(digits: Sequence[Sequence[Digit]], shape: Shape) -> list[Loop]:
 
 
 class BroadcastTo(StridedOp):
-    """The input repeated along axes of one element and along new axes before its own."""
+    """BROADCAST_TO: repeats the input along axes of size 1 and new leading axes."""
 
     shape: Shape
     kind = "BROADCAST_TO"
@@ -162,7 +162,7 @@ class BroadcastTo(StridedOp):
 
 
 class Tile(StridedOp):
-    """The input `multiples` times along each axis."""
+    """TILE: repeats the input `multiples[i]` times along axis i."""
 
     multiples: tuple[int, ...]
     kind = "TILE"
@@ -176,7 +176,7 @@ class Tile(StridedOp):
 
 
 class Reverse(StridedOp):
-    """The input from its end to its beginning along some axes."""
+    """REVERSE_V2: reverses the input along some axes."""
 
     axes: tuple[int, ...]
     kind = "REVERSE_V2"
@@ -196,7 +196,7 @@ class Reverse(StridedOp):
 
 
 class DepthToSpace(StridedOp):
-    """Blocks of block x block pixels from the channels of one."""
+    """DEPTH_TO_SPACE: the channels of each pixel become block x block pixels."""
 
     block: int
     kind = "DEPTH_TO_SPACE"
@@ -214,7 +214,7 @@ class DepthToSpace(StridedOp):
 
 
 class SpaceToDepth(StridedOp):
-    """Blocks of block x block pixels as the channels of one."""
+    """SPACE_TO_DEPTH: each block x block pixels become the channels of one pixel."""
 
     block: int
     kind = "SPACE_TO_DEPTH"
@@ -236,7 +236,8 @@ class SpaceToDepth(StridedOp):
 
 
 class SpaceToBatch(StridedOp):
-    """The pixels at each place of a block as images of their own; what pads the input is an operator before."""
+    """SPACE_TO_BATCH_ND: the pixels at each position within a block become a separate image; padding is a separate
+    operator before it."""
 
     blocks: tuple[int, ...]
     kind = "SPACE_TO_BATCH_ND"
@@ -257,7 +258,8 @@ class SpaceToBatch(StridedOp):
 
 
 class BatchToSpace(StridedOp):
-    """Images as the pixels at each place of a block; what crops the output is an operator behind."""
+    """BATCH_TO_SPACE_ND: images become the pixels at each position within a block; cropping is a separate operator
+    after it."""
 
     blocks: tuple[int, ...]
     kind = "BATCH_TO_SPACE_ND"

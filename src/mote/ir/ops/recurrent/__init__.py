@@ -1,1 +1,1 @@
-"""Recurrent layers."""
+"""Recurrent layers: RNN, GRU, LSTM, SVDF."""

@@ -1,4 +1,4 @@
-"""Activations of the gates of recurrent layers."""
+"""Activation functions of recurrent layers' gates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 class GateActivation(IntEnum):
-    """With their numbers in C. The first two are the usual ones."""
+    """Activation functions of gates; the values are used in C. The first two are the default ones."""
 
     LOGISTIC = 0
     TANH = 1
@@ -29,7 +29,8 @@ class GateActivation(IntEnum):
 
 @dataclass(frozen=True)
 class Gate:
-    """A function with its two numbers, of an argument that is within `clip` of zero (0: whatever it is)."""
+    """An activation function with its parameters alpha and beta; its argument is clamped to +-`clip` (0: not
+    clamped)."""
 
     function: GateActivation
     alpha: float = 0.0

@@ -12,8 +12,9 @@ from mote.ir.ops.recurrent.sequences import BIAS, RECURRENT, Floats, Recurrent, 
 
 
 class Gru(Recurrent):
-    """With the gates update and reset and the fresh output, in this order. The reset gate is for the last output, or
-    (`after`) for its products with the weights and for the last third of a bias of four thirds."""
+    """GRU; weights have the blocks update gate, reset gate, candidate, in this order. The reset gate multiplies the
+    last output, or with `after` (ONNX's linear_before_reset) its product with the weights plus the fourth block of the
+    bias."""
 
     gate: Gate = SIGMOID
     fresh: Gate = HYPERBOLIC
@@ -34,6 +35,6 @@ class Gru(Recurrent):
         update, reset, fresh = np.split(products(values, x, h, recurrent=2 * units), 3, axis=1)
         update, reset = self.gate.of(update), self.gate.of(reset)
         candidate = r[2 * units :].T.astype(np.float64)
-        more = reset * (h @ candidate + bias[3 * units :]) if self.after else (reset * h) @ candidate
-        fresh = self.fresh.of(fresh + more)
+        recurrent_terms = reset * (h @ candidate + bias[3 * units :]) if self.after else (reset * h) @ candidate
+        fresh = self.fresh.of(fresh + recurrent_terms)
         return [(1 - update) * fresh + update * h]

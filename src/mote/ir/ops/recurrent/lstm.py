@@ -1,7 +1,7 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM, with everything that LiteRT's float and integer kernels know: gates that are coupled
-(CIFG), that see the cell (peepholes), that are normalized; a projection of the output; limits.
+"""UNIDIRECTIONAL_SEQUENCE_LSTM with all features of LiteRT's float and integer kernels: coupled input and forget gates
+(CIFG), peepholes, layer normalization, projection of the output, clipping.
 
-The integer kernel computes gates in Q3.12, activations in Q0.15, the cell in 16 bits with a power of two as its scale.
+The integer kernel computes gates in Q3.12, activations in Q0.15, and cells in 16 bits with a power-of-two scale.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from mote.ir.ops.recurrent.lstm_operands import (
 KIND = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 GATE_SCALE = 2.0**-12
 EPSILON = 1e-8
-"""The epsilon that float layer normalization adds to a variance."""
+"""Epsilon of float layer normalization, added to the variance."""
 
 STEP = 200_000
-"""The time that the reference takes for a step of a sequence, in multiplications."""
+"""Estimated cost of one time step in the reference, in multiplications."""
 
 Scale = tuple[int, int]
 Floats = NDArray[np.float64]
@@ -58,23 +58,24 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Norm:
-    """The scale of an integer gate's normalization, and the variance that stands in for none."""
+    """Layer normalization of an integer gate: the scale of its result, and the variance that replaces zero
+    (`guard`)."""
 
     scale: Scale
     guard: int
 
 
 class LstmLayer(Op):
-    """Inputs: a sequence; weights of the input, of the last output and of the cells, and biases, of each gate; the
-    projection; the states; weights of the normalization. `intermediates`: scale and zero point of each gate before it
-    is normalized and of the output before it is projected (int8 only)."""
+    """An LSTM. Inputs: a sequence; of each gate input weights, recurrent weights, peephole weights and biases;
+    projection; states; layer normalization weights. `intermediates`: scale and zero point of each gate before its
+    normalization, and of the output before its projection (int8 only)."""
 
     time_major: bool
     cell_clip: float = 0.0
     projection_clip: float = 0.0
     intermediates: tuple[tuple[float, int], ...] = ()
     backward: bool = False
-    """From the last element of the sequence on: the other side of a bidirectional LSTM, in float32."""
+    """Whether the sequence is processed backwards: the other half of a bidirectional LSTM (float32 only)."""
     weights = 1 + FORGET
 
     @property
@@ -98,7 +99,7 @@ class LstmLayer(Op):
         return math.prod(self.batch_and_time(g)) * sum(t.size for t in matrices)
 
     def work(self, g: Graph) -> int:
-        """The steps are taken one after another."""
+        """Estimated cost in multiplications: time steps are sequential."""
         return self.macs(g) + STEP * math.prod(self.batch_and_time(g))
 
     def unsupported(self, g: Graph) -> str | None:
@@ -114,10 +115,11 @@ class LstmLayer(Op):
         return self._integer_problem(g) if quantized else None
 
     def misjudged(self, g: Graph) -> str | None:
-        """Where both sides are merged, LiteRT looks for the states of all sequences but the first in a wrong place."""
+        """Why LiteRT is no reference: with merged directions, batch first, it uses wrong states for all sequences but
+        the first."""
         merged = self.backward and self.output(g).inner
         if merged and not self.time_major and self.batch_and_time(g)[0] > 1:
-            return "LiteRT mixes up the states of several sequences, batch first, whose directions are merged"
+            return "LiteRT mixes up the states of several batch-first sequences with merged directions"
         return rounded_inputs(g, self)
 
     def _integer_problem(self, g: Graph) -> str | None:
@@ -131,26 +133,26 @@ class LstmLayer(Op):
             return "the quantization of gates or of the hidden output is missing"
         outputs, cells = hidden.size, cell.size
         several = self.time_major and self.batch_and_time(g)[0] > 1
-        seen = self.tensor(g, PEEPHOLES[OUTPUT]) is not None
-        if seen and (outputs > cells or (outputs < cells and several)):
+        has_peepholes = self.tensor(g, PEEPHOLES[OUTPUT]) is not None
+        if has_peepholes and (outputs > cells or (outputs < cells and several)):
             return "peepholes with a projection are not supported (LiteRT mixes the cells up)"
         return scale_problem(*self._scales(g))
 
     def _scales(self, g: Graph) -> list[Scale]:
-        """All that it multiplies by."""
+        """All requantization multipliers and shifts of an integer LSTM."""
         scales = [self.hidden_scale(), *(self.matrix_scale(g, position) for position in self.matrices(g))]
         scales += [self.peephole_scale(g, gate) for gate, p in PEEPHOLES.items() if self.tensor(g, p) is not None]
         return [*scales, *(self.norm(g, gate).scale for gate in self.gates if self.normalized)]
 
     def cell_bits(self, g: Graph) -> int:
-        """Bits before the point in a cell."""
+        """Integer bits of the fixed-point LSTM cell."""
         return 15 + round(math.log2(self.input(g, MEMORY).scale))
 
     def gate_scale(self, gate: int) -> np.float32:
         return np.float32(self.intermediates[gate][0] if self.normalized else GATE_SCALE)
 
     def matrix_scale(self, g: Graph, position: int) -> Scale:
-        """From products of a matrix to what they are added to."""
+        """Multiplier and shift from the products of a weight matrix to the gate or output."""
         w = np.float32(self.input(g, position).scale)
         if position == PROJECTION:
             real = w * np.float32(self.intermediates[4][0]) / np.float32(self.input(g, HIDDEN).scale)
@@ -173,13 +175,13 @@ class LstmLayer(Op):
         return Norm((mult, shift + 12), max(1, int(np.float32(10000) * real)))
 
     def clips(self, g: Graph) -> tuple[int, int]:
-        """The limits of cells and of the projection, 0 where there are none."""
+        """Quantized clipping limits of cells and of the projection; 0: none."""
         cell = np.float32(self.cell_clip) / np.float32(self.input(g, MEMORY).scale)
         projection = np.float32(self.projection_clip) / np.float32(self.output(g).scale)
         return int(min(cell, np.float32(32767))), int(min(projection, np.float32(127)))
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """The peak of its matrix products: all that gates, cells and outputs compute from them saturates at 16 bits."""
+        """Accumulator bounds of the matrix products; all later computations saturate at 16 bits."""
         if inputs[0] is None:
             return None
         peaks = []
@@ -192,12 +194,12 @@ class LstmLayer(Op):
         return Peak(max(p.total for p in peaks), max(p.part for p in peaks))
 
     def matrices(self, g: Graph) -> list[int]:
-        """The positions of the weights that are multiplied with vectors."""
+        """Input positions of the LSTM's weight matrices."""
         gates = [position for gate in self.gates for position in (1 + gate, 5 + gate)]
         return gates if self.tensor(g, PROJECTION) is None else [*gates, PROJECTION]
 
     def matrix_start(self, g: Graph, position: int) -> tuple[int, Ints]:
-        """The zero point of the vectors that a matrix is multiplied with, and the bias of each row."""
+        """Zero point of the vectors that a weight matrix is multiplied by, and the bias of each row."""
         if position == PROJECTION:
             zero, bias = -self.intermediates[4][1], self.tensor(g, PROJECTION_BIAS)
         else:
@@ -225,23 +227,23 @@ class LstmLayer(Op):
         return self.real_step(values, x, h, cell)
 
     def _real_values(self, g: Graph, values: Sequence[Array | None]) -> list[Array | None]:
-        """The inputs, weights of 8 bits as the numbers that they stand for."""
+        """The LSTM's inputs with integer weights dequantized."""
         small = (np.int8, np.int16)
         given = ((self.tensor(g, p), v) for p, v in enumerate(values))
         return [v if t is None or v is None or v.dtype not in small else real_constant(t, v) for t, v in given]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The magnitudes that cells and projections accumulate: a gate multiplies by at most 1."""
+        """Magnitudes of outputs and cells (for tolerances): gates are at most 1."""
         values = self._real_values(g, absolute_weights(values, PROJECTION))
         w, bias, memory = values[PROJECTION], values[PROJECTION_BIAS], values[MEMORY]
         assert memory is not None
-        shown = 1.0 if w is None else float(w.sum(axis=1).max()) + (0.0 if bias is None else float(bias.max()))
-        return [np.full(self.output(g, p).shape, shown, np.float32) for p in (0, 1)] + [memory + np.float32(1)]
+        magnitude = 1.0 if w is None else float(w.sum(axis=1).max()) + (0.0 if bias is None else float(bias.max()))
+        return [np.full(self.output(g, p).shape, magnitude, np.float32) for p in (0, 1)] + [memory + np.float32(1)]
 
     def _integer_step(
         self, g: Graph, values: Sequence[Array | None], x: Ints, h: Ints, cell: Ints
     ) -> tuple[Ints, Ints]:
-        """The outputs and the cells after one more input, of all sequences."""
+        """One time step of all sequences: the new outputs and cells."""
         bits = self.cell_bits(g)
 
         def product(position: int, vector: Ints, zero: int, bias: Array | None) -> Ints:
@@ -258,10 +260,10 @@ class LstmLayer(Op):
             gate_input = saturate16(gate_input + product(5 + number, h, zero[1], None))
             peephole = values[PEEPHOLES[number]] if number in PEEPHOLES else None
             if peephole is not None:
-                seen = h.shape[-1]
-                products = peephole[:seen].astype(np.int64) * cell[:, :seen]
-                more = rescale(products, *self.peephole_scale(g, number))
-                gate_input[:, :seen] = saturate16(gate_input[:, :seen] + more)
+                outputs = h.shape[-1]
+                products = peephole[:outputs].astype(np.int64) * cell[:, :outputs]
+                peephole_terms = rescale(products, *self.peephole_scale(g, number))
+                gate_input[:, :outputs] = saturate16(gate_input[:, :outputs] + peephole_terms)
             if self.normalized:
                 weights = values[20 + number]
                 assert weights is not None and bias is not None
@@ -276,12 +278,12 @@ class LstmLayer(Op):
         cell = saturate16(rounding_shift_right(forget * cell, 15) + added)
         if cell_clip:
             cell = np.clip(cell, -cell_clip, cell_clip)
-        shown = rescale(gate(OUTPUT, cell) * tanh16(cell, bits), *self.hidden_scale())
+        output = rescale(gate(OUTPUT, cell) * tanh16(cell, bits), *self.hidden_scale())
         zero = self.intermediates[4][1]
         if values[PROJECTION] is None:
-            return np.clip(wrap32(shown + zero), -128, 127), cell
-        shown = np.clip(wrap32(shown - zero), -128, 127)
-        projected = product(PROJECTION, shown, -zero, values[PROJECTION_BIAS])
+            return np.clip(wrap32(output + zero), -128, 127), cell
+        output = np.clip(wrap32(output - zero), -128, 127)
+        projected = product(PROJECTION, output, -zero, values[PROJECTION_BIAS])
         y = np.clip(wrap32(projected + self.input(g, HIDDEN).zero_point), -128, 127)
         return np.clip(y, -projection_clip, projection_clip) if projection_clip else y, cell
 
@@ -293,8 +295,8 @@ class LstmLayer(Op):
         cell: Floats,
         see: Callable[[str, Floats], None] = lambda name, value: None,
     ) -> tuple[Floats, Floats]:
-        """The outputs and the cells after one more input, of all sequences. The callback is given the
-        gates before they are normalized, by their names, and the `hidden` output before it is projected."""
+        """One time step of all sequences in floats: the new outputs and cells. Callback `see(name, value)` receives
+        each gate before its normalization, and the `hidden` output before its projection."""
 
         def gate(number: int, cell: Floats) -> Floats:
             w, r, bias = values[1 + number], values[5 + number], values[12 + number]
@@ -317,17 +319,17 @@ class LstmLayer(Op):
         cell = forget * cell + new * gate(CELL, cell)
         if self.cell_clip > 0:
             cell = np.clip(cell, -self.cell_clip, self.cell_clip)
-        shown = gate(OUTPUT, cell) * np.tanh(cell)
+        output = gate(OUTPUT, cell) * np.tanh(cell)
         projection, bias = values[PROJECTION], values[PROJECTION_BIAS]
         if projection is None:
-            return shown, cell
-        see("hidden", shown)
-        y = shown @ projection.T + (0 if bias is None else bias)
+            return output, cell
+        see("hidden", output)
+        y = output @ projection.T + (0 if bias is None else bias)
         return np.clip(y, -self.projection_clip, self.projection_clip) if self.projection_clip > 0 else y, cell
 
 
 class Lstm(LstmLayer):
-    """An LSTM that goes on with its states from one inference to the next."""
+    """An LSTM whose states persist between inferences."""
 
     kind = KIND
 
@@ -337,7 +339,7 @@ class Lstm(LstmLayer):
 
 
 class StatelessLstm(LstmLayer):
-    """An int8 LSTM that begins every inference with the states that it is given, constants or computed ones."""
+    """An int8 LSTM that starts each inference with the states given as inputs."""
 
     kind = KIND
 
@@ -346,7 +348,7 @@ class StatelessLstm(LstmLayer):
 
     def unsupported(self, g: Graph) -> str | None:
         if self.input(g).dtype != DType.INT8 or self.normalized:
-            return "an LSTM that begins anew with every inference is only supported in int8, without normalization"
+            return "an LSTM whose states do not persist is only supported in int8, without normalization"
         return super().unsupported(g)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -354,7 +356,7 @@ class StatelessLstm(LstmLayer):
 
 
 def normalize(gate: Ints, weights: Array, bias: Array, norm: Norm) -> Ints:
-    """A gate with mean 0 and variance 1, weighted, in Q3.12."""
+    """Layer normalization of an integer gate: mean 0, variance 1, weighted, in Q3.12."""
     n = len(gate)
     mean = _quotient(int(gate.sum()) * 1024, n)
     variance = _quotient(int((gate * gate).sum()) * ((1 << 20) // n) - mean * mean, 1 << 20)
@@ -366,5 +368,5 @@ def normalize(gate: Ints, weights: Array, bias: Array, norm: Norm) -> Ints:
 
 
 def _quotient(a: int, b: int) -> int:
-    """a / b as C rounds it."""
+    """Integer division as in C (rounded towards zero)."""
     return abs(a) // b * (1 if a >= 0 else -1)

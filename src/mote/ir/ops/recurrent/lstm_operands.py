@@ -1,4 +1,4 @@
-"""The inputs of an LSTM: where they are, and what fits."""
+"""Input positions of an LSTM, and their validation."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ INPUT, FORGET, CELL, OUTPUT = GATES = range(4)
 NAMES = ("input", "forget", "cell", "output")
 PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
 PROJECTION, PROJECTION_BIAS, HIDDEN, MEMORY = 16, 17, 18, 19
-"""Positions of inputs; HIDDEN and MEMORY are the states: the last output and the cells."""
+"""Input positions; HIDDEN and MEMORY are the states: last output and cells."""
 
 
 def operand_problem(t: Tensor, position: int, quantized: bool, hybrid: bool = False) -> str | None:
-    """Why an input other than the sequence does not fit it. `hybrid`: the sequence is float32, weights are int8."""
+    """Why the type or quantization of an LSTM's input is not supported, or None. `hybrid`: float32 sequence with int8
+    weights."""
     matrix = position < 9 or position == PROJECTION
     if position in (HIDDEN, MEMORY):
         wanted, what = (DType.INT8 if position == HIDDEN else DType.INT16), "state"
     elif matrix:
         wanted, what = DType.INT8, "weights"
     elif position in (9, 10, 11) or position > MEMORY:
-        wanted, what = DType.INT16, "weights of cells" if position < 12 else "weights of the normalization"
+        wanted, what = DType.INT16, "peephole weights" if position < 12 else "normalization weights"
     else:
         wanted, what = DType.INT32, "bias"
     byte = hybrid and (matrix or position in (9, 10, 11))

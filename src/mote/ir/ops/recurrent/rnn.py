@@ -1,5 +1,4 @@
-"""RNN, UNIDIRECTIONAL_SEQUENCE_RNN and the two sides of BIDIRECTIONAL_SEQUENCE_RNN: fully connected layers with
-feedback of their output."""
+"""RNN, UNIDIRECTIONAL_SEQUENCE_RNN, and both directions of BIDIRECTIONAL_SEQUENCE_RNN."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ from mote.ir.graph.tensor import Array, Shape
 from mote.ir.graph.types import Activation, DType
 
 INPUTS, RECURRENT, BIAS, HIDDEN = 1, 2, 3, 4
-"""The positions of weights of the input and of the last output, of the bias and of the state."""
+"""Input positions: input weights, recurrent weights, bias, state."""
 
 
 class Rnn(Op):
-    """Inputs: a sequence [time, batch, ..] or [batch, time, ..], or one step of it [batch, ..]; weights, weights of the
-    last output, bias, the last output, which is the state. `backward`: from the last element of the sequence on.
-    `tanh`: the activation is this, and not the other one."""
+    """A simple recurrent layer. Inputs: a sequence [time, batch, ..] or [batch, time, ..], or a single step [batch,
+    ..]; input weights, recurrent weights, bias; the state: the last output. `backward`: the sequence is processed from
+    its end. `tanh`: the activation is tanh instead of `activation`."""
 
     time_major: bool
     backward: bool = False
@@ -48,7 +47,7 @@ class Rnn(Op):
         x = self.input(g)
         if x.dtype != DType.FLOAT32:
             return f"{x.dtype} input is not supported (only float32)"
-        for position, what in ((INPUTS, "weights"), (RECURRENT, "weights of the last output"), (BIAS, "a bias")):
+        for position, what in ((INPUTS, "weights"), (RECURRENT, "recurrent weights"), (BIAS, "a bias")):
             t = self.input(g, position)
             if t.dtype != DType.FLOAT32:
                 return f"float32 input with {t.dtype} {what} (hybrid quantization) is not supported"
@@ -63,12 +62,12 @@ class Rnn(Op):
         return [out, h]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The magnitude of a step's sums, where the last output is as large as the activation allows."""
+        """Magnitudes of the sums (for tolerances), with the last output bounded by the activation."""
         _, sums, h = self._steps(g, values)
         return [sums, np.full_like(h, sums.max(initial=0))]
 
     def _steps(self, g: Graph, values: Sequence[Array | None]) -> tuple[Array, Array, Array]:
-        """The outputs, the sums before the activation, and the last output."""
+        """Outputs of all steps, their sums before the activation, and the last output."""
         x, w, r, bias, hidden = values
         assert x is not None and w is not None and r is not None and bias is not None and hidden is not None
         batch, time = self.batch_and_time(g)

@@ -1,7 +1,6 @@
-"""Recurrent layers over whole sequences, as ONNX defines them: each inference begins with the states that it is given,
-or with zeros, and gives those after the sequence as results. `lstm.py` and `rnn.py` have the layers of
-TensorFlow Lite, which keep their states themselves; `mote.ir.ops.recurrent.gru` has the third kind.
-"""
+"""Recurrent layers over whole sequences, as in ONNX: each inference starts with states given as inputs, or zeros, and
+can output the final states. `lstm.py` and `rnn.py` have TensorFlow Lite's layers, whose states persist; `gru.py` has
+GRU."""
 
 from __future__ import annotations
 
@@ -19,16 +18,16 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.recurrent.gates import HYPERBOLIC, SIGMOID, Gate
 
 WEIGHTS, RECURRENT, BIAS, LENGTHS, HIDDEN, CELL = 1, 2, 3, 4, 5, 6
-"""The positions of inputs: weights of the sequence and of the last output, the bias, how long each sequence is, and the
-states at its beginning. The last three may be absent."""
+"""Input positions: input weights, recurrent weights, bias, sequence lengths, initial states. The last three may be
+absent."""
 STEP = 20_000
-"""The time that the reference takes for a step of a sequence, in multiplications."""
+"""Estimated cost of one time step in the reference, in multiplications."""
 
 Floats = NDArray[np.float64]
 
 
 class RecurrentOutput(StrEnum):
-    """The results of a recurrent layer: its outputs at every step, and its states after the last one."""
+    """Results of a recurrent layer: outputs of all steps, final output, final cells."""
 
     SEQUENCE = auto()
     HIDDEN = auto()
@@ -36,25 +35,25 @@ class RecurrentOutput(StrEnum):
 
 
 class Recurrent(Op):
-    """Inputs: a sequence [time, batch, inputs], or [batch, time, inputs], then as the positions above say. The output
-    is the result that is wanted, or several, one after another without axes. A sequence may be shorter than the tensor:
-    then its outputs end with zeros."""
+    """Base of ONNX's recurrent layers. Inputs: a sequence [time, batch, inputs] or [batch, time, inputs], then those at
+    the positions above. The output is the single requested result, or several, flattened and concatenated. Outputs
+    after the end of a shorter sequence are zeros."""
 
     time_major: bool
     backward: bool = False
     results: tuple[RecurrentOutput, ...] = (RecurrentOutput.SEQUENCE,)
     blocks: ClassVar[int]
-    """Matrices of weights, one below the other."""
+    """Number of gates of the layer: their weight matrices are stacked vertically."""
     states: ClassVar[tuple[int, ...]] = (HIDDEN,)
     bias_blocks: ClassVar[int]
 
     @property
     def gates(self) -> tuple[Gate, ...]:
-        """The functions that it has, in the order of its kernel."""
+        """Activation functions, in the order of the C kernel's parameters."""
         raise NotImplementedError
 
     def step(self, x: Floats, states: list[Floats], values: Sequence[Array | None]) -> list[Floats]:
-        """The states after one more input of all sequences, before which they were these."""
+        """One time step of all sequences: the new states."""
         raise NotImplementedError
 
     def batch_and_time(self, g: Graph) -> tuple[int, int]:
@@ -71,7 +70,7 @@ class Recurrent(Op):
         )
 
     def begins(self, g: Graph) -> dict[RecurrentOutput, int]:
-        """Where each result begins in the output."""
+        """Offset of each result in the output."""
         offsets, at = {}, 0
         for result in self.results:
             offsets[result] = at
@@ -87,18 +86,19 @@ class Recurrent(Op):
         return batch * time * (self.input(g, WEIGHTS).size + self.input(g, RECURRENT).size)
 
     def work(self, g: Graph) -> int:
-        """The steps are taken one after another."""
+        """Estimated cost in multiplications: time steps are sequential."""
         return self.macs(g) + STEP * self.batch_and_time(g)[1]
 
     def given(self, g: Graph) -> list[int]:
-        """The positions of inputs that it is given for the sequences."""
+        """Positions of the optional inputs (lengths, initial states) that are present."""
         return [p for p in (LENGTHS, *self.states) if self.tensor(g, p) is not None]
 
     def unsupported(self, g: Graph) -> str | None:
-        """Kernels are given lengths and states together, and always where gates have other functions than usual."""
+        """Why types or shapes are not supported, or None. Kernels take lengths and states only together, and require
+        them for other activation functions than the default ones."""
         units, inputs, given = self.units(g), self.input(g).shape[-1], len(self.given(g))
         if given not in (0 if all(gate.usual for gate in self.gates) else -1, 1 + len(self.states)):
-            return "lengths or states are not given, as others are or as unusual functions need"
+            return "lengths and states must be given together, and always with activations other than sigmoid and tanh"
         wanted = {
             WEIGHTS: (self.blocks * units, inputs),
             RECURRENT: (self.blocks * units, units),
@@ -145,12 +145,12 @@ class Recurrent(Op):
         return [np.concatenate([results[r].reshape(-1) for r in self.results]).astype(np.float32)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """Gates add up as many products as a line of the weights has, of what a gate has let through before: their
-        functions are no steeper than a few times, so that results are as exact as the largest of those sums."""
+        """Magnitudes (for tolerances): sums of products are bounded by rows of absolute weights; activation functions
+        are not much steeper than 1, so that results are about as exact as the largest sum."""
         x, w, r, bias = values[:4]
         assert x is not None and w is not None and r is not None and bias is not None
-        begun = [float(v.max(initial=0)) for p in self.states if (v := self._value(values, p)) is not None]
-        state = max([1.0, *begun])
+        initial = [float(v.max(initial=0)) for p in self.states if (v := self._value(values, p)) is not None]
+        state = max([1.0, *initial])
         sums = float(x.max(initial=0)) * w.sum(axis=1).max() + state * r.sum(axis=1).max() + bias.max()
         return [np.full(self.output(g).shape, max(state, sums), np.float32)]
 
@@ -163,8 +163,8 @@ class Recurrent(Op):
 
 
 def products(values: Sequence[Array | None], x: Floats, h: Floats, *, recurrent: int | None = None) -> Floats:
-    """The products of all weights of the input, with those of the last output for so many lines of them, and the bias
-    of each line."""
+    """Gate inputs: input weights times x plus bias, plus recurrent weights times h for the first `recurrent` rows
+    (None: all)."""
     w, r, bias = values[WEIGHTS], values[RECURRENT], values[BIAS]
     assert w is not None and r is not None and bias is not None
     gates = x @ w.T.astype(np.float64) + bias[: len(w)]
@@ -174,7 +174,7 @@ def products(values: Sequence[Array | None], x: Floats, h: Floats, *, recurrent:
 
 
 class RnnSequence(Recurrent):
-    """h = f(W x + R h + b)."""
+    """RNN: h = f(W x + R h + b)."""
 
     gate: Gate = HYPERBOLIC
     blocks = bias_blocks = 1
@@ -189,12 +189,12 @@ class RnnSequence(Recurrent):
 
 
 PEEPHOLES = 7
-"""The position of the weights with which gates of an LSTM see the cells, which may be absent."""
+"""Input position of an LSTM's peephole weights, which may be absent."""
 
 
 class LstmSequence(Recurrent):
-    """With the gates input, output, forget and the fresh cells, in this order; peepholes are those of the first three.
-    Where gates are coupled, what is kept is what the input gate does not let in."""
+    """LSTM; weights have the blocks input gate, output gate, forget gate, cell candidate, in this order; peepholes
+    those of the first three. If `coupled`, the forget gate is 1 minus the input gate."""
 
     gate: Gate = SIGMOID
     fresh: Gate = HYPERBOLIC
@@ -209,17 +209,17 @@ class LstmSequence(Recurrent):
         return self.gate, self.fresh, self.shown
 
     def unsupported(self, g: Graph) -> str | None:
-        seen = self.tensor(g, PEEPHOLES)
-        if seen is not None and (seen.data is None or seen.shape != (3 * self.units(g),)):
-            return f"weights of the cells of {seen.shape}: only constants of {(3 * self.units(g),)} are supported"
+        peepholes = self.tensor(g, PEEPHOLES)
+        if peepholes is not None and (peepholes.data is None or peepholes.shape != (3 * self.units(g),)):
+            return f"peephole weights of {peepholes.shape}: only constants of {(3 * self.units(g),)} are supported"
         return super().unsupported(g)
 
     def step(self, x: Floats, states: list[Floats], values: Sequence[Array | None]) -> list[Floats]:
         h, cell = states
-        given, shown, kept, fresh = np.split(products(values, x, h), 4, axis=1)
-        seen = self._value(values, PEEPHOLES)
-        peepholes = np.zeros((3, 1)) if seen is None else seen.reshape(3, -1).astype(np.float64)
-        given = self.gate.of(given + peepholes[0] * cell)
-        kept = 1 - given if self.coupled else self.gate.of(kept + peepholes[2] * cell)
-        cell = kept * cell + given * self.fresh.of(fresh)
-        return [self.gate.of(shown + peepholes[1] * cell) * self.shown.of(cell), cell]
+        input_gate, output_gate, forget_gate, candidate = np.split(products(values, x, h), 4, axis=1)
+        weights = self._value(values, PEEPHOLES)
+        peepholes = np.zeros((3, 1)) if weights is None else weights.reshape(3, -1).astype(np.float64)
+        input_gate = self.gate.of(input_gate + peepholes[0] * cell)
+        forget_gate = 1 - input_gate if self.coupled else self.gate.of(forget_gate + peepholes[2] * cell)
+        cell = forget_gate * cell + input_gate * self.fresh.of(candidate)
+        return [self.gate.of(output_gate + peepholes[1] * cell) * self.shown.of(cell), cell]

@@ -1,7 +1,7 @@
-"""SVDF: a fully connected layer over the last inputs, as a product of two small ones.
+"""SVDF: a fully connected layer over the last `memory` inputs, factorized by singular values.
 
-Each filter reduces an input to one number and keeps the last `memory` of them; a unit of the output is the sum of
-`rank` filters, each a product of its numbers with weights over time.
+Each filter reduces an input to one number and keeps the last `memory` of them; an output unit is the sum of `rank`
+filters, each the dot product of its numbers with weights over time.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from mote.ir.ops.common import (
 from mote.ir.ops.matrix.accumulators import vector_peak
 
 BIAS, STATE = 3, 4
-"""The positions of the bias, which may be absent, and of the state among the inputs."""
+"""Input positions of the bias, which may be absent, and the state."""
 
 
 class Svdf(Op):
-    """Inputs: what is new, weights of filters, weights over time, biases of units, what the filters remember. LiteRT
-    takes int8 only with a state of 16 bits and RELU, which it leaves to the output's range. TFLite Micro takes a state
-    and weights over time of 8 bits as well, whatever the activation."""
+    """SVDF. Inputs: new input, feature weights, time weights, bias; the state: the last numbers of each filter. LiteRT
+    supports int8 only with an int16 state and RELU, which the output's range implements. TFLite Micro also supports
+    int8 state and time weights, with any activation ignored."""
 
     rank: int
     activation: Activation = Activation.NONE
     double_scales: bool = False
-    """Whether products of scales are double, as in TFLite Micro, or float32, as in LiteRT."""
+    """Whether products of scales are computed in double precision, as in TFLite Micro, or in float32, as in LiteRT."""
     kind = "SVDF"
     weights = 1
 
@@ -85,11 +85,11 @@ class Svdf(Op):
         return scale_problem(*self.scales(g)) if quantized else None
 
     def small_state(self, g: Graph) -> bool:
-        """Whether the state of an int8 layer has 8 bits: TFLite Micro computes that, LiteRT does not."""
+        """Whether an int8 layer has an int8 state, which only TFLite Micro supports."""
         return self.input(g).dtype == self.input(g, STATE).dtype == DType.INT8
 
     def scales(self, g: Graph) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Multiplier and shift from products to what a filter remembers, and from its products to the output."""
+        """Multipliers and shifts from feature sums to the state, and from time sums to the output."""
         kind = np.float64 if self.double_scales or self.small_state(g) else np.float32
         x, w, time, state = (kind(self.input(g, p).scale) for p in (0, 1, 2, STATE))
         y = kind(self.output(g).scale)
@@ -103,7 +103,8 @@ class Svdf(Op):
         return wrap32(bias_values(self.tensor(g, BIAS), len(sums)) - zero * sums)
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """Of the filters, and of what they remember, which may be anything: kernels let that wrap, as LiteRT does."""
+        """Accumulator bounds of feature sums and time sums, for any state; kernels let the latter wrap, as LiteRT
+        does."""
         w, time = self.input(g, 1).data, self.input(g, 2).data
         if inputs[0] is None or w is None or time is None:
             return None
@@ -139,4 +140,4 @@ class Svdf(Op):
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1, 2))
 
     def misjudged(self, g: Graph) -> str | None:
-        return "LiteRT takes an int8 state for an int16 one" if self.small_state(g) else rounded_inputs(g, self)
+        return "LiteRT reads an int8 state as int16" if self.small_state(g) else rounded_inputs(g, self)

@@ -1,1 +1,1 @@
-"""Reductions, softmax, normalizations, and what is computed along one axis."""
+"""Reductions, softmax, normalizations, and other operators along one axis."""

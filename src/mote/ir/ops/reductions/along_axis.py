@@ -23,19 +23,19 @@ from mote.ir.ops.reductions.reduce import outer_axes, same_scale_problem
 
 INDEX_TYPES = (DType.INT32, DType.INT64)
 SUM_POINT = 19
-"""Bits after the point of int8 running sums."""
+"""Fraction bits of int8 running sums."""
 MOST_SHORT_INDEX = (1 << 15) - 1
 
 
 def _type_problem(op: Op, g: Graph, types: tuple[DType, ...]) -> str | None:
-    """Why the input is of a wrong type, or None."""
+    """Why an operator's input type is not supported, or None."""
     dtype = op.input(g).dtype
     return None if dtype in types else f"{dtype} input is not supported (only {', '.join(types)})"
 
 
 class ArgExtreme(Op):
-    """Where along an axis the first of the largest, or of the least, elements is. What is no number counts for nothing;
-    where there is nothing else, the first element is taken."""
+    """ARG_MAX and ARG_MIN: index of the first largest or smallest element along an axis. NaN is ignored; 0 if all are
+    NaN."""
 
     axis: int
     largest: ClassVar[bool]
@@ -88,9 +88,8 @@ class ArgMin(ArgExtreme):
 
 
 class CumSum(Op):
-    """Sums of all elements up to each one along an axis, without that one where they are exclusive; from the end where
-    they are reversed. Integers wrap. Only TFLite Micro has int8 ones: with 19 bits after the point, in 32 bits, and
-    beginning with the negative zero point."""
+    """CUMSUM along an axis. `exclusive`: without the element itself; `reverse`: from the end. Integers wrap. int8 is
+    supported by TFLite Micro only: int32 sums with 19 fraction bits, starting from minus the zero point."""
 
     axis: int
     exclusive: bool = False
@@ -112,7 +111,7 @@ class CumSum(Op):
         return "LiteRT has no CUMSUM of int8" if self.input(g).dtype == DType.INT8 else None
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """Multiplier and shift from int8 sums to the output."""
+        """Multiplier and shift from int8 running sums to the output."""
         return quantize_multiplier(self.input(g).scale / self.output(g).scale / (1 << SUM_POINT))
 
     def work(self, g: Graph) -> int:
@@ -145,8 +144,8 @@ class CumSum(Op):
 
 
 class TopK(Op):
-    """The `k` largest elements along the last axis, from the largest down, or their `indices`. Of equal ones the
-    earlier comes first, what is no number last."""
+    """TOPK_V2: the `k` largest elements along the last axis in descending order, or with `indices` their indices. Of
+    equal elements the earlier comes first; NaN comes last."""
 
     k: int
     indices: bool = False
@@ -193,7 +192,7 @@ class TopK(Op):
 
 
 class SegmentSum(Op):
-    """Sums of neighbouring elements along the first axis, of as many as `lengths` says. Integers wrap."""
+    """SEGMENT_SUM: sums of consecutive segments along the first axis, with constant `lengths`. Integers wrap."""
 
     lengths: tuple[int, ...]
     kind = "SEGMENT_SUM"

@@ -15,8 +15,7 @@ from mote.ir.ops.common import activation_type
 
 
 class CumProd(Op):
-    """Products of all elements up to each one along an axis, without that one where they are exclusive; from the end
-    where they are reversed. Integers wrap."""
+    """CUMPROD along an axis. `exclusive`: without the element itself; `reverse`: from the end. Integers wrap."""
 
     axis: int
     exclusive: bool = False
@@ -49,7 +48,7 @@ class CumProd(Op):
 
 
 class Determinant(Op):
-    """The determinants of the square matrices in the last two axes."""
+    """DETERMINANT of the square matrices in the last two axes."""
 
     kind = "DETERMINANT"
 
@@ -75,7 +74,7 @@ class Determinant(Op):
         return [np.asarray(np.linalg.det(x.astype(np.float64))).astype(np.float32)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """No product of elements of all rows is larger than that of the rows' sums."""
+        """Magnitude (for tolerances): the product of the sums of absolute values of each row bounds every term."""
         (x,) = values
         assert x is not None
         return [np.asarray(np.prod(x.sum(axis=-1), axis=-1))]

@@ -1,4 +1,4 @@
-"""Fused operators over the last axis, each vector independently: layer normalization and its kin, made by passes."""
+"""LINES: operators over the last axis that passes fuse, such as layer normalization; each vector is independent."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ TYPES = (DType.INT8, DType.FLOAT32)
 
 
 class Lines(Pointwise, eq=False):
-    """The output of the last operator of `inner`, whose tensors have a number for each line or are as the input is."""
+    """LINES: applies `inner`, a graph of operators, to each vector along the last axis. Its tensors have the input's
+    shape, or one number per vector."""
 
     inner: Graph
     kind = "LINES"
 
     @property
     def steps(self) -> str:
-        """The kinds of the operators."""
+        """The kinds of the fused operators, joined by "+"."""
         return "+".join(op.kind for op in self.inner.ops)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -52,12 +53,13 @@ class Lines(Pointwise, eq=False):
         return Increment(cut, flow, {0: flow.fresh})
 
     def one(self) -> Graph:
-        """The inner graph for one line."""
+        """The graph of the fused operators, reshaped to a single vector."""
         return _reshaped(self.inner, lambda shape: (*(1,) * (len(shape) - 1), shape[-1]))
 
 
 def of_lines(g: Graph, shape: Shape, op: Op) -> bool:
-    """Whether an operator can be one of those that work on each line of tensors of this shape by itself."""
+    """Whether an operator can be fused into LINES over tensors of this shape: it treats each vector along the last axis
+    independently."""
     y = op.output(g)
     sizes = (shape, (*shape[:-1], 1))
     tensors = [*(g.tensors[i] for i in op.inputs), y]
@@ -72,6 +74,6 @@ def of_lines(g: Graph, shape: Shape, op: Op) -> bool:
 
 
 def _reshaped(graph: Graph, change: Callable[[Shape], Shape]) -> Graph:
-    """The graph with other shapes of what is computed."""
+    """The graph with changed shapes of all computed tensors."""
     tensors = {i: t if t.data is not None else replace(t, shape=change(t.shape)) for i, t in graph.tensors.items()}
     return replace(graph, tensors=tensors)

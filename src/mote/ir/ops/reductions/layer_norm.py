@@ -1,5 +1,5 @@
-"""LAYER_NORMALIZATION and RMS_NORMALIZATION: layer norm and RMS norm over the last axis. ONNX, PyTorch and Keras have
-them as layers; TFLite writes them out (see `mote.compiler.passes.fusing.fuse_lines`)."""
+"""LAYER_NORMALIZATION and RMS_NORMALIZATION over the last axis, for ONNX, PyTorch and Keras; in TFLite files these are
+several operators (see `mote.compiler.passes.fusing.fuse_lines`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mote.ir.ops.common import activation_type
 from mote.ir.ops.reductions.normalize import Normalization
 
 SCALE, BIAS = 1, 2
-"""The positions of constants for each element of a vector, which may be absent."""
+"""Input positions of the constant scale and bias per channel, which may be absent."""
 
 
 class Standardize(Normalization):
-    """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
+    """Layer normalization over the last axis: (x - mean) / sqrt(variance + epsilon) * scale + bias."""
 
     epsilon: float
     kind = "LAYER_NORMALIZATION"
@@ -47,7 +47,7 @@ class Standardize(Normalization):
 
 
 class RootMeanSquare(Standardize):
-    """x / sqrt(mean square + epsilon) * scale + bias."""
+    """RMS normalization over the last axis: x / sqrt(mean square + epsilon) * scale + bias."""
 
     kind = "RMS_NORMALIZATION"
 

@@ -15,15 +15,15 @@ from mote.ir.ops.reductions.reduce import QUANTIZED, ScaledSum
 
 
 class Mean(ScaledSum):
-    """For int8 and int16 LiteRT rescales the sum, all in one step. Means of other integers are cut to whole numbers,
-    towards zero."""
+    """MEAN. int8 and int16: as in LiteRT the sum is rescaled in one step, division included. Other integers are divided
+    and rounded towards zero."""
 
     kind = "MEAN"
     types = (DType.INT8, DType.FLOAT32, DType.INT16, DType.INT32, DType.INT64)
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """The kernels for int8 and float32 take whole tensors, or rows one by one into running sums; of vectors, each
-        of which becomes one number, one for int8 takes rows by themselves."""
+        """Kernels for int8 and float32 take whole tensors, or accumulate rows into running sums, so rows are not
+        independent; except for int8 means over the last axis."""
         x = self.input(g)
         by_rows = x.dtype not in (DType.INT8, DType.FLOAT32) or (x.dtype == DType.INT8 and self.of_lines(g))
         return super().reads(g, position, y) if by_rows else None
@@ -41,7 +41,8 @@ class Mean(ScaledSum):
         return 0
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """LiteRT divides the multiplier by the count, after a left shift that keeps its precision, and truncates."""
+        """Multiplier and shift: as in LiteRT the multiplier is divided by the count, after a left shift that keeps
+        precision, and truncated."""
         mult, shift = quantize_multiplier(self.input(g).scale / self.output(g).scale)
         count = self.count(g)
         left = min(count.bit_length() - 1, 32, 31 + shift)

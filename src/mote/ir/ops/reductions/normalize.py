@@ -35,17 +35,17 @@ from mote.ir.ops.reductions.softmax import (
 )
 
 OUTPUT_BITS = 4
-"""Bits before the point in the results of LOG_SOFTMAX."""
+"""Integer bits of LOG_SOFTMAX results."""
 MOST_SQUARES = ((1 << 31) - 1) // (255 * 255)
-"""Squares of int8 values, less a zero point, that add up in 32 bits."""
+"""Maximum number of squared int8 values (minus zero point) whose sum fits int32."""
 ONE_OVER_128 = 7
-"""The shift that makes fractions of the outputs of L2_NORMALIZATION."""
+"""Fraction bits of L2_NORMALIZATION outputs: the scale is 1/128."""
 EPSILON = 1e-6
-"""Norms are at least that."""
+"""Minimum norm that vectors are divided by."""
 
 
 class Normalization(Op):
-    """An operator on vectors along the last axis, each by itself."""
+    """Base of operators that normalize each vector along the last axis independently."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]
@@ -58,7 +58,7 @@ class Normalization(Op):
 
 
 class LogSoftmax(Normalization):
-    """The logarithms of SOFTMAX."""
+    """LOG_SOFTMAX: logarithm of the softmax over the last axis."""
 
     kind = "LOG_SOFTMAX"
 
@@ -73,16 +73,16 @@ class LogSoftmax(Normalization):
         return exponential_problem(x, 1.0)
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """The peak of the sum of exponentials, each at most one."""
+        """Accumulator bounds of the sum of exponentials, each at most 1."""
         total = self.input(g).shape[-1] << 31 - SUM_BITS
         return Peak(total, total) if inputs[0] else None
 
     def scaling(self, g: Graph) -> tuple[int, int, int]:
-        """Multiplier and left shift from steps of the input to Q5.26, and how many steps that can hold."""
+        """Multiplier and left shift from input steps to Q5.26, and the largest number of steps that fits."""
         return exponential_scaling(self.input(g), 1.0)
 
     def back(self, g: Graph) -> tuple[int, int]:
-        """Multiplier and shift from Q5.26 to steps of the input."""
+        """Multiplier and shift from Q5.26 to input steps."""
         mult, shift, _ = self.scaling(g)
         return quantize_multiplier((1 << 31 - min(shift, 31)) / mult)
 
@@ -103,15 +103,15 @@ class LogSoftmax(Normalization):
 
 
 LOG_2, ROOT_HALF, FOURTH_ROOT_HALF = 1488522236, 1518500250, 1805811301
-"""log(2), sqrt(1/2) and its root, in Q0.31."""
+"""log(2), 2^(-1/2) and 2^(-1/4) in Q0.31."""
 LOG_SERIES = (117049297, 127690142, 1057819769, 638450708)
-"""The constants of the quotient that approximates a logarithm, each a multiple of the fourth root of 2."""
+"""Coefficients of the rational approximation of the logarithm, each times a power of the fourth root of 2."""
 LOG_BITS = INPUT_BITS + 1
 
 
 def logarithm(x: Ints) -> Ints:
-    """log of numbers from 1 up in Q12.19, in Q5.26: a power of 2 leaves something near the fourth root of 1/2, for
-    which there is a quotient of two polynomials."""
+    """log(x) for x >= 1 in Q12.19, result in Q5.26, bit-exact with gemmlowp: x is reduced by a power of 2 to near the
+    fourth root of 1/2, where a rational approximation is used."""
     numerator, denominator, first, last = LOG_SERIES
     quarter = 1 << 29 - LOG_BITS
     bits = 32 - _width(x)
@@ -130,7 +130,7 @@ def logarithm(x: Ints) -> Ints:
 
 
 def _width(x: Ints) -> Ints:
-    """Bits of positive numbers."""
+    """Bit length of positive integers."""
     return np.frexp(np.asarray(x, np.float64))[1].astype(np.int64)
 
 
@@ -139,12 +139,12 @@ def _saturated(x: Ints) -> Ints:
 
 
 class L2Normalization(Normalization):
-    """Vectors of length 1."""
+    """L2_NORMALIZATION: scales each vector along the last axis to length 1."""
 
     kind = "L2_NORMALIZATION"
 
     def work(self, g: Graph) -> int:
-        """int8 lengths are inverted one by one."""
+        """Estimated cost in multiplications: int8 norms are inverted one by one."""
         shape = self.input(g).shape
         return prod(shape) + 1000 * prod(shape[:-1])
 
@@ -161,7 +161,7 @@ class L2Normalization(Normalization):
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         if inputs[0] is None:
             return None
-        total = self.input(g).shape[-1] * inputs[0].farthest(self.input(g).zero_point) ** 2
+        total = self.input(g).shape[-1] * inputs[0].max_distance(self.input(g).zero_point) ** 2
         return Peak(total, total)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -173,21 +173,22 @@ class L2Normalization(Normalization):
             return [(z / np.maximum(length, EPSILON)).astype(np.float32)]
         q = x.astype(np.int64) - self.input(g).zero_point
         squares = np.square(q).sum(axis=-1, keepdims=True)
-        known, which = np.unique(squares, return_inverse=True)
-        mult, shift = np.array([inverse_sqrt(int(s)) for s in known], np.int64).T
-        which, before = which.reshape(squares.shape), self.before(g)
-        scaled = rescale(q << before, mult[which], shift[which] + ONE_OVER_128 - before)
+        distinct, inverse = np.unique(squares, return_inverse=True)
+        mult, shift = np.array([inverse_sqrt(int(s)) for s in distinct], np.int64).T
+        inverse, before = inverse.reshape(squares.shape), self.before(g)
+        scaled = rescale(q << before, mult[inverse], shift[inverse] + ONE_OVER_128 - before)
         return [np.clip(scaled, -128, 127).astype(np.int8)]
 
     def before(self, g: Graph) -> int:
-        """By how many bits LiteRT shifts values left before it scales them, and not after: in uint8 by all."""
+        """Left shift of inputs before they are multiplied: all fraction bits of the output for uint8, none for int8, as
+        in LiteRT."""
         quant = self.input(g).quant
         return ONE_OVER_128 if quant is not None and quant.unsigned else 0
 
 
 class LocalResponseNormalization(Normalization):
-    """Each element over a power of the squares around it: those of the channels less than `radius` after it, and up to
-    `radius` before it."""
+    """LOCAL_RESPONSE_NORMALIZATION: x * (bias + alpha * sum of squares) ^ -beta, summed over the channels from `radius`
+    before to `radius` - 1 after the element's own."""
 
     radius: int
     bias: float

@@ -1,6 +1,6 @@
-"""Reductions along axes: SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL.
+"""SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL.
 
-`mote.ir.ops.reductions.mean` has the mean.
+MEAN is in `mote.ir.ops.reductions.mean`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from mote.ir.ops.matrix.accumulators import rescaled
 from mote.ir.ops.pointwise import rising
 
 LOOPS = 3
-"""How many separate groups of kept and of reduced axes the C kernels can walk."""
+"""Maximum number of nested loops over kept axes, and over reduced axes, in C kernels (adjacent axes are merged)."""
 QUANTIZED = (DType.INT8, DType.INT16)
-"""The types that may be quantized."""
+"""Element types that may be quantized."""
 MOST_PRODUCT_SHIFT = 14
-"""LiteRT shifts products right by 15 less the shift of the multiplier, which must be at least one."""
+"""Limit of the multiplier's shift: LiteRT shifts products right by 15 minus it, at least by one."""
 
 
 class Reduction(Op):
-    """One result for all elements along `axes` (sorted, none negative)."""
+    """Base of reductions along `axes` (sorted, non-negative)."""
 
     axes: tuple[int, ...]
     keep_dims: bool = False
@@ -50,23 +50,23 @@ class Reduction(Op):
         flow = flows[0]
         if flow.axis in self.axes:
             return None
-        gone = 0 if self.keep_dims else sum(a < flow.axis for a in self.axes)
-        return Increment(self, flow.on(flow.axis - gone), {0: flow.fresh})
+        dropped = 0 if self.keep_dims else sum(a < flow.axis for a in self.axes)
+        return Increment(self, flow.on(flow.axis - dropped), {0: flow.fresh})
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         mixed = len(self.input(g).shape) - 1 in self.axes
         return None if mixed else {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def count(self, g: Graph) -> int:
-        """How many elements each result is of."""
+        """Number of elements that each result is reduced from."""
         return prod(self.input(g).shape[i] for i in self.axes)
 
     def of_lines(self, g: Graph) -> bool:
-        """Whether each result is made of elements that lie side by side, those of the last axis."""
+        """Whether the reduction is over the last axis only (contiguous elements)."""
         return self.axes == (len(self.input(g).shape) - 1,)
 
     def every_axis(self, g: Graph) -> bool:
-        """Whether there is a single result."""
+        """Whether all axes are reduced."""
         return len(self.axes) == len(self.input(g).shape)
 
     def work(self, g: Graph) -> int:
@@ -84,8 +84,8 @@ class Reduction(Op):
         return None
 
     def loops(self, g: Graph) -> tuple[list[tuple[int, int]], list[tuple[int, int]], int]:
-        """The input as loops of (size, step): over kept axes, over reduced axes, and the number of kept
-        elements that lie side by side at the end. Neighbouring axes of a kind become one loop."""
+        """The input as nested loops (size, stride): over kept axes, over reduced axes, and the number of contiguous
+        kept elements at the end. Adjacent axes of a kind are merged."""
         groups: list[tuple[bool, int, int]] = []
         step = 1
         for i, size in reversed(list(enumerate(self.input(g).shape))):
@@ -105,7 +105,7 @@ class Reduction(Op):
 
 
 class RowReduction(Reduction):
-    """One that kernels compute row by row where rows are not mixed."""
+    """Base of reductions that kernels compute row by row if rows are not mixed."""
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
         shape = self.input(g).shape
@@ -120,17 +120,18 @@ class RowReduction(Reduction):
             return [np.asarray(self.reduced(g, x)).astype(x.dtype).reshape(self.output(g).shape)]
 
     def reduced(self, g: Graph, x: Array) -> NDArray[Any]:
-        """The results, without the reduced axes; integers of 64 bits may still have to be cut to the output's."""
+        """The results without the reduced axes, possibly in int64 before truncation to the output's type."""
         raise NotImplementedError
 
 
 def outer_axes(shape: Shape) -> int:
-    """How many axes are not in a row."""
+    """Number of leading axes whose product is the number of rows: all but the last two; of a matrix, one."""
     return len(shape) - (2 if len(shape) > 2 else 1)
 
 
 def quantization_problem(x: Tensor, y: Tensor) -> str | None:
-    """Why one of two quantized tensors cannot be computed with, or None: LiteRT demands zero points of 0 of int16."""
+    """Why the quantization of input or output is not supported, or None: int16 requires zero points of 0, as in
+    LiteRT."""
     for t in (x, y):
         if t.quant is None or t.quant.per_channel or t.scale <= 0:
             return f"{t.dtype} tensor '{t.name}' has no per-tensor quantization"
@@ -140,7 +141,7 @@ def quantization_problem(x: Tensor, y: Tensor) -> str | None:
 
 
 class ScaledSum(RowReduction):
-    """One whose quantized values are added up in 32 bits and scaled to the output's quantization, once."""
+    """Base of reductions of quantized values by int32 sums that are rescaled once."""
 
     def unsupported(self, g: Graph) -> str | None:
         if problem := super().unsupported(g):
@@ -155,32 +156,32 @@ class ScaledSum(RowReduction):
         return scale_problem(self.scale(g))
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """Multiplier and shift from the sum to the output."""
+        """Multiplier and shift that rescale the sum to the output's quantization."""
         raise NotImplementedError
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """Any where sums might not fit their 32 bits."""
+        """Value range of the reduction's output; None (unknown) if sums might overflow."""
         return rising(g, self, inputs) if self.count(g) << 8 + max(self.scale(g)[1], 0) < 1 << 31 else None
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         if inputs[0] is None:
             return None
         zero, count = self.input(g).zero_point, self.count(g)
-        largest = count * inputs[0].farthest(zero)
+        largest = count * inputs[0].max_distance(zero)
         return Peak(largest, max(count * (abs(zero) - LEAST), rescaled(largest, max(self.scale(g)[1], 0))))
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.evaluate(g, values)
 
     def scaled(self, g: Graph, x: Array) -> Ints:
-        """Sums of quantized values as values of the output."""
+        """Sums of quantized values, rescaled to the output's quantization."""
         y = self.output(g)
         total = wrap32(x.astype(np.int64).sum(axis=self.axes) - self.input(g).zero_point * self.count(g))
         return np.clip(wrap32(rescale(total, *self.scale(g)) + y.zero_point), *y.dtype.limits)
 
 
 class Sum(ScaledSum):
-    """Integers that are not quantized wrap; of bools it is whether any is true."""
+    """SUM. Unquantized integers wrap; for bool it is logical or."""
 
     kind = "SUM"
     types = (DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
@@ -200,10 +201,10 @@ class Sum(ScaledSum):
 
 
 class ReduceExtreme(RowReduction):
-    """The largest or the least element. Quantized ones keep their quantization, as LiteRT demands."""
+    """Base of REDUCE_MAX and REDUCE_MIN. Input and output have equal quantization, as LiteRT requires."""
 
     infinite: bool | None = None
-    """It may be infinite, as everywhere but in LiteRT, which begins with the least or the largest number."""
+    """Whether results may be infinite, as in most runtimes; LiteRT starts from the largest or smallest finite float."""
     types = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
 
     def unsupported(self, g: Graph) -> str | None:
@@ -211,7 +212,7 @@ class ReduceExtreme(RowReduction):
 
     @property
     def begin(self) -> float:
-        """The initial value of a float maximum or minimum, without its sign."""
+        """Magnitude of the initial value of a float maximum or minimum."""
         return math.inf if self.infinite else FLOAT_MAX
 
     def is_identity(self, g: Graph) -> bool:
@@ -222,7 +223,7 @@ class ReduceExtreme(RowReduction):
 
 
 def same_scale_problem(x: Tensor, y: Tensor) -> str | None:
-    """Why values cannot go from one quantized tensor to another as they are, or None."""
+    """Why values cannot be copied from one quantized tensor to another without rescaling, or None."""
     if x.dtype not in QUANTIZED or (x.quant is None and y.quant is None):
         return None
     if x.quant is None or not x.quant.same_as(y.quant):
@@ -231,7 +232,8 @@ def same_scale_problem(x: Tensor, y: Tensor) -> str | None:
 
 
 class ReduceMax(ReduceExtreme):
-    """LiteRT begins with the least finite float, and with the first element where there is one result."""
+    """REDUCE_MAX. LiteRT starts from the smallest finite float, or if there is a single result from the first
+    element."""
 
     kind = "REDUCE_MAX"
 
@@ -240,7 +242,8 @@ class ReduceMax(ReduceExtreme):
 
 
 class ReduceMin(ReduceExtreme):
-    """LiteRT begins with the largest finite float, and with the first element where there is one result."""
+    """REDUCE_MIN. LiteRT starts from the largest finite float, or if there is a single result from the first
+    element."""
 
     kind = "REDUCE_MIN"
 
@@ -249,7 +252,7 @@ class ReduceMin(ReduceExtreme):
 
 
 def extreme(x: Array, axes: tuple[int, ...], whole: np.ufunc, real: np.ufunc, begin: float, single: bool) -> Array:
-    """The extremes along axes. What is no number is passed over, but as the first element of a single result."""
+    """Maximum or minimum along axes. NaN is ignored, except as the first element of a single result."""
     if x.dtype != np.float32:
         return np.asarray(whole.reduce(x, axis=axes))
     if not single:
@@ -259,9 +262,9 @@ def extreme(x: Array, axes: tuple[int, ...], whole: np.ufunc, real: np.ufunc, be
 
 
 class ReduceProd(RowReduction):
-    """Integers without a scale wrap; of bools it is whether all are true. Quantized values are multiplied in their
-    order, and the products scaled each time by the input's scale over a root of the output's: by 15 bits, halves up,
-    as often as there are values."""
+    """REDUCE_PROD. Unquantized integers wrap; for bool it is logical and. Quantized values are multiplied sequentially,
+    and each product is rescaled by input scale / output scale ^ (1 / count), with a 15-bit multiplier, rounded halves
+    up."""
 
     kind = "REDUCE_PROD"
     types = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.BOOL)
@@ -288,7 +291,7 @@ class ReduceProd(RowReduction):
         return None
 
     def scale(self, g: Graph) -> tuple[int, int]:
-        """The multiplier of each product: 15 bits and a shift."""
+        """Multiplier (15 bits) and shift of each product."""
         root = float(self.output(g).scale) ** (1.0 / self.count(g))
         mult, shift = quantize_multiplier(self.input(g).scale / root)
         return (mult + (1 << 15) >> 16 if mult < 0x7FFF0000 else 0x7FFF), shift

@@ -1,7 +1,7 @@
 """SOFTMAX over the last axis.
 
-LiteRT's int8 reference computes it in fixed point (gemmlowp's exp and reciprocal), its int16 one with two tables of 512
-lines. All arithmetic below is fixed point: "Q5.26" has 5 bits before the point and 26 after it.
+LiteRT's int8 reference uses fixed point (gemmlowp's exp and reciprocal), its int16 one two lookup tables of 512
+segments. "Q5.26" has 5 integer bits and 26 fraction bits.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from mote.ir.ops.pointwise import pointwise
 from mote.ir.ops.reductions.reduce import quantization_problem
 
 INPUT_BITS = 5
-"""Bits before the point in the argument of exp."""
+"""Integer bits of the argument of exp."""
 
 SUM_BITS = 12
-"""Bits before the point in the sum."""
+"""Integer bits of the sum of exponentials."""
 
 MAX_DEPTH = (1 << SUM_BITS) - 1
 MAX_DEPTH16 = (1 << 16) - 1
-"""So many int16 exponentials add up in 32 bits."""
+"""Maximum number of int16 exponentials whose sum fits 32 bits."""
 
 FROM_ZERO = 10.0
-"""Exponentials of less than minus that count as nothing, of int16 inputs."""
+"""Range of the int16 exp table: exp(x) is 0 below -10."""
 SYMMETRIC = 2.0 / 65535, 0
-"""The scale and the zero point of results from -1 to 1."""
+"""Scale and zero point of table results in -1..1."""
 EXP_LINES = line_ends(np.exp, (FROM_ZERO / 65535, 32767), SYMMETRIC, np.float64)
 RECIPROCAL_LINES = line_ends(lambda x: 1.0 / (1.0 + x), (1.0 / 65535, -32768), SYMMETRIC, np.float64)
 """Interpolation tables for arguments from -10 to 0 (exp) and from 0 to 1 (1 / (1 + x)), in Q0.15."""
@@ -59,7 +59,7 @@ TYPES = {
 
 
 class Softmax(Op):
-    """exp(beta * x) over its sum."""
+    """SOFTMAX: exp(beta * x) / sum of exp(beta * x) over the last axis."""
 
     beta: float = 1.0
     kind = "SOFTMAX"
@@ -97,7 +97,7 @@ class Softmax(Op):
         return scale_problem(self.scaling16(x))
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """The peak of the sum of exponentials, each at most one."""
+        """Accumulator bounds of the sum of exponentials, each at most 1."""
         total = self.input(g).shape[-1] << 31 - SUM_BITS
         return Peak(total, total) if inputs[0] else None
 
@@ -119,7 +119,7 @@ class Softmax(Op):
         return [np.clip(share + low, low, high).astype(self.output(g).dtype.numpy)]
 
     def _tables(self, g: Graph, q: Ints) -> Ints:
-        """The softmax of int16 values, by interpolation in two tables."""
+        """Softmax of int16 values, by interpolation in two lookup tables."""
         below = rescale(q - q.max(axis=-1, keepdims=True), *self.scaling16(self.input(g)))
         e = interpolate(saturate16(wrap32(below + 32767)), EXP_LINES)
         total = e.sum(axis=-1, keepdims=True)
@@ -130,34 +130,34 @@ class Softmax(Op):
         return table
 
     def scaling(self, g: Graph) -> tuple[int, int, int]:
-        """Multiplier and left shift from steps of the input to Q5.26, and how many steps that can hold."""
+        """Multiplier and left shift from input steps to Q5.26, and the largest number of steps that fits."""
         return exponential_scaling(self.input(g), self.beta)
 
     def scaling16(self, x: Tensor) -> tuple[int, int]:
-        """Multiplier and shift from steps of an int16 input to those of the table of exponentials."""
+        """Multiplier and shift from int16 input steps to those of the exp table."""
         return quantize_multiplier(float(np.float32(x.scale) * np.float32(self.beta)) / (FROM_ZERO / 65535))
 
 
 def exponential_problem(x: Tensor, beta: float) -> str | None:
-    """Why exponentials of the values along the last axis cannot be added up, or None."""
+    """Why the sum of exponentials along the last axis is not supported (scale too small, too many classes), or None."""
     if beta * x.scale * (1 << 31 - INPUT_BITS) <= 1:
         return f"beta {beta:g} is too small for the input's scale {x.scale:g}"
     return f"more than {MAX_DEPTH} classes are not supported" if x.shape[-1] > MAX_DEPTH else None
 
 
 def exponential_scaling(x: Tensor, beta: float) -> tuple[int, int, int]:
-    """Multiplier and left shift from steps of an int8 tensor to Q5.26, and how many steps that can hold."""
+    """Multiplier and left shift from steps of an int8 tensor to Q5.26, and the largest number of steps that fits."""
     mult, shift = quantize_multiplier(min(beta * x.scale * (1 << 31 - INPUT_BITS), INT32_MAX))
     return mult, shift, min(((1 << INPUT_BITS) - 1 << 31 - INPUT_BITS) >> shift, 255)
 
 
 def exponentials(x: Array, mult: int, shift: int, radius: int) -> Ints:
-    """exp of how far int8 values are below the largest one of the last axis, in Q0.31; nothing behind the radius."""
+    """exp(x - max) over the last axis in Q0.31, for int8 x; 0 more than `radius` steps below the maximum."""
     q = x.astype(np.int64)
     below = q.max(axis=-1, keepdims=True) - q
     return np.where(below <= radius, exp_on_negative(rescale(-below, mult, shift), INPUT_BITS), 0)
 
 
 def exponential_sums(e: Ints) -> Ints:
-    """Their sums, in Q12.19."""
+    """Sums of exponentials along the last axis, in Q12.19."""
     return np.asarray(rounding_shift_right(e, SUM_BITS).sum(axis=-1, keepdims=True))

@@ -1,1 +1,1 @@
-"""Fourier transforms, and the audio operators of TFLite Micro."""
+"""Fourier transforms, and TFLite Micro's Signal operators for audio."""

@@ -1,8 +1,8 @@
-"""Stateful Signal operators of TFLite Micro's audio front end: framer, delay, overlap-add, stacker, and the estimate of
-noise of the spectral subtraction.
+"""Stateful Signal operators of TFLite Micro's audio front end: framer, delay, overlap-add, stacker, noise estimate of
+spectral subtraction.
 
-TFLite Micro keeps what they remember inside of the operator; here it is a state as others are. Where it computes
-nothing yet, and so leaves its output as it was, that is zeros, or what was there before.
+TFLite Micro keeps their memory inside of the operator; here it is a state of the graph. Outputs that TFLite Micro
+leaves unwritten (not enough samples yet) are zeros, or the previous output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COUNTERS = 3
 
 
 def typed(g: Graph, op: Op, *dtypes: DType) -> str | None:
-    """Why the first input and output of an operator do not have one of these types, or None."""
+    """Why the types of an operator's first input and output are not supported (both one of `dtypes`), or None."""
     x, y = op.input(g), op.output(g)
     if x.dtype in dtypes and y.dtype == x.dtype:
         return None
@@ -29,8 +29,8 @@ def typed(g: Graph, op: Op, *dtypes: DType) -> str | None:
 
 
 class FrameCount(MicroOp):
-    """Counts the hops of a signal so far: `more` in an inference, up to `most`. Input and output: the state of
-    SignalFramer that counts."""
+    """Counts hops of a signal for SignalFramer: `more` per inference, up to `most`. Input and output: the counter's
+    state."""
 
     more: int
     most: int
@@ -44,16 +44,16 @@ class FrameCount(MicroOp):
         return [(1,)]
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        (heard,) = values
-        assert heard is not None
-        return [np.minimum(np.maximum(heard, 0) + self.more, self.most).astype(heard.dtype)]
+        (hops,) = values
+        assert hops is not None
+        return [np.minimum(np.maximum(hops, 0) + self.more, self.most).astype(hops.dtype)]
 
 
 class Framer(MicroOp):
-    """Overlapping frames of a streamed signal. Inputs: the signal [.., samples], the samples kept of each signal (one
-    at least), the count of hops including this inference; outputs: frames [.., frames, size], what is kept. `kept`
-    samples before each hop belong to its frame; a frame is the first `size` of all. The first `missing` hops have zeros
-    instead of a frame."""
+    """SignalFramer: splits a streamed signal into overlapping frames. Inputs: the signal [.., samples]; the state: the
+    last `kept` samples of each signal (at least one); the hop count including this inference. Outputs: frames [..,
+    frames, size]; the state. A frame begins with the `kept` samples before its hop. The first `missing` hops give
+    zeros."""
 
     size: int
     step: int
@@ -76,27 +76,28 @@ class Framer(MicroOp):
         return self.input(g).shape[-1] // self.step
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        x, kept, heard = values
-        assert x is not None and kept is not None and heard is not None
+        x, kept, hops = values
+        assert x is not None and kept is not None and hops is not None
         lines = np.concatenate([kept[:, : self.kept], x.reshape(len(kept), -1)], axis=1)
         frames = np.zeros((len(kept), self.frames(g), self.size), x.dtype)
-        for i in np.flatnonzero(self._done(g, heard)):
+        for i in np.flatnonzero(self._done(g, hops)):
             frames[:, i] = lines[:, i * self.step : i * self.step + self.size]
         after = kept.copy()
         after[:, : self.kept] = lines[:, lines.shape[1] - self.kept :]
         return [frames, after]
 
-    def _done(self, g: Graph, heard: Array) -> NDArray[np.bool_]:
-        """Which frames of an inference have all of their samples."""
+    def _done(self, g: Graph, hops: Array) -> NDArray[np.bool_]:
+        """Mask of the frames of this inference that are complete."""
         frames = self.frames(g)
-        return np.asarray(heard[0] - frames + np.arange(frames, dtype=np.int64) >= self.missing)
+        return np.asarray(hops[0] - frames + np.arange(frames, dtype=np.int64) >= self.missing)
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         return np.broadcast_to(~self._done(g, values[self.inputs[2]])[:, None], self.output(g).shape)
 
 
 class Ready(MicroOp):
-    """Whether a counter of a state has come to a number: the second output of SignalFramer and SignalStacker."""
+    """SignalReady: whether element `at` of a state is at least `least`; the second output of SignalFramer and
+    SignalStacker."""
 
     at: int
     least: int
@@ -116,7 +117,7 @@ class Ready(MicroOp):
 
 
 class Delay(MicroOp):
-    """Delay line: signals as they were some samples ago. Inputs: signals [.., samples], the delayed samples of each."""
+    """SignalDelay: delays signals. Inputs: signals [.., samples], and the state: the delayed samples of each signal."""
 
     kind = "SignalDelay"
 
@@ -139,8 +140,8 @@ class Delay(MicroOp):
 
 
 class OverlapAdd(MicroOp):
-    """Frames added up where they overlap, saturated in int16. Inputs: frames [.., frames, size], the sums behind the
-    last step of each signal."""
+    """SignalOverlapAdd: sums frames where they overlap, saturated to int16. Inputs: frames [.., frames, size], and the
+    state: the partial sums after the last step of each signal."""
 
     step: int
     kind = "SignalOverlapAdd"
@@ -177,9 +178,9 @@ class OverlapAdd(MicroOp):
 
 
 class StackCount(MicroOp):
-    """The counters of SignalStacker, its input and output: how many frames wait; how new the last stack is, `step`
-    where it is made now, zero where there was none; and whether nothing came yet, the first frame, or others after it
-    (0 to 2). A stack has `frames` of them, and the first frame counts for `left` more."""
+    """Updates the counters of SignalStacker, its state: number of waiting frames; age of the last stack (`step` when it
+    is completed, one less per frame, 0 if there was none); and progress: 0 no frame yet, 1 the first frame, 2 later
+    frames. A stack has `frames` frames, and the first frame counts as `left` more."""
 
     left: int
     frames: int
@@ -196,17 +197,18 @@ class StackCount(MicroOp):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         (counters,) = values
         assert counters is not None
-        waiting, age, begun = (int(n) for n in counters)
-        waiting = waiting + 1 if begun else self.left + 1
+        waiting, age, progress = (int(n) for n in counters)
+        waiting = waiting + 1 if progress else self.left + 1
         age = max(age - 1, 0)
         if waiting >= self.frames:
             waiting, age = waiting - self.step, self.step
-        return [np.array([waiting, age, 2 if begun else 1], counters.dtype)]
+        return [np.array([waiting, age, 2 if progress else 1], counters.dtype)]
 
 
 class Stacker(MicroOp):
-    """The last frames side by side, every few frames. Inputs: a frame, the frames kept, the counters with this frame
-    counted; outputs: the stack, and what is kept. Between stacks the output is the last one."""
+    """SignalStacker: concatenates the last `left` + 1 + `right` frames, every `step` frames. Inputs: a frame; the
+    state: the kept frames; the counters after counting this frame. Outputs: the stack, and the state. Between stacks
+    the output is the last stack."""
 
     left: int
     right: int
@@ -223,7 +225,7 @@ class Stacker(MicroOp):
 
     @property
     def kept(self) -> int:
-        """Frames that are remembered: the last stack, and what came since."""
+        """Number of frames in the state: the last stack, and frames since then."""
         return self.frames + self.step - 1
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -235,26 +237,26 @@ class Stacker(MicroOp):
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         x, kept, counters = values
         assert x is not None and kept is not None and counters is not None
-        _, age, begun = (int(n) for n in counters)
+        _, age, progress = (int(n) for n in counters)
         lines = np.concatenate([kept[1:], x.reshape(1, -1)])
-        if begun == 1:
+        if progress == 1:
             lines[-1 - self.left :] = x
         end = len(lines) - (self.step - age)
-        shown = lines[end - self.frames : end] if age else np.zeros((self.frames, x.size), x.dtype)
-        return [shown.reshape(-1), lines]
+        stack = lines[end - self.frames : end] if age else np.zeros((self.frames, x.size), x.dtype)
+        return [stack.reshape(-1), lines]
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
         return np.full(self.output(g).shape, values[self.inputs[2]][1] == 0)
 
 
 class NoiseEstimate(MicroOp):
-    """The noise of channels, smoothed over time: the second output of SignalFilterBankSpectralSubtraction. Inputs:
-    channels, the estimate. Channels of odd numbers have weights of their own."""
+    """Noise estimate per channel, smoothed over time: the second output of SignalFilterBankSpectralSubtraction. Inputs:
+    channels, the previous estimate. Even and odd channels have different weights."""
 
     shares: tuple[int, int]
-    """The weights of the new value, in channels of even and of odd numbers."""
+    """Weights of the new value, for even and odd channels."""
     rests: tuple[int, int]
-    """The weights of the previous estimate, in channels of even and of odd numbers."""
+    """Weights of the previous estimate, for even and odd channels."""
     smoothing_bits: int
     bits: int
     clamping: bool
@@ -285,8 +287,8 @@ class NoiseEstimate(MicroOp):
 
 
 class SpectralSubtraction(MicroOp):
-    """Channels without their noise, of which a share stays: the first output of SignalFilterBankSpectralSubtraction.
-    Inputs: channels, the estimate of the noise."""
+    """Subtracts the noise estimate from channels, keeping a minimum share: the first output of
+    SignalFilterBankSpectralSubtraction. Inputs: channels, the noise estimate."""
 
     least: int
     smoothing_bits: int

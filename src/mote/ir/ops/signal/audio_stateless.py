@@ -1,6 +1,6 @@
 """Stateless Signal operators of TFLite Micro's audio front end: window, scaling, energy, filter bank.
 
-They are defined by TFLite Micro alone, in integers, and equal it bit for bit. What it leaves unwritten is zero.
+Only TFLite Micro has them; results are integers, bit-exact with it. Elements that it leaves unwritten are zero.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from mote.ir.graph.types import DType
 
 LOG_SEGMENTS, LOG_BITS = 7, 16
 LOG_2 = 45426
-"""The natural logarithm of two in 16 bits, rounded down."""
+"""ln(2) with 16 fraction bits, rounded down."""
 PCAN_TABLE = 125
-"""Elements of the table of gains that a noise of 32 bits can reach."""
+"""Size of the PCAN gain table for 32-bit noise."""
 SNR_BITS, OUTPUT_BITS = 12, 6
 
 
 class MicroOp(Op):
-    """An operator that TFLite Micro knows and LiteRT does not: the reference is another one."""
+    """Base of operators that TFLite Micro has and LiteRT lacks: the reference is TFLite Micro."""
 
     def unwritten(self, g: Graph, values: Mapping[int, Array]) -> NDArray[np.bool_] | None:
-        """Which elements of the output TFLite Micro leaves as they were, whatever that is, in an inference with these
-        values of tensors; None: it writes all."""
+        """Mask of output elements that TFLite Micro leaves unwritten (undefined) in an inference with these tensor
+        values; None: none."""
         return None
 
 
 class _Typed(MicroOp):
-    """An operator between tensors of certain types, the first ones of its inputs and its output."""
+    """Base of operators with fixed element types: `wanted` of the first inputs, `result` of the output."""
 
     wanted: ClassVar[tuple[DType, ...]]
     result: ClassVar[DType]
@@ -49,7 +49,7 @@ class _Typed(MicroOp):
 
 
 class SignalWindow(_Typed):
-    """A signal times a window, shifted right and saturated. Inputs: vectors, the window."""
+    """SignalWindow: multiplies vectors by a window, shifted right and saturated. Inputs: vectors, the window."""
 
     shift: int
     kind = "SignalWindow"
@@ -75,7 +75,7 @@ class SignalWindow(_Typed):
 
 
 class ScaleBits(_Typed):
-    """By how many bits a signal can be shifted left so that it still fits: the second output of SignalFftAutoScale."""
+    """Largest left shift for which a signal still fits int16: the second output of SignalFftAutoScale."""
 
     kind = "SignalFftAutoScale bits"
     wanted = (DType.INT16,)
@@ -91,7 +91,7 @@ class ScaleBits(_Typed):
 
 
 def _largest(x: Array) -> int:
-    """The largest absolute value in 16 bits: -32768 is its own, and less than all that follow it."""
+    """Largest absolute value as in TFLite Micro: -32768 counts as negative and discards all values before it."""
     lowest = np.flatnonzero(x == -32768)
     rest = x[lowest[-1] + 1 :].astype(np.int64) if lowest.size else x.astype(np.int64)
     if not lowest.size:
@@ -100,12 +100,12 @@ def _largest(x: Array) -> int:
 
 
 def _bit_length(x: int) -> int:
-    """Bits of a number; what has none, or a sign, has all 32."""
+    """Bit length of a positive number; 32 for zero and negative numbers."""
     return x.bit_length() if x > 0 else 32
 
 
 class Scaled(_Typed):
-    """A signal shifted left: the first output of SignalFftAutoScale."""
+    """Shifts a signal left: the first output of SignalFftAutoScale."""
 
     kind = "SignalFftAutoScale"
     wanted = (DType.INT16, DType.INT32)
@@ -121,7 +121,7 @@ class Scaled(_Typed):
 
 
 class SignalEnergy(_Typed):
-    """The squared magnitudes of a spectrum, from bin `start` to before `end`; those outside are zero."""
+    """SignalEnergy: squared magnitudes of the spectrum bins `start` to `end` - 1; 0 for other bins."""
 
     start: int
     end: int
@@ -146,9 +146,9 @@ class SignalEnergy(_Typed):
 
 
 class SignalFilterBank(_Typed):
-    """Sums of a spectrum over channels that overlap: each weight goes to one channel, what is left of one to the next.
-    Inputs: energies, weights, what is left of them, and where each channel begins among the energies, where among the
-    weights, and how wide it is. The first channel is computed and not shown."""
+    """SignalFilterBank: sums of energies over overlapping channels; each energy is split between two neighbouring
+    channels. Inputs: energies; weights; unweights (remaining shares, for the next channel); and per channel: first
+    energy, first weight, width. The first channel is dropped."""
 
     kind = "SignalFilterBank"
     wanted = (DType.UINT32, *(DType.INT16,) * 5)
@@ -170,19 +170,19 @@ class SignalFilterBank(_Typed):
         with np.errstate(over="ignore"):
             for start, first, width in self.channels(g):
                 energy, span = wide[start : start + width], slice(first, first + width)
-                kept, given = (np.sum(energy * w[span].astype(np.int64).astype(np.uint64)) for w in (weights, rests))
-                channels.append(np.uint64(carried + kept))
-                carried = np.uint64(given)
+                own, passed_on = (np.sum(energy * w[span].astype(np.int64).astype(np.uint64)) for w in (weights, rests))
+                channels.append(np.uint64(carried + own))
+                carried = np.uint64(passed_on)
         return [np.array(channels[1:], np.uint64)]
 
     def channels(self, g: Graph) -> list[tuple[int, int, int]]:
-        """Where each begins among the energies and among the weights, and how wide it is."""
+        """For each channel: index of its first energy, index of its first weight, and width."""
         columns = [self.input(g, p).data for p in (3, 4, 5)]
         return [(int(a), int(b), max(int(c), 0)) for a, b, c in zip(*columns, strict=True)]
 
 
 class SignalFilterBankSquareRoot(_Typed):
-    """Square roots, rounded to the nearest and shifted right. Inputs: what a filter bank sums up, the bits."""
+    """SignalFilterBankSquareRoot: rounded square roots, shifted right. Inputs: filter bank sums, the shift."""
 
     kind = "SignalFilterBankSquareRoot"
     wanted = (DType.UINT64, DType.INT32)
@@ -198,7 +198,7 @@ class SignalFilterBankSquareRoot(_Typed):
 
 
 def square_roots(x: Array) -> Array:
-    """The nearest whole numbers, but none that takes a bit more than half as many bits as the register of x."""
+    """Rounded square roots; limited to half the bits of x (16 for x below 2^32, else 32)."""
     n = x.astype(np.uint64)
     root = np.sqrt(n.astype(np.float64)).astype(np.uint64)
     root = np.minimum(root, np.uint64(0xFFFFFFFF))
@@ -209,7 +209,7 @@ def square_roots(x: Array) -> Array:
 
 
 class SignalFilterBankLog(_Typed):
-    """Natural logarithms times a scale, of channels shifted left; those of zero and one are zero."""
+    """SignalFilterBankLog: natural logarithms times `scale`, of channels shifted left by `bits`; 0 for zero and one."""
 
     scale: int
     bits: int
@@ -228,7 +228,7 @@ class SignalFilterBankLog(_Typed):
 
 
 def logarithms(n: Ints, scale: int) -> Ints:
-    """Natural logarithms of 32-bit numbers times a scale; those of zero and one are zero."""
+    """Natural logarithms of 32-bit integers times `scale`; 0 for zero and one."""
     bits = bit_lengths(np.maximum(n, 1)) - 1
     rest = n - (np.int64(1) << bits)
     rest = np.where(bits < LOG_BITS, rest << np.maximum(LOG_BITS - bits, 0), rest >> np.maximum(bits - LOG_BITS, 0))
@@ -244,20 +244,20 @@ def logarithms(n: Ints, scale: int) -> Ints:
 
 
 def bit_lengths(n: Ints) -> Ints:
-    """Bits of numbers of at most 32 bits, which float64 holds exactly."""
+    """Bit length of integers of at most 32 bits."""
     return np.frexp(n.astype(np.float64))[1].astype(np.int64)
 
 
 def log_table() -> Ints:
-    """By how much a logarithm to the base of two is above the straight line between powers of two, at 128 places and
-    the end, with one more for whoever looks behind it."""
+    """Lookup table of log2(1 + x) - x for x = i / 128, i from 0 to 128, plus a padding entry, with LOG_BITS fraction
+    bits."""
     x = np.arange((1 << LOG_SEGMENTS) + 1, dtype=np.int64) / (1 << LOG_SEGMENTS)
     return np.append(np.round((np.log2(1 + x) - x) * (1 << LOG_BITS)), 0).astype(np.int16)
 
 
 class SignalPcan(_Typed):
-    """Channels times a gain that depends on their noise, through a table of parabolas, and made smaller where they are
-    small. Inputs: channels, noise, the table."""
+    """SignalPCAN: per-channel amplitude normalization: channels times a gain that depends on their noise (a table of
+    parabolas), then compressed. Inputs: channels, noise, the table."""
 
     shift: int
     kind = "SignalPCAN"
@@ -279,14 +279,14 @@ class SignalPcan(_Typed):
 
 
 def amplified(x: Array, noise: Array, table: Array, shift: int) -> Array:
-    """Channels times the gains that a table has for their noise, and made smaller where they are small."""
+    """Multiply channels by the tabled gains for their noise, then compress small results."""
     with np.errstate(over="ignore"):
         product = x.astype(np.uint64) * (_gains(noise, table) & 0xFFFFFFFF).astype(np.uint64)
     return _shrunk((product >> np.uint64(shift)) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 
 def _gains(noise: Array, table: Array) -> Ints:
-    """A parabola for each power of two, in 16 bits."""
+    """Gains for noise values: a parabola per power of two, in 16 bits."""
     x, y = noise.astype(np.int64), table.astype(np.int64)
     bits = np.maximum(bit_lengths(x), 2)
     place = 4 * bits - 6
@@ -297,13 +297,13 @@ def _gains(noise: Array, table: Array) -> Ints:
 
 
 def wrapped(x: Ints, bits: int) -> Ints:
-    """Numbers as a register of so many bits holds them, with a sign."""
+    """Wrap to signed integers of `bits` bits."""
     half = np.int64(1) << np.int64(bits - 1)
     return ((x + half) & (2 * half - 1)) - half
 
 
 def _shrunk(snr: Array) -> Array:
-    """x^2 / 4 where x is less than 2, x - 1 from there on."""
+    """PCAN's compression: x^2 / 4 for x < 2, else x - 1."""
     small = np.minimum(snr, np.uint64(2 << SNR_BITS))
     parabola = small * small >> np.uint64(2 + 2 * SNR_BITS - OUTPUT_BITS)
     line = (snr >> np.uint64(SNR_BITS - OUTPUT_BITS)) - np.uint64(1 << OUTPUT_BITS)

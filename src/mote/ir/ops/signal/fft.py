@@ -1,8 +1,8 @@
-"""SignalRfft and SignalIrfft of TFLite Micro: Fourier transforms of real signals, in float32 and in fixed point.
+"""SignalRfft and SignalIrfft of TFLite Micro: FFTs of real signals, in float32 and in fixed point.
 
-The fixed-point arithmetic is that of Kiss FFT, bit for bit: a complex transform of half the length, in stages of radix
-4, 2, 3 and 5 that each divide by their radix, and a last one that unfolds it. A product is rounded to 15 or 31 bits,
-halves up; sums wrap. Division is a multiplication as well, and so is the twiddle factor of one, which is a bit less.
+Fixed-point arithmetic is bit-exact with Kiss FFT: a complex FFT of half the length, in stages of radix 4, 2, 3 and 5
+that each divide by their radix, and a final unpacking. Products are rounded to 15 or 31 bits, halves up; sums wrap.
+Division is a multiplication too, and the twiddle factor 1 is slightly less than 1.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.signal.audio_stateless import MicroOp
 
 LENGTHS = (4, 1 << 16)
-"""The shortest transform, and the longest one: places are counted with 16 digits."""
+"""Minimum and maximum FFT length of SignalRfft and SignalIrfft."""
 TYPES = (DType.INT16, DType.INT32, DType.FLOAT32)
 
 
 def factors(n: int) -> list[int]:
-    """The radices of a complex transform, from the last stage to the first."""
+    """Radices of a complex FFT of n points, from the last stage to the first; empty if there are other prime factors
+    than 2, 3, 5."""
     radices = []
     for radix in (4, 2, 3, 5):
         while n % radix == 0:
@@ -34,7 +35,7 @@ def factors(n: int) -> list[int]:
 
 
 def digit_order(n: int) -> Ints:
-    """The numbers of a signal in the order in which the first stage of a complex transform takes them."""
+    """Input permutation of a complex FFT of n points (digit reversal)."""
     order, stride = np.zeros(1, np.int64), n
     for radix in reversed(factors(n)):
         stride //= radix
@@ -43,7 +44,7 @@ def digit_order(n: int) -> Ints:
 
 
 def twiddles(length: int, inverse: bool) -> tuple[Array, Array]:
-    """Twiddle factors of the transform of half the length, and of the last stage; as float."""
+    """Twiddle factors, as float: of the complex FFT of half the length, and of the unpacking stage."""
     half, sign = length // 2, 1 if inverse else -1
     roots = [sign * 2 * math.pi * i / half for i in range(half)]
     last = [sign * math.pi * ((i + 1) / half + 0.5) for i in range(half // 2)]
@@ -55,14 +56,14 @@ def _circle(phases: list[float]) -> Array:
 
 
 def fixed_twiddles(length: int, inverse: bool, bits: int) -> tuple[Ints, Ints]:
-    """Twiddle factors in fixed point."""
+    """The arrays of `twiddles`, in fixed point with `bits` bits."""
     most = (1 << bits - 1) - 1
     first, second = (np.floor(0.5 + most * w).astype(np.int64) for w in twiddles(length, inverse))
     return first, second
 
 
 class _Transform(MicroOp):
-    """Over the last axis; complex numbers are two elements, one more than half of the length of them."""
+    """Base of FFTs over the last axis; spectra have length / 2 + 1 complex numbers, interleaved (real, imaginary)."""
 
     length: int
 
@@ -81,8 +82,8 @@ class _Transform(MicroOp):
 
 
 class Rfft(_Transform):
-    """Signals that are shorter than the transform have zeros behind them. In fixed point the result is divided by twice
-    the length of the complex transform, the length."""
+    """SignalRfft: spectra of real signals, which are zero-padded to the FFT length. In fixed point results are divided
+    by `length`."""
 
     kind = "SignalRfft"
 
@@ -107,7 +108,8 @@ class Rfft(_Transform):
 
 
 class Irfft(_Transform):
-    """In fixed point half of what came in comes out, or less: each stage divides by its radix."""
+    """SignalIrfft: real signals from spectra. In fixed point results are scaled down, because each stage divides by its
+    radix."""
 
     kind = "SignalIrfft"
 
@@ -139,7 +141,7 @@ Complex = tuple[Ints, Ints]
 
 
 class Kiss:
-    """The arithmetic of Kiss FFT with 16 or 32 bits."""
+    """The fixed-point arithmetic of Kiss FFT with 16 or 32 bits."""
 
     def __init__(self, length: int, inverse: bool, bits: int) -> None:
         self.half, self.inverse, self.bits = length // 2, inverse, bits
@@ -167,7 +169,7 @@ class Kiss:
         return self.wrap(a[0] - b[0]), self.wrap(a[1] - b[1])
 
     def mean(self, x: Ints) -> Ints:
-        """Half of a sum, which wraps where it is as wide as the processor's registers."""
+        """Half of a sum; a 32-bit sum wraps before it is halved."""
         return (self.wrap(x) if self.bits == 32 else x) >> np.int64(1)
 
     def complex_transform(self, real: Ints, imag: Ints) -> Complex:
@@ -230,7 +232,8 @@ class Kiss:
         ]
 
     def unfolded(self, z: Complex) -> Ints:
-        """The spectrum of a real signal, from the transform of its even samples as real and odd as imaginary parts."""
+        """Unpack: the spectrum of a real signal, from the complex FFT of its even samples as real and odd ones as
+        imaginary parts."""
         n = self.half
         real, imag = np.zeros((*z[0].shape[:-1], n + 1), np.int64), np.zeros((*z[0].shape[:-1], n + 1), np.int64)
         first = self.share((z[0][..., 0], z[1][..., 0]), 2)
@@ -245,7 +248,7 @@ class Kiss:
         return _interleaved(real, imag)
 
     def folded(self, real: Ints, imag: Ints) -> Complex:
-        """From a spectrum back to what the inverse complex transform takes."""
+        """Pack a spectrum as the input of the inverse complex FFT: the inverse of `unfolded`."""
         n = self.half
         spectrum = np.zeros((*real.shape[:-1], n), np.int64), np.zeros((*real.shape[:-1], n), np.int64)
         first = self.wrap(real[..., 0] + real[..., n]), self.wrap(real[..., 0] - real[..., n])

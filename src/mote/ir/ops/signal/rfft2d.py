@@ -1,4 +1,4 @@
-"""RFFT2D, COMPLEX_ABS, REAL and IMAG: spectra of real images (mostly of one row) in float32, and their parts."""
+"""RFFT2D, COMPLEX_ABS, REAL and IMAG: 2D spectra of real images (mostly of one row) in float32, and their parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mote.ir.graph.types import DType
 
 
 class Rfft2d(Op):
-    """The transform of the last two axes, which are cut off or have zeros behind them to be of these lengths."""
+    """RFFT2D: the 2D FFT of the last two axes, cropped or zero-padded to `height` and `width`."""
 
     height: int
     width: int
@@ -28,7 +28,7 @@ class Rfft2d(Op):
         return None
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """An image is a row where there is an axis of images: else rows are lines of the one image, which all mix."""
+        """With a batch axis, each image is a row and independent; a single image is transformed as a whole."""
         return (y,) if position == 0 and len(self.input(g).shape) > 2 else None
 
     def macs(self, g: Graph) -> int:
@@ -48,7 +48,7 @@ class Rfft2d(Op):
 
 
 class OfComplex(Op):
-    """An element-wise function from complex to float."""
+    """Base of element-wise functions from complex64 to float32."""
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [self.input(g).shape]

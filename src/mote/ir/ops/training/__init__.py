@@ -1,1 +1,1 @@
-"""Operators of training: gradients that no operator of inference computes, losses, and the steps of optimizers."""
+"""Operators of on-device training: gradients that no inference operator computes, losses, and optimizer steps."""

@@ -1,5 +1,5 @@
-"""Gradients of activations, element by element: inputs (gradient of the output, the activation's output or its input),
-computed in float32, operation by operation."""
+"""Gradients of activations, element by element, in float32. Inputs: the gradient of the output, and the activation's
+output or input. The order of operations is fixed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ONE, THREE, SIX = (np.float32(n) for n in (1, 3, 6))
 
 
 class ActivationGradient(Pointwise):
-    """gradient * f'(x). A subclass says whether it knows f' from the output or needs the input."""
+    """Base of activation gradients: gradient * f'(x), computed from the activation's output or its input."""
 
     of_output: ClassVar[bool] = True
-    """Input 1 is the activation's output; else its input."""
+    """Whether input 1 is the activation's output (else its input)."""
 
     def unsupported(self, g: Graph) -> str | None:
         gradient, at = self.input(g), self.input(g, 1)
@@ -41,7 +41,8 @@ class ActivationGradient(Pointwise):
 
 
 class ClampGradient(ActivationGradient):
-    """Of RELU, RELU6 and their kin, fused ones too: the gradient where the output lies between the bounds, else 0."""
+    """Gradient of RELU, RELU6 and others, also fused ones: the gradient where the output is strictly between the
+    bounds, else 0."""
 
     activation: Activation
     kind = "RELU_GRADIENT"
@@ -52,7 +53,7 @@ class ClampGradient(ActivationGradient):
 
 
 class LogisticGradient(ActivationGradient):
-    """gradient * (y * (1 - y)) of the output y."""
+    """Gradient of the sigmoid: gradient * (y * (1 - y)) with output y."""
 
     kind = "LOGISTIC_GRADIENT"
 
@@ -61,7 +62,7 @@ class LogisticGradient(ActivationGradient):
 
 
 class TanhGradient(ActivationGradient):
-    """gradient * (1 - y * y) of the output y."""
+    """Gradient of tanh: gradient * (1 - y * y) with output y."""
 
     kind = "TANH_GRADIENT"
 
@@ -70,7 +71,7 @@ class TanhGradient(ActivationGradient):
 
 
 class LeakyReluGradient(ActivationGradient):
-    """The gradient, times alpha where the input is not above 0."""
+    """Gradient of LEAKY_RELU: the gradient, times alpha where the input is <= 0."""
 
     alpha: float
     of_output = False
@@ -81,7 +82,7 @@ class LeakyReluGradient(ActivationGradient):
 
 
 class HardSwishGradient(ActivationGradient):
-    """Of the input x: 0 up to -3, the gradient from 3 on, gradient * (x / 3 + 1 / 2) between them."""
+    """Gradient of HARD_SWISH with input x: 0 for x <= -3, the gradient for x >= 3, else gradient * (x / 3 + 1 / 2)."""
 
     of_output = False
     kind = "HARD_SWISH_GRADIENT"

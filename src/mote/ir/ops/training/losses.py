@@ -1,5 +1,5 @@
-"""Losses, each with the gradient of what it judges: SOFTMAX_CROSS_ENTROPY and MEAN_SQUARED_ERROR. Sums are in double
-precision, and results rounded to float32 once."""
+"""Float losses with their gradients: SOFTMAX_CROSS_ENTROPY and MEAN_SQUARED_ERROR. Sums are in double precision,
+results rounded to float32 once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.training.types import real_problem
 
 LOSS = 2
-"""The position of the loss before among the inputs."""
+"""Input position of the previous loss."""
 
 
 class LossWithGradient(Op):
-    """Inputs (what the model computed, what is right, the loss before), outputs (the gradient of what was computed, the
-    loss): the loss is a state, written over in place, so that it can be read behind an inference."""
+    """Base of losses with gradients. Inputs: model output, target or label, previous loss; outputs: gradient of the
+    model output, and the loss, a state that is overwritten in place, so that it can be read after an inference."""
 
     @property
     def updates(self) -> dict[int, int]:
@@ -35,9 +35,9 @@ class LossWithGradient(Op):
 
 
 class SoftmaxCrossEntropy(LossWithGradient):
-    """The cross entropy of softmax(beta * logits) with labels, classes as int32, on average; its gradient is
-    beta * (softmax - 1 at the label) over the count. A label that is no class counts as none, like PyTorch's
-    `ignore_index`; without any label that counts, loss and gradient are 0."""
+    """SOFTMAX_CROSS_ENTROPY: mean cross entropy of softmax(beta * logits) and int32 labels; its gradient is beta *
+    (softmax - one-hot label) / count. Invalid labels are ignored, like PyTorch's `ignore_index`; with none left, loss
+    and gradient are 0."""
 
     beta: float = 1.0
     kind = "SOFTMAX_CROSS_ENTROPY"
@@ -69,7 +69,8 @@ class SoftmaxCrossEntropy(LossWithGradient):
 
 
 class MeanSquaredError(LossWithGradient):
-    """The mean of (output - target)^2 over all elements; its gradient is 2 * (output - target) over their count."""
+    """MEAN_SQUARED_ERROR: mean of (output - target)^2 over all elements; its gradient is 2 * (output - target) /
+    count."""
 
     kind = "MEAN_SQUARED_ERROR"
 

@@ -1,4 +1,4 @@
-"""Random numbers of stochastic rounding: a hash of the step and the element, the same on every machine."""
+"""Noise for stochastic rounding: a hash of step and element, identical on every machine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ Words = NDArray[np.uint32]
 
 
 def hashed(step: int, count: int, seed: int = 0) -> Words:
-    """Words for elements 0, 1, .. of a step: MurmurHash3's last mix of element * 0x9E3779B1 + step * 0x85EBCA77 + seed,
-    in 32 bits that wrap."""
+    """32-bit hashes for elements 0, 1, .. of a step: MurmurHash3's finalizer of element * 0x9E3779B1 + step *
+    0x85EBCA77 + seed, modulo 2^32."""
     begin = np.uint32(step * 0x85EBCA77 + seed & 0xFFFFFFFF)
     x: Words = np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B1) + begin
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):

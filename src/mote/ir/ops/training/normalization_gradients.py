@@ -1,5 +1,5 @@
-"""Gradients of SOFTMAX, LAYER_NORMALIZATION and RMS_NORMALIZATION, along the last axis, each vector by itself. Sums are
-in double precision, and results rounded to float32 once."""
+"""Gradients of SOFTMAX, LAYER_NORMALIZATION and RMS_NORMALIZATION, for each vector along the last axis. Sums are in
+double precision, results rounded to float32 once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.ir.ops.training.types import real_problem
 
 
 class VectorGradient(Normalization):
-    """A gradient of vectors: inputs (gradient of the output, the output or the input), of one shape."""
+    """Base of gradients per vector. Inputs: gradient of the output; the output or the input, of equal shape."""
 
     def unsupported(self, g: Graph) -> str | None:
         gradient, at = self.input(g), self.input(g, 1)
@@ -35,7 +35,7 @@ class VectorGradient(Normalization):
 
 
 class SoftmaxGradient(VectorGradient):
-    """beta * y * (gradient - sum(gradient * y)) of the output y."""
+    """SOFTMAX_GRADIENT: beta * y * (gradient - sum(gradient * y)) with output y."""
 
     beta: float = 1.0
     kind = "SOFTMAX_GRADIENT"
@@ -43,15 +43,15 @@ class SoftmaxGradient(VectorGradient):
     def real(self, gradient: Array, at: Array) -> Array:
         return np.asarray(np.float32(self.beta) * at * (gradient - (gradient * at).sum(axis=-1, keepdims=True)))
 
-    def cancelled(self, g: Graph, values: Sequence[Array | None]) -> float:
+    def cancelled_magnitude(self, g: Graph, values: Sequence[Array | None]) -> float:
         assert values[0] is not None
         return float(abs(self.beta) * np.abs(values[0]).max(initial=0))
 
 
 class LayerNormalizationGradient(VectorGradient):
-    """Of the input, from the gradient of the normalized vectors (that of the output times the scale) and the input:
-    with z = x - mean, s = sqrt(variance + epsilon) and n = z / s it is (gradient - mean(gradient) - n * mean(gradient *
-    n)) / s."""
+    """LAYER_NORMALIZATION_GRADIENT: gradient of the input, from the gradient of the normalized vectors (output gradient
+    times scale) and the input. With z = x - mean, s = sqrt(variance + epsilon), n = z / s: (gradient - mean(gradient) -
+    n * mean(gradient * n)) / s."""
 
     epsilon: float
     kind = "LAYER_NORMALIZATION_GRADIENT"
@@ -67,7 +67,8 @@ class LayerNormalizationGradient(VectorGradient):
 
 
 class RmsNormalizationGradient(LayerNormalizationGradient):
-    """The gradient without means: z is x, and no mean is taken off the gradient."""
+    """RMS_NORMALIZATION_GRADIENT: like LAYER_NORMALIZATION_GRADIENT, but no means are subtracted from input and
+    gradient."""
 
     kind = "RMS_NORMALIZATION_GRADIENT"
 

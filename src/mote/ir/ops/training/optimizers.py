@@ -1,7 +1,6 @@
-"""The steps of optimizers: weights that learn are states, written over in place. SGD, ADAM_8BIT, and the sums of
-gradients over several inferences.
+"""Optimizer steps, which update trainable weights (states) in place: SGD, ADAM_8BIT, and gradient accumulation.
 
-All arithmetic is in float32, operation by operation as it is written here, so that every machine gives the same bits.
+All arithmetic is float32 with a fixed order of operations, bit-exact on every machine.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from mote.ir.ops.training.types import real_problem
 
 Floats = NDArray[np.float32]
 BLOCK = 64
-"""So many moments of Adam have a scale in common."""
+"""Number of Adam moments per block with a common scale."""
 WEIGHTS, GRADIENT, RATE, STEP, MOMENTS = 0, 1, 2, 3, 4
-"""The positions of an optimizer's inputs."""
+"""Input positions of an optimizer step."""
 COUNT = 2
-"""The position of the step among the inputs of sums of gradients."""
+"""Input position of the step number in ACCUMULATE_GRADIENT."""
 
 
 class AccumulateGradient(Op):
-    """The sum of the gradients of `every` inferences: inputs (sum before, gradient, step), output sum after. It begins
-    anew with every step that is a multiple of `every`."""
+    """ACCUMULATE_GRADIENT: sum of the gradients of `every` inferences. Inputs: old sum (a state), gradient, step
+    number; output: new sum. The sum restarts when the step number is a multiple of `every`."""
 
     every: int
     kind = "ACCUMULATE_GRADIENT"
@@ -55,7 +54,7 @@ class AccumulateGradient(Op):
 
 @dataclass(frozen=True, eq=False)
 class StepInputs:
-    """The weights, their gradient, the learning rate, and the number of the step, from 1."""
+    """Inputs of an optimizer step: weights, gradient, learning rate, step number (from 1)."""
 
     weights: Floats
     gradient: Floats
@@ -64,9 +63,9 @@ class StepInputs:
 
 
 class OptimizerStep(Op):
-    """Inputs (weights, gradient, learning rate, step or absent, moments...), outputs (weights, moments...) after the
-    step, each in place. The learning rate is one float32, known at run time. The gradient is a sum over `every`
-    inferences, of which the mean is taken; nothing changes in others than the last of these."""
+    """Base of optimizer steps. Inputs: weights, gradient, learning rate (one float32, changeable at run time), step
+    number or absent, moments...; outputs: weights, moments..., updated in place. The gradient is a sum over `every`
+    inferences and divided by that; only the last of these inferences changes anything."""
 
     weight_decay: float = 0.0
     every: int = 1
@@ -105,8 +104,8 @@ class OptimizerStep(Op):
 
 
 class SgdStep(OptimizerStep):
-    """As PyTorch's SGD: d = gradient + weight_decay * weights; with momentum v = momentum * v + d, which stands for d;
-    weights - learning_rate * d. The moment is v, where there is momentum."""
+    """SGD as in PyTorch: d = gradient + weight_decay * weights; with momentum v = momentum * v + d, and d = v; weights
+    -= learning_rate * d. The moment v is a state if there is momentum."""
 
     momentum: float = 0.0
     kind = "SGD"
@@ -120,11 +119,11 @@ class SgdStep(OptimizerStep):
 
 
 class AdamStep(OptimizerStep):
-    """As PyTorch's AdamW, with both moments in 8 bits. The moments are four states: codes of the means (int8) and a
-    scale for each block of 64, codes of the roots of the mean squares (uint8) and their scales. A code stands for its
-    square times the scale, with its sign: blocks hold values of very different sizes. Codes are rounded stochastically,
-    by numbers that are a hash of the step and the element (`encoded`, `uniform`); a root that is not 0 has at least
-    code 1, so that no step is divided by nothing. The step is made with the moments before they are rounded."""
+    """ADAM_8BIT: PyTorch's AdamW with moments in 8 bits. The moments are four states: codes of the means (int8) and a
+    scale per block of 64; codes of the roots of the mean squares (uint8) and their scales. A code stands for sign *
+    code^2 * scale, which covers a large dynamic range. Codes are rounded stochastically, with a hash of step and
+    element as noise (`encoded`, `uniform`); a nonzero root has at least code 1, so that no step is divided by 0. The
+    step itself uses the moments before rounding."""
 
     beta1: float = 0.9
     beta2: float = 0.999
@@ -147,8 +146,8 @@ class AdamStep(OptimizerStep):
         root = np.sqrt(square)
         rate = at.rate / (one - power(beta1, number))
         divisor = root / np.sqrt(one - power(beta2, number)) + np.float32(self.epsilon)
-        kept = one - at.rate * np.float32(self.weight_decay)
-        after = at.weights.reshape(-1) * kept - rate * (mean / divisor)
+        decay_factor = one - at.rate * np.float32(self.weight_decay)
+        after = at.weights.reshape(-1) * decay_factor - rate * (mean / divisor)
         noise = uniform(number, 2 * flat.size)
         new_means, new_mean_scales = encoded(mean, 127, noise[: flat.size])
         new_roots, new_root_scales = encoded(root, 255, noise[flat.size :])
@@ -158,13 +157,13 @@ class AdamStep(OptimizerStep):
 
 
 def moment_types(size: int) -> list[tuple[DType, Shape]]:
-    """The types and shapes of the states that Adam has for so many weights."""
+    """Types and shapes of Adam's states for `size` weights."""
     blocks = (DType.FLOAT32, (-(-size // BLOCK),))
     return [(DType.INT8, (size,)), blocks, (DType.UINT8, (size,)), blocks]
 
 
 def step_problem(g: Graph, op: Op, position: int) -> str | None:
-    """Why an operator cannot know the number of the step, its input at that position, or None."""
+    """Why an operator's step number, the input at `position`, is not supported, or None."""
     step = op.tensor(g, position)
     if step is None or (step.dtype == DType.INT32 and step.size == 1):
         return None
@@ -172,7 +171,7 @@ def step_problem(g: Graph, op: Op, position: int) -> str | None:
 
 
 def power(base: np.float32, exponent: int) -> np.float32:
-    """A power by repeated squaring, from the lowest bit of the exponent up."""
+    """Power by repeated squaring, from the lowest bit of the exponent: a fixed order of float32 operations."""
     result = np.float32(1)
     while exponent:
         result = result * base if exponent & 1 else result
@@ -181,15 +180,15 @@ def power(base: np.float32, exponent: int) -> np.float32:
 
 
 def uniform(step: int, count: int) -> Floats:
-    """Numbers from 0 to below 1, in steps of 2^-24, for elements 0, 1, .. of a step."""
+    """Uniform random numbers in [0, 1), multiples of 2^-24, for elements 0, 1, .. of a step."""
     x = hashed(step, count)
     return (x >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
 def encoded(values: Floats, largest: int, noise: Floats) -> tuple[Floats, Floats]:
-    """Codes up to `largest` and the scale of each block, its largest absolute value over largest^2. With q = |value| /
-    scale a code is the root of q, rounded down, or one more where noise is below (q - code^2) / (2 * code + 1): on
-    average that is the value. What is no number has code 0."""
+    """Encode values in 8 bits: codes up to `largest` with the values' signs, and a scale per block (largest absolute
+    value / largest^2). The magnitude of a code is the square root of |value| / scale, stochastically rounded by `noise`
+    so that the decoded value is correct on average. NaN has code 0."""
     blocks = np.zeros((-(-values.size // BLOCK), BLOCK), np.float32)
     blocks.reshape(-1)[: values.size] = values
     scales = np.abs(blocks).max(axis=1) / np.float32(largest * largest)
@@ -206,5 +205,5 @@ def _decoded(codes: Array, scales: Floats) -> Floats:
 
 
 def _spread(scales: Floats, size: int) -> Floats:
-    """The scale of each element."""
+    """Expand block scales to one scale per element."""
     return repeat(scales, BLOCK)[:size]

@@ -1,4 +1,4 @@
-"""The types that operators of training compute with."""
+"""Type checks of float training operators."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from mote.ir.graph.types import DType
 
 
 def real_problem(g: Graph, op: Op, *positions: int) -> str | None:
-    """Why an operator whose inputs at these positions (all, where none is named) are float32 cannot be computed, or
-    None."""
+    """Why an operator's inputs at these positions (default: all) are not all float32, or None."""
     for position in positions or range(len(op.inputs)):
         t = op.tensor(g, position)
         if t is not None and t.dtype != DType.FLOAT32:

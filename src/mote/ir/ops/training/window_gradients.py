@@ -1,7 +1,7 @@
 """Gradients of operators with sliding windows: CONV_2D, DEPTHWISE_CONV_2D, AVERAGE_POOL_2D and MAX_POOL_2D (NHWC).
 
-`gradient` is that of the operator's output, before its fused activation. All sums are in double precision, and rounded
-to float32 once.
+`gradient` is that of the operator's output before its fused activation. Sums are in double precision, rounded to
+float32 once.
 """
 
 from __future__ import annotations
@@ -23,51 +23,51 @@ Doubles = NDArray[np.float64]
 
 
 class Tap:
-    """A tap of a window: which pixels of the input it reads, at which positions of the output."""
+    """A kernel tap of a window: the input pixels that it reads, and the output positions where it does."""
 
     def __init__(self, at: tuple[int, int], rows: Ints, columns: Ints) -> None:
         self.at = at
         self.outputs = [np.flatnonzero(axis != OUTSIDE) for axis in (rows, columns)]
         self.inputs = [axis[axis != OUTSIDE] for axis in (rows, columns)]
 
-    def read(self, x: Array) -> Array:
-        """The pixels that it reads, at the output's positions where it reads any."""
+    def at_inputs(self, x: Array) -> Array:
+        """Gather the input pixels that the tap reads, for the output positions where it reads any."""
         return x[:, self.inputs[0][:, None], self.inputs[1]]
 
-    def given(self, gradient: Array) -> Array:
-        """The gradients of these positions."""
+    def at_outputs(self, gradient: Array) -> Array:
+        """Gather the gradient at the output positions where the tap reads a pixel."""
         return gradient[:, self.outputs[0][:, None], self.outputs[1]]
 
-    def add(self, sums: Doubles, parts: Array) -> None:
-        """Add the parts of these positions to the pixels that they were made from, each of which is read once."""
+    def scatter_add(self, sums: Doubles, parts: Array) -> None:
+        """Scatter-add contributions of the tap's output positions to the input pixels that it reads."""
         sums[:, self.inputs[0][:, None], self.inputs[1]] += parts
 
 
 def taps(vertical: Axis, horizontal: Axis, height: int, width: int) -> Iterator[Tap]:
-    """The taps of a window over an image of that size, row by row."""
+    """The kernel taps of a window over an image of that size, row by row."""
     rows, columns = vertical.positions(height), horizontal.positions(width)
     for at in product(range(vertical.kernel), range(horizontal.kernel)):
         yield Tap(at, rows[:, at[0]], columns[:, at[1]])
 
 
 class WindowGradient(Op):
-    """The gradient of the images, of `size`, that an operator with these windows has read. Input 0 is the gradient of
-    its output."""
+    """Base of input gradients of windowed operators, for images of height and width `size`. Input 0 is the gradient of
+    the operator's output."""
 
     size: tuple[int, int]
     vertical: Axis
     horizontal: Axis
 
     def channels(self, g: Graph) -> int:
-        """The channels of the images."""
+        """Number of channels of the images."""
         return self.input(g).channels
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [(self.input(g).shape[0], *self.size, self.channels(g))]
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """Of the gradient, for each row of the window from the top, the row whose window has row y of the image there;
-        OUTSIDE where none has. Of weights, all rows."""
+        """Rows of the gradient whose windows contain image row `y`: one for each window row from the top, OUTSIDE if
+        there is none. Of weights: all rows."""
         if position > 0:
             return tuple(range(row_count(self.input(g, position).shape)))
         v, height = self.vertical, self.input(g).shape[1]
@@ -91,7 +91,7 @@ class WindowGradient(Op):
         return [sums.astype(np.float32)]
 
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
-        """Add to the images' gradient what the output's gradient and the other inputs make of it."""
+        """Add to the input gradient (`sums`) the contributions of the output gradient and the other inputs."""
         raise NotImplementedError
 
     def taps(self) -> Iterator[Tap]:
@@ -102,8 +102,8 @@ class WindowGradient(Op):
 
 
 class ConvInputGradient(WindowGradient):
-    """Inputs (gradient, [out, kh, kw, in] weights). Unlike TRANSPOSE_CONV it reads weights as the convolution has them,
-    and takes dilation."""
+    """CONV_2D_INPUT_GRADIENT. Inputs: gradient, [out, kh, kw, in] weights. Unlike TRANSPOSE_CONV it takes weights in
+    the layout of the convolution, and supports dilation."""
 
     kind = "CONV_2D_INPUT_GRADIENT"
 
@@ -117,11 +117,11 @@ class ConvInputGradient(WindowGradient):
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
         (weights,) = others
         for tap in self.taps():
-            tap.add(sums, tap.given(gradient) @ weights[:, *tap.at])
+            tap.scatter_add(sums, tap.at_outputs(gradient) @ weights[:, *tap.at])
 
 
 class DepthwiseInputGradient(WindowGradient):
-    """Inputs (gradient, [1, kh, kw, out] weights)."""
+    """DEPTHWISE_CONV_2D_INPUT_GRADIENT. Inputs: gradient, [1, kh, kw, out] weights."""
 
     multiplier: int = 1
     kind = "DEPTHWISE_CONV_2D_INPUT_GRADIENT"
@@ -135,12 +135,13 @@ class DepthwiseInputGradient(WindowGradient):
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
         (weights,) = others
         for tap in self.taps():
-            parts = tap.given(gradient) * weights[0, *tap.at]
-            tap.add(sums, parts.reshape(*parts.shape[:3], sums.shape[3], self.multiplier).sum(axis=4))
+            parts = tap.at_outputs(gradient) * weights[0, *tap.at]
+            tap.scatter_add(sums, parts.reshape(*parts.shape[:3], sums.shape[3], self.multiplier).sum(axis=4))
 
 
 class AveragePoolGradient(WindowGradient):
-    """Input (gradient): each is shared out among the pixels of its window that are inside the image."""
+    """AVERAGE_POOL_2D_GRADIENT. Input: gradient; each element is distributed equally to the pixels of its window inside
+    the image."""
 
     kind = "AVERAGE_POOL_2D_GRADIENT"
 
@@ -149,12 +150,12 @@ class AveragePoolGradient(WindowGradient):
         rows, columns = ((axis.positions(n) != OUTSIDE).sum(axis=1) for axis, n in axes)
         shares = gradient / np.maximum(rows[:, None, None] * columns[:, None], 1)
         for tap in self.taps():
-            tap.add(sums, tap.given(shares))
+            tap.scatter_add(sums, tap.at_outputs(shares))
 
 
 class MaxPoolGradient(WindowGradient):
-    """Inputs (gradient, the images that were pooled): each gradient goes to the largest pixel of its window, the first
-    of several, row by row from the top left."""
+    """MAX_POOL_2D_GRADIENT. Inputs: gradient, pooled images; each gradient goes to the largest pixel of its window, the
+    first of equals in row-major order."""
 
     kind = "MAX_POOL_2D_GRADIENT"
 
@@ -164,17 +165,17 @@ class MaxPoolGradient(WindowGradient):
     def spread(self, sums: Doubles, gradient: Doubles, others: Sequence[Doubles]) -> None:
         (x,) = others
         largest = np.full(gradient.shape, -np.inf)
-        taken = np.full(gradient.shape, OUTSIDE, np.int64)
+        argmax = np.full(gradient.shape, OUTSIDE, np.int64)
         for number, tap in enumerate(self.taps()):
             here = np.full(gradient.shape, -np.inf)
-            here[:, tap.outputs[0][:, None], tap.outputs[1]] = tap.read(x)
-            taken = np.where(here > largest, number, taken)
+            here[:, tap.outputs[0][:, None], tap.outputs[1]] = tap.at_inputs(x)
+            argmax = np.where(here > largest, number, argmax)
             largest = np.maximum(here, largest)
         for number, tap in enumerate(self.taps()):
-            tap.add(sums, np.where(tap.given(taken) == number, tap.given(gradient), 0.0))
+            tap.scatter_add(sums, np.where(tap.at_outputs(argmax) == number, tap.at_outputs(gradient), 0.0))
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        """The largest pixel is not that of absolute values: a pixel may be that of as many windows as these have
+        """Upper bound of the magnitude (for tolerances): a pixel may be the maximum of as many windows as there are
         taps."""
         assert values[0] is not None
         most = np.abs(values[0]).max(initial=0) * self.vertical.kernel * self.horizontal.kernel
@@ -182,7 +183,7 @@ class MaxPoolGradient(WindowGradient):
 
 
 class WeightGradient(Op):
-    """The gradient of the weights of a convolution: inputs (images, gradient)."""
+    """Base of weight gradients of convolutions. Inputs: images, gradient of the output."""
 
     vertical: Axis
     horizontal: Axis
@@ -200,11 +201,11 @@ class WeightGradient(Op):
         weights = np.zeros(self.shapes(g)[0])
         pixels, gradients = x.astype(np.float64), gradient.astype(np.float64)
         for tap in taps(self.vertical, self.horizontal, *x.shape[1:3]):
-            weights[:, *tap.at] = self.products(tap.read(pixels), tap.given(gradients))
+            weights[:, *tap.at] = self.products(tap.at_inputs(pixels), tap.at_outputs(gradients))
         return [weights.astype(np.float32)]
 
     def products(self, pixels: Doubles, gradient: Doubles) -> Doubles:
-        """The sums of products of a tap, over all positions."""
+        """Sums of products of gradient and pixels for a kernel tap, over all positions."""
         raise NotImplementedError
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -212,7 +213,7 @@ class WeightGradient(Op):
 
 
 class ConvWeightGradient(WeightGradient):
-    """[out, kh, kw, in], as CONV_2D has its weights."""
+    """CONV_2D_WEIGHT_GRADIENT: [out, kh, kw, in], the layout of CONV_2D's weights."""
 
     kind = "CONV_2D_WEIGHT_GRADIENT"
 
@@ -228,7 +229,7 @@ class ConvWeightGradient(WeightGradient):
 
 
 class DepthwiseWeightGradient(WeightGradient):
-    """[1, kh, kw, out], as DEPTHWISE_CONV_2D has its weights."""
+    """DEPTHWISE_CONV_2D_WEIGHT_GRADIENT: [1, kh, kw, out], the layout of DEPTHWISE_CONV_2D's weights."""
 
     kind = "DEPTHWISE_CONV_2D_WEIGHT_GRADIENT"
 

@@ -1,4 +1,4 @@
-"""CONV_2D."""
+"""CONV_2D, and the final steps of layers with weights: bias, requantization, activation."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from mote.ir.ops.common import (
     channel_scales,
     clamp_float,
     even_scales,
+    integer_bias,
     quantized_range,
     real_bias,
     real_scales,
     real_weights,
     rounded_inputs,
     weight_problem,
-    whole_bias,
     wide_sums,
 )
 from mote.ir.ops.matrix import half_precision
@@ -43,7 +43,7 @@ from mote.ir.ops.matrix.half_precision import bias_of, computes_in_half
 
 
 class Conv2D(WindowOp):
-    """Convolution of NHWC images with [out, kh, kw, in] weights; padding holds the zero point."""
+    """CONV_2D: convolution of NHWC images with [out, kh, kw, in] weights; padded with the zero point."""
 
     activation: Activation = Activation.NONE
     rounding: Rounding = Rounding.TWICE
@@ -64,7 +64,7 @@ class Conv2D(WindowOp):
         return weight_problem(g, self)
 
     def columns(self, g: Graph) -> Ints | None:
-        """The input's channel that each index of the weights' last axis belongs to."""
+        """Input channel of each index of the weights' last axis."""
         return np.arange(self.input(g).channels, dtype=np.int64)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
@@ -95,8 +95,8 @@ class Conv2D(WindowOp):
 
     def _in_half(self, g: Graph, patches: Array, w: Array) -> Array:
         vectors = patches.transpose(0, 1, 2, 4, 5, 3).reshape(-1, w[0].size)
-        made = half_precision.layer(vectors, w.reshape(len(w), -1), bias_of(g, self, len(w)), self.activation)
-        return made.reshape(*patches.shape[:3], -1)
+        outputs = half_precision.layer(vectors, w.reshape(len(w), -1), bias_of(g, self, len(w)), self.activation)
+        return outputs.reshape(*patches.shape[:3], -1)
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, absolute_weights(values, 1))
@@ -117,12 +117,12 @@ def finish(
     activation: Activation,
     rounding: Rounding = Rounding.TWICE,
 ) -> NDArray[Any]:
-    """Sums of products (channels last) -> the layer's output: bias, requantization, activation."""
+    """From sums of products (channels last) to a layer's output: adds the bias, requantizes, applies the activation."""
     x, w, y = op.input(g), op.input(g, 1), op.output(g)
     channels = sums.shape[-1]
     if y.dtype == DType.FLOAT32:
         return clamp_float(sums + real_bias(g, op, values, channels), activation)
-    total = sums.astype(np.int64) + whole_bias(g, op, values, channels)
+    total = sums.astype(np.int64) + integer_bias(g, op, values, channels)
     wide = wide_sums(g, op)
     total = total if wide else wrap32(total)
     of = x, w, y, channels

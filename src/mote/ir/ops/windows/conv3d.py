@@ -15,12 +15,11 @@ from mote.ir.graph.types import Activation, DType
 from mote.ir.ops.common import Axis, activation_type, clamp_float, float_bias
 
 TAP = 10_000
-"""The time that the reference takes for a tap of the kernel, in multiplications."""
+"""Estimated cost of one kernel tap in the reference, in multiplications."""
 
 
 class Volume(Op):
-    """Base class of the 3D convolutions. A row of the output is made from a row of the input for each depth and height
-    of the kernel."""
+    """Base of 3D convolutions. An output row depends on one input row for each depth and height of the kernel."""
 
     deep: Axis
     vertical: Axis
@@ -33,12 +32,11 @@ class Volume(Op):
 
     @property
     def taps(self) -> int:
-        """Input rows that an output row is made from."""
+        """Number of input rows that an output row depends on."""
         return self.deep.kernel * self.vertical.kernel
 
     def positions(self, g: Graph) -> list[NDArray[np.int64]]:
-        """For each axis and each output position the input positions that it is made from, tap by tap; OUTSIDE where
-        there is none."""
+        """For each axis: the input position of each tap at each output position, OUTSIDE for padding."""
         raise NotImplementedError
 
     def matrices(self, weights: Array) -> Array:
@@ -46,7 +44,7 @@ class Volume(Op):
         raise NotImplementedError
 
     def work(self, g: Graph) -> int:
-        """The taps are taken one after another."""
+        """Estimated cost in multiplications: kernel taps are computed one by one."""
         return self.macs(g) + TAP * self.taps * self.horizontal.kernel
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -76,12 +74,12 @@ class Volume(Op):
         positions = self.positions(g)
         sums = np.zeros(self.shapes(g)[0])
         for tap in product(*(range(axis.kernel) for axis in self.axes)):
-            read = x.astype(np.float64)
+            gathered = x.astype(np.float64)
             for axis, (taps, k) in enumerate(zip(positions, tap, strict=True), 1):
                 at = taps[:, k]
                 inside = (at != OUTSIDE).reshape(-1, *[1] * (4 - axis))
-                read = np.where(inside, np.take(read, at, axis, mode="clip"), 0.0)
-            sums += read @ matrices[tap]
+                gathered = np.where(inside, np.take(gathered, at, axis, mode="clip"), 0.0)
+            sums += gathered @ matrices[tap]
         return [clamp_float(sums + float_bias(self.tensor(g, 2), sums.shape[-1]), self.activation)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -89,7 +87,7 @@ class Volume(Op):
 
 
 class Conv3D(Volume):
-    """With [depth, height, width, inputs, outputs] weights."""
+    """CONV_3D with [depth, height, width, inputs, outputs] weights."""
 
     kind = "CONV_3D"
 
@@ -110,8 +108,9 @@ class Conv3D(Volume):
 
 
 class Conv3DTranspose(Volume):
-    """With [depth, height, width, outputs, inputs] weights. Inputs are (volumes, weights, bias), in this order unlike
-    in the file; the axes are those of the convolution from the output's `size` back to the input's."""
+    """CONV_3D_TRANSPOSE with [depth, height, width, outputs, inputs] weights. Inputs: volumes, weights, bias (in
+    another order than in the file). The axes are those of the forward convolution, from volumes of the output's `size`
+    to the input's."""
 
     size: tuple[int, int, int]
     kind = "CONV_3D_TRANSPOSE"
@@ -132,13 +131,13 @@ class Conv3DTranspose(Volume):
     def positions(self, g: Graph) -> list[NDArray[np.int64]]:
         axes_positions = []
         for axis, size, total in zip(self.axes, self.input(g).shape[1:4], self.size, strict=True):
-            reached = (
+            offsets = (
                 np.arange(total, dtype=np.int64)[:, None]
                 + axis.before
                 - np.arange(axis.kernel, dtype=np.int64) * axis.dilation
             )
-            at = reached // axis.stride
-            axes_positions.append(np.where((reached % axis.stride == 0) & (at >= 0) & (at < size), at, OUTSIDE))
+            at = offsets // axis.stride
+            axes_positions.append(np.where((offsets % axis.stride == 0) & (at >= 0) & (at < size), at, OUTSIDE))
         return axes_positions
 
     def matrices(self, weights: Array) -> Array:

@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D."""
+"""DEPTHWISE_CONV_2D with constant or trainable weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mote.ir.ops.common import (
 )
 from mote.ir.ops.matrix.accumulators import (
     Accumulators,
-    farthest_weights,
+    extreme_weights,
     layer_peak,
     layer_range,
     layer_sums,
@@ -31,7 +31,7 @@ from mote.ir.ops.windows.conv import finish
 
 
 class DepthwiseConv2D(WindowOp):
-    """Each channel convolved by itself; output channel c reads input channel c // multiplier."""
+    """DEPTHWISE_CONV_2D: each channel is convolved separately; output channel c reads input channel c // multiplier."""
 
     multiplier: int = 1
     activation: Activation = Activation.NONE
@@ -48,7 +48,7 @@ class DepthwiseConv2D(WindowOp):
         return self.output(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def work(self, g: Graph) -> int:
-        """Its products are not those of matrices."""
+        """Estimated cost in multiplications; more than those, as it is no matrix product in NumPy."""
         return 8 * self.macs(g)
 
     def unsupported(self, g: Graph) -> str | None:
@@ -56,7 +56,7 @@ class DepthwiseConv2D(WindowOp):
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
         x, w = self.input(g), self.input(g, 1)
-        weights = farthest_weights(w)[0]
+        weights = extreme_weights(w)[0]
         ends = [repeat(e - x.zero_point, self.multiplier) * weights for e in (inputs.low, inputs.high)]
         if w.data is None:
             ends += [-end for end in ends]
@@ -69,7 +69,7 @@ class DepthwiseConv2D(WindowOp):
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
         return layer_peak(g, self, self.sums(g, inputs[0]), axis=3) if inputs[0] else None
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64) // self.multiplier}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:

@@ -1,4 +1,4 @@
-"""GRID_SAMPLE, ROI_ALIGN and MAX_ROI_POOL: sampling of images at computed coordinates. Channels are last."""
+"""GRID_SAMPLE, ROI_ALIGN and MAX_ROI_POOL: sampling of images (channels last) at computed coordinates."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mote.ir.graph.types import DType
 
 Floats = NDArray[np.float32]
 FAR = 8.0
-"""So many pixels outside of an image there is nothing but what is further outside, too."""
+"""Distance in pixels from the image at which coordinates are clamped: all that is farther away is equal."""
 CUBIC = -0.75
-"""The slope of cubic interpolation at its neighbours."""
+"""Coefficient a of cubic convolution interpolation."""
 
 
 class Sampling(StrEnum):
-    """How many pixels along each axis make a sample."""
+    """Interpolation method of samples: nearest pixel, linear or cubic."""
 
     NEAREST = "nearest"
     LINEAR = "linear"
@@ -43,7 +43,7 @@ class Outside(StrEnum):
 
 
 def _real_problem(g: Graph, op: Op, *positions: int) -> str | None:
-    """Why tensors are not float32, or None."""
+    """Why the inputs at these positions and the output are not all float32, or None."""
     for t in (*(op.input(g, p) for p in positions), op.output(g)):
         if t.dtype != DType.FLOAT32:
             return f"{t.dtype} is not supported (only float32)"
@@ -51,9 +51,9 @@ def _real_problem(g: Graph, op: Op, *positions: int) -> str | None:
 
 
 class GridSample(Op):
-    """Samples of images (input 0: n, one to three axes of pixels, channels) at the places that a grid has (input 1: n,
-    axes, one number for each axis of pixels, the last axis first). -1 and 1 are the edges of an image, or the middles
-    of its outermost pixels where `corners` is set."""
+    """GRID_SAMPLE: samples images (input 0: n, one to three spatial axes, channels) at the coordinates of a grid (input
+    1: n, axes, one number per spatial axis, the last spatial axis first). Coordinates -1 and 1 are the outer edges of
+    an image, or with `corners` (align_corners) the centers of its outermost pixels."""
 
     sampling: Sampling
     outside: Outside
@@ -90,8 +90,8 @@ class GridSample(Op):
         return [total.astype(np.float32)]
 
     def _taps(self, grid: Floats, size: int) -> tuple[list[Ints], list[Array]]:
-        """The pixels along an axis that samples are made from, and their weights."""
-        at = self._places(grid, size)
+        """The pixels along an axis that samples are interpolated from, and their weights."""
+        at = self._coordinates(grid, size)
         first = np.floor(at)
         rest = (at - first).astype(np.float64)
         if self.sampling is Sampling.NEAREST:
@@ -104,8 +104,8 @@ class GridSample(Op):
         taps = [self._inside(p.astype(np.int64), size) for p in pixels]
         return [f[0] for f in taps], [np.where(f[1], w, 0) for f, w in zip(taps, weights, strict=True)]
 
-    def _places(self, grid: Floats, size: int) -> Floats:
-        """Where the samples are along an axis, in pixels."""
+    def _coordinates(self, grid: Floats, size: int) -> Floats:
+        """Convert grid coordinates along an axis to pixels, with padding mode applied."""
         one, half = np.float32(1), np.float32(0.5)
         low, high = self.borders(size)
         with np.errstate(all="ignore"):
@@ -122,11 +122,11 @@ class GridSample(Op):
             return coordinates
 
     def borders(self, size: int) -> tuple[float, float]:
-        """The first and the last place that is inside."""
+        """The smallest and largest coordinate inside the image."""
         return (0.0, size - 1.0) if self.corners else (-0.5, size - 0.5)
 
     def _inside(self, at: Ints, size: int) -> tuple[Ints, NDArray[np.bool_]]:
-        """The pixels that stand for those outside, and which ones count."""
+        """Replace pixels outside of the image by the padding mode; and a mask of pixels whose weight counts."""
         inside = (at >= 0) & (at < size)
         if self.outside is Outside.REFLECTION:
             low, high = self.borders(size)
@@ -135,7 +135,7 @@ class GridSample(Op):
 
 
 def reflected(at: Floats, low: float, high: float) -> Floats:
-    """Places outside of two borders, mirrored at these until they are inside."""
+    """Reflect coordinates at both borders until they are inside."""
     span = np.float32(high - low)
     if span <= 0:
         return np.full_like(at, low)
@@ -157,17 +157,17 @@ def _far(x: Array) -> Array:
 
 
 class RoiAlign(Op):
-    """Regions of images (input 0: n, height, width, channels), each as `size` cells. A region (input 1: left, top,
-    right, bottom, before they are multiplied by `scale`) is one of the image that input 2 names, of none where there is
-    no such image. A cell is the mean of `samples` times as many samples between pixels (0: as many as it has pixels),
-    or the largest share of a pixel in one of them."""
+    """ROI_ALIGN: pools regions of images (input 0: n, height, width, channels) to `size` cells. A region (input 1:
+    left, top, right, bottom, to be multiplied by `scale`) belongs to the image with the index in input 2; an invalid
+    index gives zeros. A cell is the mean of `samples` x `samples` bilinear samples (0: about one per pixel), or with
+    `largest` the largest weighted pixel of them."""
 
     size: tuple[int, int]
     scale: float
     samples: int
     largest: bool
     half_pixel: bool
-    """Pixels lie around their coordinates; else behind them, and regions are a pixel large at least."""
+    """Whether pixel centers are at half coordinates; otherwise regions are at least one pixel large."""
     kind = "ROI_ALIGN"
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -210,7 +210,7 @@ class RoiAlign(Op):
                 out[i, j] = np.max(shares, axis=0) if self.largest else np.sum(shares, axis=0) / each
 
     def _samples(self, begin: float, end: float, cells: int, size: int) -> list[list[list[tuple[int, float]]]]:
-        """For each cell along an axis its samples: the pixels between which each lies, with their weights."""
+        """For each cell along an axis: its samples, each as two neighbouring pixels with interpolation weights."""
         length = end - begin if self.half_pixel else max(end - begin, 1.0)
         cell = length / cells
         count = self.samples if self.samples > 0 else max(int(np.ceil(cell)), 0)
@@ -219,7 +219,7 @@ class RoiAlign(Op):
 
 
 def _neighbours(at: float, size: int) -> list[tuple[int, float]]:
-    """The two pixels that a place lies between; without weights where it is outside."""
+    """The two pixels next to a coordinate with their interpolation weights, 0 if it is outside."""
     if at < -1.0 or at > size:
         return [(0, 0.0), (0, 0.0)]
     at = max(at, 0.0)
@@ -230,9 +230,9 @@ def _neighbours(at: float, size: int) -> list[tuple[int, float]]:
 
 
 class MaxRoiPool(Op):
-    """Regions of images (input 0: n, height, width, channels), each as the largest elements of `size` cells. A region
-    (input 1) is the number of an image, then left, top, right and bottom, which are multiplied by `scale` and rounded
-    to whole pixels, halves away from zero; cells of no pixels are 0."""
+    """MAX_ROI_POOL: pools regions of images (input 0: n, height, width, channels) to the maxima of `size` cells. A
+    region (input 1) is the index of an image, then left, top, right and bottom, which are multiplied by `scale` and
+    rounded to pixels, halves away from zero; empty cells are 0."""
 
     size: tuple[int, int]
     scale: float
@@ -268,17 +268,17 @@ class MaxRoiPool(Op):
 
 
 MOST_PIXELS = 1 << 20
-"""So far outside of an image nothing is left of a region."""
+"""Bound of pixel coordinates of regions: far outside of any image."""
 
 
 def _pixel(at: np.float32) -> int:
-    """The nearest pixel, halves away from zero."""
+    """Round a coordinate to a pixel, halves away from zero."""
     within = float(np.clip(np.nan_to_num(at), -MOST_PIXELS, MOST_PIXELS))
     return int(np.copysign(np.floor(np.float32(abs(within)) + np.float32(0.5)), within))
 
 
 def _cells(begin: int, end: int, count: int, size: int) -> list[tuple[int, int]]:
-    """The pixels of each cell along an axis, as far as there are any: from one on, up to before another one."""
+    """Pixel range (first, end) of each cell along an axis, clamped to the image."""
     cell = np.float32(max(end - begin + 1, 1)) / np.float32(count)
     edges = [(int(np.floor(np.float32(i) * cell)), int(np.ceil(np.float32(i + 1) * cell))) for i in range(count)]
     return [(min(max(a + begin, 0), size), min(max(b + begin, 0), size)) for a, b in edges]

@@ -24,7 +24,7 @@ from mote.ir.ops.windows.conv import finish
 
 
 class GroupedConv2D(WindowOp):
-    """Convolution of NHWC images with [out, kh, kw, in of a group] weights; padding holds the zero point."""
+    """Grouped CONV_2D of NHWC images with [out, kh, kw, in per group] weights; padded with the zero point."""
 
     activation: Activation = Activation.NONE
     rounding: Rounding = Rounding.TWICE
@@ -44,7 +44,7 @@ class GroupedConv2D(WindowOp):
     def unsupported(self, g: Graph) -> str | None:
         outputs, groups = self.input(g, 1).shape[0], self.groups(g)
         if outputs % groups:
-            return f"{outputs} output channels cannot be shared among {groups} groups"
+            return f"{outputs} output channels cannot be divided into {groups} groups"
         return weight_problem(g, self)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. Padding is excluded: averages divide by the count of pixels inside the
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D. Padding is excluded: averages divide by the number of pixels inside the
 image."""
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mote.ir.ops.common import MOST_SUMMED, Axis, WindowOp, activation_type, cla
 from mote.ir.ops.pointwise import rising
 
 MOST_AVERAGED = {DType.INT8: MOST_SUMMED, DType.INT16: (1 << 16) - 1}
-"""So many values and more might not add up in 32 bits, with half of their number."""
+"""Window sizes from which the sum plus rounding term may overflow int32."""
 
 
 class Pool(WindowOp):
-    """One number for each window and channel. LiteRT never rescales: integers stay in the input's steps."""
+    """Base of pooling. As in LiteRT nothing is rescaled: integers keep the input's quantization."""
 
     activation: Activation = Activation.NONE
     types: ClassVar[tuple[DType, ...]] = (DType.INT8, DType.INT16, DType.FLOAT32)
@@ -33,7 +33,7 @@ class Pool(WindowOp):
         return [(x[0], *self.spatial(g), x[3])]
 
     def work(self, g: Graph) -> int:
-        """Every element of every window is looked at, one by one."""
+        """Estimated cost in multiplications: the reference visits each element of each window."""
         return 8 * self.output(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def unsupported(self, g: Graph) -> str | None:
@@ -42,7 +42,7 @@ class Pool(WindowOp):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -59,7 +59,7 @@ class Pool(WindowOp):
 
 
 class Average(Pool):
-    """The average of each window; a subclass says how int8 ones are rounded."""
+    """Base of AVERAGE_POOL_2D; subclasses define the rounding of integers."""
 
     kind = "AVERAGE_POOL_2D"
 
@@ -70,14 +70,14 @@ class Average(Pool):
         return None if most is None or count < most else f"a mean of {count} elements is not supported"
 
     def count(self, g: Graph) -> int:
-        """The most elements that an average is of."""
+        """Maximum number of pixels inside the image in any window."""
         return int(np.prod([ways.sum(axis=1).max() for ways in self.present(g)]))
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """Kernels add 128 to each value, and half of their number."""
+        """Accumulator bounds, also for kernels that add 128 to each value, and half the count for rounding."""
         if inputs[0] is None:
             return None
-        return Peak(self.count(g) * inputs[0].farthest(), -2 * LEAST * self.count(g))
+        return Peak(self.count(g) * inputs[0].max_distance(), -2 * LEAST * self.count(g))
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)
@@ -99,14 +99,14 @@ class Average(Pool):
 
 
 class AveragePool(Average):
-    """Halves are rounded away from zero."""
+    """AVERAGE_POOL_2D that rounds halves away from zero."""
 
     def rounded(self, total: Ints, count: Ints) -> Ints:
         return np.asarray(np.sign(total) * ((np.abs(total) + count // 2) // count))
 
 
 class AveragePoolUpward(Average):
-    """Halves are rounded up, as LiteRT does in uint8."""
+    """AVERAGE_POOL_2D that rounds halves up, as LiteRT does for uint8."""
 
     def rounded(self, total: Ints, count: Ints) -> Ints:
         return np.asarray((total + count // 2) // count)
@@ -121,7 +121,7 @@ class MaxPool(Pool):
 
 
 class L2Pool(Average):
-    """The root of the mean of the squares."""
+    """L2_POOL_2D: root of the mean of squares."""
 
     kind = "L2_POOL_2D"
     types = (DType.FLOAT32,)

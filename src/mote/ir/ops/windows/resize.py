@@ -1,4 +1,4 @@
-"""RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR. Source coordinates of each output row and column."""
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from mote.ir.ops.pointwise import rising
 
 Ints = NDArray[np.int64]
 ONE = 1 << 10
-"""Weight 1 of the interpolation of integers, as LiteRT counts it."""
+"""Weight 1 in fixed point (10 fraction bits) of integer interpolation, as in LiteRT."""
 EXACT = (DType.INT8, DType.INT16)
-"""The integers that are interpolated."""
+"""Integer types that can be interpolated."""
 
 
 def _type_problem(g: Graph, op: Op, types: tuple[DType, ...]) -> str | None:
-    """Why types are not supported, or None. Pixels keep what they stand for, whatever the quantization is."""
+    """Why input or output type is not supported, or None. Quantization is not checked: pixel values are not
+    rescaled."""
     x, y = op.input(g), op.output(g)
     if x.dtype not in types:
         return f"{x.dtype} input is not supported (only {', '.join(types)})"
@@ -31,7 +32,7 @@ def _type_problem(g: Graph, op: Op, types: tuple[DType, ...]) -> str | None:
 
 
 class Resize(Op):
-    """Images of another height and width."""
+    """Base of operators that change height and width of images."""
 
     size: tuple[int, int]
     align_corners: bool = False
@@ -44,7 +45,7 @@ class Resize(Op):
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
         return rising(g, self, inputs)
 
-    def threads(self, g: Graph) -> dict[int, Ints] | None:
+    def channel_sources(self, g: Graph) -> dict[int, Ints] | None:
         return {0: np.arange(self.output(g).channels, dtype=np.int64)}
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
@@ -53,12 +54,12 @@ class Resize(Op):
         return tuple(int(ends[row]) + image * height for ends in self.rows(g, height, self.size[0]))
 
     def rows(self, g: Graph, size: int, out: int) -> tuple[Ints, ...]:
-        """Which of the `size` input rows each of `out` output rows reads."""
+        """The indices, for each of `out` output rows, of the input rows (of `size`) that it reads."""
         raise NotImplementedError
 
 
 class ResizeNearest(Resize):
-    """Every output pixel is a copy of an input pixel."""
+    """RESIZE_NEAREST_NEIGHBOR: each output pixel is a copy of an input pixel."""
 
     kind = "RESIZE_NEAREST_NEIGHBOR"
 
@@ -66,7 +67,7 @@ class ResizeNearest(Resize):
         return _type_problem(g, self, (*EXACT, DType.UINT8, DType.INT32, DType.BOOL, DType.FLOAT32))
 
     def sources(self, size: int, out: int) -> Ints:
-        """The input position of each output position, in float32 as LiteRT works it out."""
+        """The input position of each output position, computed in float32 as in LiteRT."""
         stretch = self.align_corners and out > 1
         scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
         at = (np.arange(out, dtype=np.float32) + np.float32(0.5 if self.half_pixel_centers else 0.0)) * scale
@@ -84,7 +85,7 @@ class ResizeNearest(Resize):
 
 
 def real_positions(op: Resize, size: int, out: int) -> NDArray[np.float32]:
-    """Where each of `out` positions lies among `size` inputs, in single precision."""
+    """Source coordinate of each of `out` output positions in an input of `size`, in single precision."""
     stretch = op.align_corners and out > 1
     scale = np.float32(size - 1 if stretch else size) / np.float32(out - 1 if stretch else out)
     at = np.arange(out, dtype=np.float32)
@@ -94,8 +95,8 @@ def real_positions(op: Resize, size: int, out: int) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Blend:
-    """One axis of a linear interpolation: output i is between inputs lower[i] and lower[i] + 1, `weight[i]`
-    of the way (0: it is the lower one, and the upper is not read)."""
+    """One axis of a linear interpolation: output i = x[lower[i]] * (1 - weight[i]) + x[lower[i] + 1] * weight[i]; with
+    weight 0 the upper input is not read."""
 
     lower: Ints
     weight: NDArray[Any]
@@ -106,7 +107,7 @@ class Blend:
 
 
 class ResizeBilinear(Resize):
-    """Every output pixel is a mean of four input pixels: of integers with 10-bit weights, rounded once."""
+    """RESIZE_BILINEAR: each output pixel interpolates four input pixels; integers with 10-bit weights, rounded once."""
 
     kind = "RESIZE_BILINEAR"
 
@@ -114,15 +115,15 @@ class ResizeBilinear(Resize):
         return _type_problem(g, self, (*EXACT, DType.FLOAT32))
 
     def peak(self, g: Graph, inputs: Sequence[Range | None]) -> Peak | None:
-        """Halves are added to round."""
+        """Accumulator bounds, including the rounding term."""
         if inputs[0] is None:
             return None
-        total = inputs[0].farthest() * ONE * ONE
+        total = inputs[0].max_distance() * ONE * ONE
         return Peak(total, total + ONE * ONE)
 
     def blend(self, g: Graph, size: int, out: int) -> Blend:
-        """At the edges LiteRT mixes a pixel with itself. It even reads past the last pixel where a scale that
-        is rounded up leads there over many outputs; here that is the last pixel again."""
+        """Interpolation of one axis. At the edges a pixel is interpolated with itself, as in LiteRT; where LiteRT reads
+        past the last pixel (the scale is rounded up), the last pixel is used."""
         if self.input(g).dtype in EXACT:
             at = self._positions_s8(size, out)
             lower = np.clip(at // ONE, 0, size - 1)
@@ -165,8 +166,9 @@ class ResizeBilinear(Resize):
 
 @dataclass(frozen=True)
 class RealBlend:
-    """Bilinear weights in single precision, as LiteRT interpolates uint8: output i is between inputs lower[i] and
-    upper[i], `weight[i]` of the way; at the edges, where both are one, the weight may be negative."""
+    """One axis of a linear interpolation in single precision, as LiteRT resizes uint8: output i is between inputs
+    lower[i] and upper[i] with weight[i] for the upper; at the edges both are the same pixel, and the weight may be
+    negative."""
 
     lower: Ints
     upper: Ints
@@ -174,8 +176,8 @@ class RealBlend:
 
 
 class ResizeBilinearUnsigned(Resize):
-    """A uint8 image, held as int8 with values that are 128 less. Every product and every sum is rounded to single
-    precision, in LiteRT's order, and the mean of the four pixels to the nearest integer."""
+    """RESIZE_BILINEAR of uint8 images, stored as int8 (128 less). Products and sums are rounded to single precision in
+    LiteRT's order, and the result to the nearest integer."""
 
     kind = "RESIZE_BILINEAR"
 
@@ -183,7 +185,7 @@ class ResizeBilinearUnsigned(Resize):
         return _type_problem(g, self, (DType.INT8,))
 
     def range(self, g: Graph, inputs: Sequence[Range | None]) -> Range | None:
-        """Roundings may lead beyond the pixels."""
+        """None (unknown): rounding may exceed the range of the pixels."""
         return None
 
     def blend(self, size: int, out: int) -> RealBlend:

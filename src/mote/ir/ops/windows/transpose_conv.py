@@ -1,9 +1,8 @@
-"""TRANSPOSE_CONV: the gradient of a convolution, for upsampling.
+"""TRANSPOSE_CONV: the input gradient of a convolution, used for upsampling.
 
-Input pixel i is spread over outputs i * stride - before .. + kernel - 1. Seen from an output o, the inputs
-that reach it are o' // stride and those before it (o' = o + before), and the taps that they reach it by are
-o' % stride, + stride, + 2 stride ... So all outputs with the same remainder, the same phase, are an ordinary
-convolution of stride 1 with every stride-th tap of the kernel.
+Input pixel i contributes to outputs i * stride - before .. + kernel - 1. For an output o, with o' = o + before, the
+contributing inputs are o' // stride and those before it, through the taps o' % stride, + stride, + 2 stride ... So all
+outputs with the same remainder (phase) are an ordinary convolution of stride 1 with every stride-th tap of the kernel.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from mote.ir.ops.matrix.accumulators import Accumulators, layer_peak, layer_rang
 from mote.ir.ops.windows.conv import finish
 
 TAP = 10_000
-"""The time that the reference takes for a tap of the kernel, in multiplications."""
+"""Estimated cost of one kernel tap in the reference, in multiplications."""
 
 
 class TransposeConv(Op):
-    """Inputs are (images, [out, kh, kw, in] weights, bias), in this order unlike in the file. `vertical` and
-    `horizontal` are the axes of the convolution from the output's `size` back to the input's."""
+    """TRANSPOSE_CONV. Inputs: images, [out, kh, kw, in] weights, bias (in another order than in the file). `vertical`
+    and `horizontal` are the axes of the forward convolution, from images of the output's `size` to the input's."""
 
     size: tuple[int, int]
     vertical: Axis
@@ -45,12 +44,12 @@ class TransposeConv(Op):
         return n * height * width * self.input(g, 1).size
 
     def work(self, g: Graph) -> int:
-        """The taps are taken one after another."""
+        """Estimated cost in multiplications: kernel taps are computed one by one."""
         return self.macs(g) + TAP * self.vertical.kernel * self.horizontal.kernel
 
     def reads(self, g: Graph, position: int, y: int) -> tuple[int, ...] | None:
-        """The last row that reaches y and those before it, top to bottom, then OUTSIDE up to as many as the longest
-        phase has."""
+        """The input rows that contribute to output row y, from top to bottom, then OUTSIDE up to the number of taps of
+        the longest phase."""
         height, v = self.input(g).shape[1], self.vertical
         image, row = divmod(y, self.size[0])
         last, phase = divmod(row + v.before, v.stride)
@@ -61,7 +60,7 @@ class TransposeConv(Op):
 
     @property
     def taps(self) -> int:
-        """Input rows that reach an output row of the longest phase."""
+        """Maximum number of input rows that contribute to an output row (taps of the longest phase)."""
         return -(-self.vertical.kernel // self.vertical.stride)
 
     def unsupported(self, g: Graph) -> str | None:
@@ -73,11 +72,11 @@ class TransposeConv(Op):
         return None
 
     def columns(self, g: Graph) -> Ints | None:
-        """The input's channel that each index of the weights' last axis belongs to."""
+        """Input channel of each index of the weights' last axis."""
         return np.arange(self.input(g).channels, dtype=np.int64)
 
     def sums(self, g: Graph, inputs: Range) -> Accumulators:
-        """The accumulators of the sums over any subset of the taps."""
+        """Accumulators whose range covers sums over any subset of the kernel taps."""
         x, w = self.input(g), self.input(g, 1)
         assert w.data is not None
         low, high = products(w.data, inputs.low - x.zero_point, inputs.high - x.zero_point)
@@ -101,10 +100,10 @@ class TransposeConv(Op):
         sums = np.zeros((n, rows, columns, w.shape[0]))
         for ky in range(v.kernel):
             for kx in range(h.kernel):
-                reached = sums[:, ky :: v.stride, kx :: h.stride]
-                reached[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
-        kept = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
-        return [finish(g, self, values, kept, self.activation, self.rounding)]
+                outputs = sums[:, ky :: v.stride, kx :: h.stride]
+                outputs[:, :height, :width] += images @ w[:, ky, kx].astype(np.float64).T
+        cropped = sums[:, v.before : v.before + self.size[0], h.before : h.before + self.size[1]]
+        return [finish(g, self, values, cropped, self.activation, self.rounding)]
 
     def terms(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
         return self.with_(activation=Activation.NONE).evaluate(g, values)

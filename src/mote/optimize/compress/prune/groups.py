@@ -86,7 +86,7 @@ def _tied(graph: Graph, free: Mapping[int, Ints | np.typing.NDArray[np.bool_]]) 
         (labels[i], labels[op.outputs[0]], source)
         for op in graph.ops
         if id(op) not in layers and op.outputs[0] in labels
-        for position, source in (op.threads(graph) or {}).items()
+        for position, source in (op.channel_sources(graph) or {}).items()
         if (i := op.inputs[position]) in labels
     ]
     changed = True

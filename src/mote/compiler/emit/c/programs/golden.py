@@ -40,7 +40,7 @@ class RealCodes:
 def real_codes(graph: Graph, tensor: int) -> RealCodes:
     """The mapping of codes to floats for a float input: from -1 to 1, or, if the model quantizes the input first, over
     the whole quantized range (every 256th value of int16)."""
-    became = graph.becomes(tensor)
+    became = graph.quantized_as(tensor)
     if became is None:
         return RealCodes()
     least, most = became.dtype.limits

@@ -8,7 +8,7 @@ from mote.compiler.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Kernel, 
 from mote.compiler.kernels.pack.elements import CTYPES
 from mote.compiler.kernels.pack.pairs import pair_kernel, plain_kernel, result_params, term_params
 from mote.ir.graph.types import Activation, DType
-from mote.ir.ops.common import quantized_range, whole_range
+from mote.ir.ops.common import integer_range, quantized_range
 from mote.ir.ops.elementwise.arithmetic import Add, Arithmetic, Binary, Mul
 from mote.ir.ops.elementwise.binary_unscaled import (
     Atan2,
@@ -80,14 +80,14 @@ def _comparison(name: str, kind: type[Comparison]) -> tuple[Kernel, ...]:
 
 def _limits(activation: Activation, dtype: DType) -> Params:
     """The fields of `mote_limits_t`: the range of the fused activation."""
-    low, high = whole_range(activation, dtype)
+    low, high = integer_range(activation, dtype)
     return {"low": low, "high": high}
 
 
 def _long_limits(activation: Activation) -> Params:
     """The fields of `mote_long_limits_t`: the range of the fused activation for int64."""
     least, most = DType.INT32.limits
-    low, high = whole_range(activation, DType.INT64)
+    low, high = integer_range(activation, DType.INT64)
     limits = {"has_low": int(low >= least), "has_high": int(high <= most)}
     return {"low": max(low, least), "high": min(high, most), **limits}
 

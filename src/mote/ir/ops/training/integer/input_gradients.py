@@ -1,5 +1,5 @@
-"""Gradients of the images that int8 convolutions read, from weights as they are now: those that learn, or those of
-layers that no operator of inference has the gradient of."""
+"""Input gradients of int8 convolutions from current weights: for trainable layers, and for layers whose gradient no
+inference operator computes."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from mote.ir.ops.training.integer.types import type_problem
 from mote.ir.ops.training.window_gradients import taps
 
 FACTOR_BITS = 15
-"""Bits of the factors of channels."""
+"""Fraction bits of per-channel factors."""
 KEPT_BITS = 4
-"""Bits that a gradient gains when it is multiplied by one of them."""
+"""Additional bits that a gradient keeps when it is multiplied by a per-channel factor."""
 MOST_TERMS = 8191
-"""So many products of a gradient of 12 bits and a weight fit 31 bits."""
+"""Maximum number of products of a 12-bit gradient and an int8 weight whose sum fits 31 bits."""
 
 
 class IntegerInputGradient(Op):
-    """Inputs (gradient int8, weights int8), output the int8 gradient of images of `size`."""
+    """Base of int8 input gradients. Inputs: gradient int8, weights int8; output: int8 gradient of images of height and
+    width `size`."""
 
     size: tuple[int, int]
     vertical: Axis
     horizontal: Axis
 
     def channels(self, g: Graph) -> int:
-        """The channels of the images."""
+        """Number of channels of the images."""
         raise NotImplementedError
 
     def shapes(self, g: Graph) -> list[Shape]:
         return [(1, *self.size, self.channels(g))]
 
     def weights_scale(self, g: Graph) -> Array:
-        """The scale of each channel of the output's gradient."""
+        """The weights' scale for each channel of the output's gradient."""
         w = self.input(g, 1)
         assert w.quant is not None
         return np.broadcast_to(w.quant.scale.astype(np.float64), (self.given_channels(g),))
@@ -62,11 +63,11 @@ class IntegerInputGradient(Op):
         return None if shifts.max() <= MOST_SHIFT else "the gradient's scale is too small"
 
     def terms_of(self, g: Graph) -> int:
-        """The most products that an element of the output is the sum of."""
+        """Maximum number of products in the sum of an output element."""
         raise NotImplementedError
 
     def scaling(self, g: Graph) -> tuple[Ints, Ints]:
-        """Multipliers and shifts from sums to the output, one or one for each channel."""
+        """Multipliers and shifts that rescale sums to the output: one, or one per channel."""
         raise NotImplementedError
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -77,38 +78,38 @@ class IntegerInputGradient(Op):
         given = self.scaled(g, gradient.reshape(1, rows, columns, -1).astype(np.int64)).astype(np.float64)
         kernel = weights.astype(np.float64).reshape(self.kernel(g))
         for tap in taps(self.vertical, self.horizontal, *self.size):
-            tap.add(sums, self.part(tap.given(given), kernel, tap.at))
+            tap.scatter_add(sums, self.part(tap.at_outputs(given), kernel, tap.at))
         result = rescale(sums.astype(np.int64), *self.scaling(g))
         return [np.clip(result, -LARGEST, LARGEST).astype(np.int8)]
 
     def kernel(self, g: Graph) -> Shape:
-        """The shape of the weights, with both axes of the window."""
+        """The shape of the weights, including both axes of the window."""
         raise NotImplementedError
 
     def scaled(self, g: Graph, gradient: Ints) -> Ints:
-        """The gradient as it is multiplied by weights."""
+        """The gradient as it is multiplied by the weights, with per-channel factors applied."""
         return gradient
 
     def part(self, gradient: Array, kernel: Array, at: tuple[int, int]) -> Array:
-        """The terms of a tap."""
+        """Contribution of a kernel tap to the input gradient."""
         raise NotImplementedError
 
 
 def shares(scales: Array, largest: Array) -> Ints:
-    """The factors of channels that add up in one sum: their scales as shares of the largest one."""
-    made: Ints = np.rint(scales / largest * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
-    return made
+    """Per-channel factors: scales relative to the largest one, with FACTOR_BITS fraction bits."""
+    factors: Ints = np.rint(scales / largest * ((1 << FACTOR_BITS) - 1)).astype(np.int64)
+    return factors
 
 
 def multiplied(gradient: Ints, factors: Ints) -> Ints:
-    """The gradient of each channel times its factor, with 4 bits more than it had."""
+    """Multiply the gradient of each channel by its factor; the result has KEPT_BITS more bits."""
     drop = FACTOR_BITS - KEPT_BITS
     return gradient * factors + (1 << drop - 1) >> drop
 
 
 class IntegerConvInputGradient(IntegerInputGradient):
-    """Of CONV_2D with weights [out, kh, kw, in], or FULLY_CONNECTED with [out, in]. Scales of output channels differ:
-    the gradient of each is multiplied by a factor of 15 bits, and keeps 4 bits more than it had."""
+    """Input gradient of CONV_2D with weights [out, kh, kw, in], or FULLY_CONNECTED with [out, in]. Scales differ by
+    output channel: gradients are multiplied by 15-bit per-channel factors first, with 4 additional bits."""
 
     kind = "CONV_2D_INPUT_GRADIENT_INT8"
 
@@ -130,7 +131,7 @@ class IntegerConvInputGradient(IntegerInputGradient):
         return self.given_channels(g) * self.vertical.kernel * self.horizontal.kernel
 
     def factors(self, g: Graph) -> Ints:
-        """The scale of each output channel as a share of the largest."""
+        """Per-channel factors: each output channel's scale relative to the largest."""
         scales = self.weights_scale(g)
         return shares(scales, scales.max())
 
@@ -147,8 +148,8 @@ class IntegerConvInputGradient(IntegerInputGradient):
 
 
 class IntegerDepthwiseInputGradient(IntegerInputGradient):
-    """Of DEPTHWISE_CONV_2D with weights [1, kh, kw, out]: each channel of the images by itself, from the `multiplier`
-    channels that were made from it. The gradients of several are multiplied by factors, as those of CONV_2D are."""
+    """Input gradient of DEPTHWISE_CONV_2D with weights [1, kh, kw, out]: each input channel from its `multiplier`
+    output channels. If there are several, gradients are multiplied by per-channel factors first, as for CONV_2D."""
 
     multiplier: int = 1
     kind = "DEPTHWISE_CONV_2D_INPUT_GRADIENT_INT8"
@@ -172,11 +173,11 @@ class IntegerDepthwiseInputGradient(IntegerInputGradient):
         return self.vertical.kernel * self.horizontal.kernel * self.multiplier
 
     def _by_channel(self, g: Graph) -> Array:
-        """The scales of the weights [channels, multiplier]."""
+        """The scales of the weights, reshaped to [input channels, multiplier]."""
         return self.weights_scale(g).reshape(-1, self.multiplier)
 
     def factors(self, g: Graph) -> Ints:
-        """The scale of each output channel as a share of the largest of those from the same channel."""
+        """Per-channel factors: each output channel's scale relative to the largest with the same input channel."""
         scales = self._by_channel(g)
         return shares(scales, scales.max(axis=1, keepdims=True)).reshape(-1)
 

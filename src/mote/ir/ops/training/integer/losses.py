@@ -1,5 +1,5 @@
-"""Losses of int8 outputs, the cross entropy and the mean squared error: their normalized gradients, and the sizes of
-steps with the loss itself. Losses are float32, of which every machine computes the same bits."""
+"""Losses of int8 outputs (cross entropy, mean squared error): normalized gradients, and step sizes together with the
+loss. Losses are float32, bit-exact on every machine."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from mote.ir.ops.reductions.softmax import exponential_problem, exponential_scal
 from mote.ir.ops.training.integer.types import type_problem
 
 LARGEST = 127
-"""The largest element of a normalized gradient."""
+"""Largest absolute value of a normalized gradient."""
 SHARE_BITS = 30
-"""Bits behind the point of the share of the other classes."""
+"""Fraction bits of the other classes' probability."""
 SUM_SPACE = 7
-"""The fewest bits that exponentials are shifted right by: 127 times one of them fits 31 bits."""
+"""Minimum right shift of exponentials: 127 times one of them fits 31 bits."""
 MOST_ERRORS = 1 << 16
-"""So many squares of errors add up in 32 bits."""
+"""Maximum number of squared errors whose sum fits 32 bits."""
 LOG_BITS = 16
-"""Bits behind the point of a logarithm."""
+"""Fraction bits of base-2 logarithms in the loss."""
 RATE, LOSS = 2, 3
-"""The positions of the learning rate and of the loss before among the inputs of a step's size."""
+"""Positions of learning rate and previous loss among the inputs of step size operators."""
 STATED = (DType.FLOAT32, (1,))
-"""The type of both."""
+"""Type and shape of learning rate and loss."""
 
 
 class CrossEntropy(Op):
-    """An operator of the cross entropy of softmax(beta * logits) with a label: inputs (int8 logits of one sample, label
-    int32 [1], ..)."""
+    """Base of operators on the cross entropy of softmax(beta * logits) and a label. Inputs: int8 logits of one sample,
+    label int32 [1], ..."""
 
     beta: float = 1.0
 
     @property
     def wanted(self) -> tuple[tuple[DType, Shape], ...]:
-        """The types of the inputs from the label on."""
+        """Required types and shapes of the inputs from the label on."""
         return ((DType.INT32, (1,)),)
 
     def bounds(self, g: Graph, position: int) -> tuple[int, int] | None:
         return (0, self.input(g).channels - 1) if position == 1 else None
 
     def bits(self, g: Graph) -> int:
-        """The bits that exponentials are shifted right by, so that all of them add up in 31 bits."""
+        """Right shift of exponentials so that their sum fits 31 bits."""
         return max(SUM_SPACE, (self.input(g).size - 1).bit_length())
 
     def unsupported(self, g: Graph) -> str | None:
@@ -60,16 +60,16 @@ class CrossEntropy(Op):
         return exponential_problem(logits, self.beta)
 
     def exponentials(self, g: Graph, logits: Array, label: Array) -> tuple[Ints, int]:
-        """The exponential of each logit, and the sum of those that are not the label's; 0 where it is no class."""
+        """The exponential of each logit, and their sum without the label's; 0 if the label is invalid."""
         e = exponentials(logits.reshape(-1), *exponential_scaling(self.input(g), self.beta)) >> self.bits(g)
         right = int(label[0])
         return e, int(e.sum() - e[right]) if 0 <= right < e.size else 0
 
 
 class CrossEntropyGradient(CrossEntropy):
-    """The gradient of the logits over the share of the other classes, 1 less the label's softmax: -127 at the label,
-    and 127 times each other exponential over the sum of these; 0 where nothing is left to learn, or the label is no
-    class."""
+    """CROSS_ENTROPY_GRADIENT: gradient of the logits, normalized by 1 - softmax of the label: -127 at the label,
+    elsewhere 127 times the exponential over the sum of all but the label's; 0 if nothing is left to learn, or the label
+    is invalid."""
 
     kind = "CROSS_ENTROPY_GRADIENT"
 
@@ -88,9 +88,9 @@ class CrossEntropyGradient(CrossEntropy):
 
 
 class CrossEntropyStep(CrossEntropy):
-    """The size of the step: the share of the other classes times the learning rate, input 2 (float32 [1]); 0 where the
-    label is no class, or the rate no positive number. And the loss, a state (input 3, float32 [1]): 0 where the label
-    is no class."""
+    """CROSS_ENTROPY_STEP. Outputs: the step size, (1 - softmax of the label) * learning rate (input 2, float32 [1]), 0
+    if the label is invalid or the rate not a positive number; and the loss, a state (input 3, float32 [1]), 0 if the
+    label is invalid."""
 
     kind = "CROSS_ENTROPY_STEP"
 
@@ -106,7 +106,7 @@ class CrossEntropyStep(CrossEntropy):
         return [(2,), (1,)]
 
     def unit(self, g: Graph) -> np.float32:
-        """The difference of two logits whose codes differ by 1."""
+        """Real difference of logits whose codes differ by 1, times beta."""
         return np.float32(self.beta * self.input(g).scale)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
@@ -118,7 +118,8 @@ class CrossEntropyStep(CrossEntropy):
         return [size, np.array([self._loss(g, logits.reshape(-1), int(label[0]), total)], np.float32)]
 
     def _loss(self, g: Graph, logits: Array, right: int, total: int) -> np.float32:
-        """The logarithm of the sum of exponentials, and how far the label's logit is below the largest one."""
+        """Cross entropy loss: log of the sum of exponentials, plus the distance of the label's logit from the
+        largest."""
         if not 0 <= right < logits.size:
             return np.float32(0)
         below = int(logits.max()) - int(logits[right])
@@ -127,7 +128,7 @@ class CrossEntropyStep(CrossEntropy):
 
 
 class SquaredErrorLoss(Op):
-    """An operator of the mean squared error: inputs (output int8, target int8 with the same quantization, ..)."""
+    """Base of operators on the mean squared error. Inputs: int8 output, int8 target of equal quantization, ..."""
 
     def unsupported(self, g: Graph) -> str | None:
         output, target = self.input(g), self.input(g, 1)
@@ -140,7 +141,7 @@ class SquaredErrorLoss(Op):
         return None
 
     def errors(self, values: Sequence[Array | None]) -> tuple[Ints, int]:
-        """How many codes each element is above the target, and the largest absolute value of that."""
+        """Errors (output - target) in codes, and the largest absolute error."""
         output, target = values[:2]
         assert output is not None and target is not None
         error = output.astype(np.int64) - target
@@ -148,7 +149,7 @@ class SquaredErrorLoss(Op):
 
 
 class MeanSquaredErrorGradient(SquaredErrorLoss):
-    """The error as a share of the largest one, which is 127 or -127: halves away from zero."""
+    """MEAN_SQUARED_ERROR_GRADIENT: errors, normalized so that the largest is 127 or -127; halves away from zero."""
 
     kind = "MEAN_SQUARED_ERROR_GRADIENT"
 
@@ -165,8 +166,8 @@ class MeanSquaredErrorGradient(SquaredErrorLoss):
 
 
 class MeanSquaredErrorStep(SquaredErrorLoss):
-    """The size of the step: the largest error in codes times the learning rate, input 2 (float32 [1]); 0 where the rate
-    is no positive number. And the loss, a state (input 3, float32 [1])."""
+    """MEAN_SQUARED_ERROR_STEP. Outputs: the step size, largest error in codes * learning rate (input 2, float32 [1]), 0
+    if the rate is not a positive number; and the loss, a state (input 3, float32 [1])."""
 
     kind = "MEAN_SQUARED_ERROR_STEP"
 
@@ -178,7 +179,7 @@ class MeanSquaredErrorStep(SquaredErrorLoss):
         return [(2,), (1,)]
 
     def unit(self, g: Graph) -> np.float32:
-        """The loss of one error of 1 code."""
+        """The loss caused by an error of one code in one element."""
         output = self.input(g)
         return np.float32(output.scale**2 / output.size)
 
@@ -203,8 +204,7 @@ class MeanSquaredErrorStep(SquaredErrorLoss):
 
 
 def log2(x: int) -> int:
-    """The logarithm of a positive number below 2^32 to base 2, rounded down to steps of 2^-16: each bit behind the
-    point is whether the square of what is left is 2 or more."""
+    """Base-2 logarithm of an integer in 1..2^32 - 1, rounded down to 2^-16, by repeated squaring."""
     logarithm = x.bit_length() - 1
     x <<= 31 - logarithm
     for _ in range(LOG_BITS):
@@ -215,8 +215,8 @@ def log2(x: int) -> int:
 
 
 def step_size(by: int, bits: int, rate: Array) -> Array:
-    """A number with `bits` behind the point times the learning rate, as (mantissa, shift): mantissa / 2^31 * 2^shift
-    is that."""
+    """Step size (mantissa, shift) of a number with `bits` fraction bits times the learning rate: mantissa / 2^31 *
+    2^shift."""
     word = int(rate.astype(np.float32).view(np.uint32)[0])
     exponent = word >> 23
     product = by * (word & 0x7FFFFF | 0x800000) if 0 < exponent < 0xFF else 0

@@ -1,6 +1,5 @@
-"""Facts of the forward pass that gradients need, in fewer bits than the tensors that they are of: which elements an
-activation did not clamp, a bit each, and which pixel of its window each maximum is, a byte each; and the gradients
-through them."""
+"""Compact records of the forward pass for gradients, instead of whole tensors: which elements an activation did not
+clamp (a bit each), which pixel of its window each maximum is (a byte each); and the gradients from them."""
 
 from __future__ import annotations
 
@@ -17,17 +16,17 @@ from mote.ir.ops.training.integer.types import type_problem
 from mote.ir.ops.training.window_gradients import taps
 
 NO_PIXEL = 255
-"""The tap of a window that has no pixel of the image."""
+"""Tap index of a window without any pixel inside the image."""
 
 
 def packed_shape(shape: Shape) -> Shape:
-    """The shape of a bit for each element: eight channels a byte."""
+    """The shape of a mask of one bit per element: eight channels per byte."""
     return (*shape[:-1], -(-shape[-1] // 8))
 
 
 class ActivationMask(Pointwise):
-    """A bit for each element of an int8 tensor, 1 where low < element < high. Channel c of a pixel is bit c % 8 of byte
-    c // 8."""
+    """ACTIVATION_MASK: one bit per element of an int8 tensor, 1 where low < element < high. Channel c of a pixel is bit
+    c % 8 of byte c // 8."""
 
     low: int
     high: int
@@ -46,7 +45,7 @@ class ActivationMask(Pointwise):
 
 
 class MaskedGradient(Pointwise):
-    """The gradient where the bit of a mask is 1, else 0: inputs (gradient int8, mask uint8)."""
+    """MASKED_GRADIENT: the gradient where the mask's bit is 1, else 0. Inputs: gradient int8, mask uint8."""
 
     kind = "MASKED_GRADIENT"
 
@@ -63,8 +62,8 @@ class MaskedGradient(Pointwise):
 
 
 class MaxPoolTaps(WindowOp):
-    """For each element of MAX_POOL_2D's output the tap of its window that it is, row by row from the top left, the
-    first of several; 255 where the window has no pixel."""
+    """MAX_POOL_2D_TAPS: index of the maximum within its window (row by row from the top left, the first of equals) for
+    each output element of MAX_POOL_2D; 255 if the window has no pixel."""
 
     kind = "MAX_POOL_2D_TAPS"
 
@@ -81,18 +80,18 @@ class MaxPoolTaps(WindowOp):
         x = values[0]
         assert x is not None
         largest = np.full(self.shapes(g)[0], -129, np.int16)
-        taken = np.full(largest.shape, NO_PIXEL, np.uint8)
+        indices = np.full(largest.shape, NO_PIXEL, np.uint8)
         for number, tap in enumerate(taps(self.vertical, self.horizontal, *x.shape[1:3])):
             at = np.s_[:, tap.outputs[0][:, None], tap.outputs[1]]
-            here = tap.read(x)
-            taken[at] = np.where(here > largest[at], number, taken[at])
+            here = tap.at_inputs(x)
+            indices[at] = np.where(here > largest[at], number, indices[at])
             largest[at] = np.maximum(here, largest[at])
-        return [taken]
+        return [indices]
 
 
 class MaxPoolSpread(Op):
-    """The gradient of the images that MAX_POOL_2D has read: each element goes to the pixel that the maximum is. Inputs
-    (gradient int8, taps uint8); where windows overlap, sums are cut off at the ends of int8."""
+    """MAX_POOL_2D_SPREAD: input gradient of MAX_POOL_2D: each gradient element goes to the pixel of the maximum.
+    Inputs: gradient int8, taps uint8; where windows overlap, sums are clamped to int8."""
 
     size: tuple[int, int]
     vertical: Axis
@@ -107,22 +106,22 @@ class MaxPoolSpread(Op):
         return self.input(g).size * self.vertical.kernel * self.horizontal.kernel
 
     def unsupported(self, g: Graph) -> str | None:
-        gradient, taken = self.input(g), self.input(g, 1)
+        gradient, indices = self.input(g), self.input(g, 1)
         sizes = self.vertical.size(self.size[0]), self.horizontal.size(self.size[1])
-        if gradient.shape != taken.shape or sizes != gradient.shape[1:3] or gradient.shape[0] != 1:
-            return f"a gradient of {gradient.shape} and taps of {taken.shape} are not those of images of {self.size}"
+        if gradient.shape != indices.shape or sizes != gradient.shape[1:3] or gradient.shape[0] != 1:
+            return f"a gradient of {gradient.shape} and taps of {indices.shape} are not those of images of {self.size}"
         return taps_problem(self.vertical, self.horizontal) or type_problem(g, self, DType.INT8, DType.UINT8)
 
     def evaluate(self, g: Graph, values: Sequence[Array | None]) -> list[Array]:
-        gradient, taken = values
-        assert gradient is not None and taken is not None
+        gradient, indices = values
+        assert gradient is not None and indices is not None
         sums = np.zeros(self.shapes(g)[0])
         for number, tap in enumerate(taps(self.vertical, self.horizontal, *self.size)):
-            tap.add(sums, np.where(tap.given(taken) == number, tap.given(gradient), 0))
+            tap.scatter_add(sums, np.where(tap.at_outputs(indices) == number, tap.at_outputs(gradient), 0))
         return [np.clip(sums, -128, 127).astype(np.int8)]
 
 
 def taps_problem(vertical: Axis, horizontal: Axis) -> str | None:
-    """Why the taps of a window have no number in a byte, or None."""
+    """Why a window has too many taps for an index in a byte, or None."""
     count = vertical.kernel * horizontal.kernel
     return None if count <= NO_PIXEL else f"windows of {count} pixels are not supported (at most {NO_PIXEL})"

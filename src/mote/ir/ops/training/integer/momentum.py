@@ -1,4 +1,4 @@
-"""Updates of int8 weights and int32 biases that several samples add up, and what momentum keeps of them."""
+"""Update accumulators of int8 weights and int32 biases: gradient accumulation over several samples, and momentum."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from mote.ir.graph.numeric.fixedpoint import Ints
 from mote.ir.ops.training.noise import hashed
 
 KEPT_BITS = 16
-"""Bits behind the point of momentum."""
+"""Fraction bits of the momentum factor."""
 
 
 def kept_share(momentum: float) -> int:
-    """The momentum as an integer."""
+    """The momentum factor in fixed point with KEPT_BITS fraction bits."""
     return round(momentum * (1 << KEPT_BITS))
 
 
 @dataclass(frozen=True)
 class Momentum:
-    """How an update changes what learns: with the last of `every` samples it is added, rounded stochastically, and
-    what momentum keeps of it begins the next one. It has 2^bits steps for each step of what it changes."""
+    """Update rule: after every `every` samples the update accumulator is added to the state, rounded stochastically,
+    and multiplied by the momentum. The accumulator has `bits` more fraction bits than the state."""
 
     every: int
     kept: int
-    """The momentum as an integer: `kept_share`."""
+    """The momentum factor in fixed point (see `kept_share`)."""
     bits: int
     seed: int
 
     def added(self, before: Ints, update: Ints, number: int, most: int) -> tuple[Ints, Ints]:
-        """The state, at most `most`, and its update after a sample."""
+        """State (clamped to +-`most`) and update accumulator after sample `number`."""
         if (number + 1) % (1 << 32) % self.every:
             return before, update
         noise = hashed(number, before.size, self.seed).astype(np.int64).reshape(before.shape)

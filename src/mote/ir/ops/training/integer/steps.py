@@ -1,9 +1,9 @@
-"""Steps of int8 weights and int32 biases: the gradient of each element, summed up in integers, and the step itself, at
-once and in place, so that there is no tensor of gradients.
+"""Training steps of int8 weights and int32 biases: the gradient of each element is summed in integers and applied
+immediately, in place, so that there is no gradient tensor.
 
-Inputs are (weights or bias, gradient of the output, .., size of the step, number of the sample). The state may hold
-some of the layer's output channels only: `first` is the number of the first of them among those of the gradient. Where
-there is momentum, or several samples make a step, the update of the state is the last input, a state as well.
+Inputs: weights or bias (a state), gradient of the output, .., step size, sample number. The state may have only some of
+the layer's output channels: `first` is the index of the first of them in the gradient. With momentum or gradient
+accumulation, the last input is the update accumulator, also a state.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from mote.ir.ops.training.noise import hashed
 from mote.ir.ops.training.window_gradients import taps
 
 ROOM = 30
-"""Bits of a sum, shifted left as far as it goes, and of a step, beside the sign."""
+"""Bits, besides the sign, of normalized sums and of steps."""
 BIAS_LIMIT = (1 << ROOM) - 1
-"""The largest absolute value of a bias that was learned: sums of products still fit beside it."""
+"""Maximum absolute value of a trained bias: sums of products plus bias still fit int32."""
 MOST_SEED = 0x7FFFFFFF
 MOST_SHIFT = 512
-"""Larger shifts make no difference."""
+"""Shifts are clamped to this: larger ones make no difference."""
 MOST_GRADIENT, MOST_PIXEL = 128, 255
-"""The largest absolute values of factors: an int8 number, and one less its zero point."""
+"""Maximum absolute values: of an int8 gradient, and of an int8 pixel minus its zero point."""
 
 
 class IntegerStep(Op):
-    """A step of a state by its gradient, at once, or with the update that `every` samples have added up, of which
-    momentum keeps a share for the next one."""
+    """Base of training steps of a state: applied per sample, or as an update accumulated over `every` samples, with
+    momentum."""
 
     seed: int
     first: int = 0
     momentum: float = 0.0
     every: int = 1
     update_bits: ClassVar[int]
-    """How much finer an update is than the state: it has 2^bits steps for each step of that."""
+    """Additional fraction bits of the update accumulator compared with the state."""
 
     @property
     def has_update(self) -> bool:
@@ -56,7 +56,7 @@ class IntegerStep(Op):
 
     @property
     def update_rule(self) -> Momentum:
-        """How the update changes the state."""
+        """The rule by which the update accumulator changes the state."""
         return Momentum(self.every, kept_share(self.momentum), self.update_bits, ~self.seed & MOST_SEED)
 
     def shapes(self, g: Graph) -> list[Shape]:
@@ -64,39 +64,39 @@ class IntegerStep(Op):
 
     @property
     def limit(self) -> int:
-        """The largest absolute value that an element of the state may have."""
+        """Maximum absolute value of an element of the state."""
         raise NotImplementedError
 
     def channels(self, g: Graph) -> int:
-        """The output channels that the state has."""
+        """Number of output channels that the state has."""
         raise NotImplementedError
 
     def positions(self, g: Graph) -> int:
-        """The vectors of the gradient."""
+        """Number of positions (pixels) of the gradient."""
         gradient = self.input(g, 1)
         return gradient.size // gradient.channels
 
     def peak_sum(self, g: Graph) -> int:
-        """A bound of the sums."""
+        """Upper bound of the absolute value of gradient sums."""
         return self.positions(g) * MOST_GRADIENT
 
     def left(self, g: Graph) -> int:
-        """How far sums are shifted left."""
+        """Left shift that normalizes gradient sums to ROOM bits."""
         return ROOM - self.peak_sum(g).bit_length()
 
     def real(self, g: Graph) -> NDArray[np.float64]:
-        """Steps of the state for each step of its sum, by channel, at a size of 1."""
+        """Factor per channel from a gradient sum to quantization steps of the state, for a step size of 1."""
         raise NotImplementedError
 
     def factors(self, g: Graph) -> tuple[Ints, Ints]:
-        """The factors from a channel's sum to steps of the state, or of its update, which is finer and has the mean of
-        several samples: mantissas and shifts."""
+        """Mantissas and shifts from gradient sums to steps of the state, or of the update accumulator (finer, and
+        averaged over several samples)."""
         real = self.real(g) * (2.0**self.update_bits / self.every if self.has_update else 1.0)
         return quantize_multipliers(np.broadcast_to(real, (self.channels(g),)))
 
     @property
     def size_at(self) -> int:
-        """The position of the size of the step, before the number of the sample."""
+        """Input position of the step size; the sample number follows."""
         return len(self.inputs) - len(self.updates) - 1
 
     def unsupported(self, g: Graph) -> str | None:
@@ -106,7 +106,7 @@ class IntegerStep(Op):
         if self.left(g) < 0:
             return f"sums over {self.positions(g):,} positions do not fit 32 bits"
         if (size.dtype, size.shape, number.dtype, number.shape) != (DType.INT32, (2,), DType.INT32, (1,)):
-            return "it needs the size of the step, int32 [2], and the number of the sample, int32 [1]"
+            return "it needs the step size, int32 [2], and the sample number, int32 [1]"
         if self.has_update:
             state, update = self.input(g), self.input(g, len(self.inputs) - 1)
             if (update.dtype, update.shape) != (state.dtype, state.shape):
@@ -126,7 +126,7 @@ class IntegerStep(Op):
         return [x.astype(state.dtype) for x in self.update_rule.added(*whole, int(number[0]), self.limit)]
 
     def _stepped(self, g: Graph, values: Sequence[Array | None], state: Array) -> Array:
-        """The state, or its update, after the step of a sample."""
+        """The state, or the update accumulator, after one sample's gradient step."""
         size, number = values[self.size_at : self.size_at + 2]
         assert size is not None and number is not None
         mantissa, shift = self.factors(g)
@@ -144,16 +144,17 @@ class IntegerStep(Op):
     channel_axis = 0
 
     def sums(self, g: Graph, values: Sequence[Array | None]) -> Array:
-        """The sums that are the elements' gradients."""
+        """Gradient sums of the state's elements."""
         raise NotImplementedError
 
     def own(self, g: Graph, gradient: Array) -> Array:
-        """The gradient of the state's channels."""
+        """The part of the gradient for the state's channels."""
         return gradient[..., self.first : self.first + self.channels(g)].astype(np.float64)
 
 
 class BiasStep(IntegerStep):
-    """Inputs (bias int32 [channels], sums of the gradient int32 over so many positions, size, number)."""
+    """BIAS_STEP: training step of a bias. Inputs: bias int32 [channels]; gradient sums int32 over `over` positions;
+    step size; sample number."""
 
     over: int = 1
     update_bits = 8
@@ -190,8 +191,8 @@ class BiasStep(IntegerStep):
 
 
 class ConvStep(IntegerStep):
-    """The step of weights [out, kh, kw, in] of CONV_2D, or [out, in] of FULLY_CONNECTED, whose window is one pixel:
-    inputs (weights, gradient, images, size, number)."""
+    """CONV_2D_STEP: training step of weights [out, kh, kw, in] of CONV_2D, or [out, in] of FULLY_CONNECTED (a 1x1
+    window). Inputs: weights, gradient, images, step size, sample number."""
 
     vertical: Axis = Axis(1)
     horizontal: Axis = Axis(1)
@@ -217,7 +218,7 @@ class ConvStep(IntegerStep):
         return gradient.scale * x.scale / weights.quant.scale.astype(np.float64)
 
     def images(self, g: Graph) -> tuple[Shape, Shape]:
-        """The shapes of the input and of the gradient as images."""
+        """The shapes of a layer's input and output gradient, seen as images."""
         x, gradient = self.input(g, 2), self.input(g, 1)
         if len(x.shape) == len(gradient.shape) == 4:
             return x.shape, gradient.shape
@@ -238,7 +239,7 @@ class ConvStep(IntegerStep):
         return super().unsupported(g)
 
     def elements(self, g: Graph, depth: int) -> int:
-        """How many weights there must be."""
+        """Required number of weights; -1 if the channels do not match."""
         return self.channels(g) * self.vertical.kernel * self.horizontal.kernel * depth
 
     def sums(self, g: Graph, values: Sequence[Array | None]) -> Array:
@@ -248,20 +249,20 @@ class ConvStep(IntegerStep):
         pixels = x.reshape(images).astype(np.float64) - self.input(g, 2).zero_point
         own = self.own(g, gradient.reshape(outputs))
         window = taps(self.vertical, self.horizontal, *images[1:3])
-        of_taps = [self.products(tap.read(pixels), tap.given(own)) for tap in window]
+        of_taps = [self.products(tap.at_inputs(pixels), tap.at_outputs(own)) for tap in window]
         return self.joined(np.array(of_taps))
 
     def products(self, pixels: Array, gradient: Array) -> Array:
-        """The sums of products of a tap, over all positions."""
+        """Sums of products of gradient and pixels for a kernel tap, over all positions."""
         return np.asarray(gradient.reshape(-1, gradient.shape[3]).T @ pixels.reshape(-1, pixels.shape[3]))
 
     def joined(self, of_taps: Array) -> Array:
-        """The sums of all taps in the order of the weights."""
+        """The sums of all taps in the layout of the weights."""
         return of_taps.transpose(1, 0, 2)
 
 
 class DepthwiseStep(ConvStep):
-    """The step of weights [1, kh, kw, out] of DEPTHWISE_CONV_2D."""
+    """DEPTHWISE_CONV_2D_STEP: training step of weights [1, kh, kw, out]."""
 
     multiplier: int = 1
     channel_axis = 3
@@ -282,7 +283,8 @@ class DepthwiseStep(ConvStep):
 
 
 def stochastic(x: Ints, right: Ints, noise: NDArray[np.uint32]) -> Ints:
-    """x / 2^right of numbers of 30 bits, rounded down or up by chance; a shift to the left ends at 30 bits."""
+    """x / 2^right for x of at most 30 bits, stochastically rounded by `noise`; negative `right` shifts left, clamped to
+    30 bits."""
     x = x >> np.clip(right - ROOM, 0, 31)
     right = np.minimum(right, ROOM)
     shift = np.maximum(right, 0)

@@ -1,4 +1,4 @@
-"""Sums of int8 gradients over all positions: what biases learn from."""
+"""Sums of int8 gradients over all positions: the gradients of biases."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mote.ir.graph.types import DType
 from mote.ir.ops.training.integer.types import type_problem
 
 MOST_POSITIONS = 1 << 23
-"""So many int8 numbers add up in 31 bits."""
+"""Maximum number of int8 values whose sum fits 31 bits."""
 
 
 class GradientSums(Op):
-    """The int32 sum of each channel of an int8 gradient [1, .., channels]. Rows are added one by one: a gradient
-    that only a bias learns from is never whole in RAM."""
+    """GRADIENT_SUMS: the int32 sum per channel of an int8 gradient [1, .., channels]. Rows are accumulated one by one,
+    so that a gradient that only a bias needs is never completely in RAM."""
 
     kind = "GRADIENT_SUMS"
 

@@ -1,4 +1,4 @@
-"""The types that operators of integer training compute with."""
+"""Type checks of integer training operators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mote.ir.graph.types import DType
 
 
 def type_problem(g: Graph, op: Op, *types: DType) -> str | None:
-    """Why an operator whose first inputs have these types cannot be computed, or None."""
+    """Why an operator's first inputs do not have these types, or None."""
     for position, dtype in enumerate(types):
         t = op.input(g, position)
         if t.dtype != dtype:

@@ -102,7 +102,7 @@ def _threads(graph: Graph, op: Op) -> Ints | None:
         return None
     if isinstance(op, Pad) and op.value != 0:
         return None
-    threads = op.threads(graph)
+    threads = op.channel_sources(graph)
     sources = None if threads is None else threads.get(0)
     return None if sources is None or np.any(sources == OUTSIDE) else sources
 
