@@ -14,7 +14,7 @@ from mote.compiler.kernels import cost
 from mote.compiler.kernels.contract import Call, Refusal
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Halved, Plan
+from mote.compiler.plan.plan import Plan, SplitKernel
 from mote.compiler.plan.planner import plan
 from mote.compiler.plan.selection.cores import BARRIERS, alone, divided, split
 from mote.compiler.plan.selection.estimate import estimate
@@ -46,10 +46,10 @@ def classifier() -> Graph:
     return net.graph(net.op(Softmax, x, quant=(1 / 256, -128), beta=1.0))
 
 
-def halved(planned: Plan) -> dict[str, Halved]:
+def halved(planned: Plan) -> dict[str, SplitKernel]:
     """The kernels that are split, by operator."""
     kernels = {planned.op(step).kind: step.kernel for step in planned.steps}
-    return {kind: kernel for kind, kernel in kernels.items() if isinstance(kernel, Halved)}
+    return {kind: kernel for kind, kernel in kernels.items() if isinstance(kernel, SplitKernel)}
 
 
 def shares(planned: Plan) -> dict[str, str]:
@@ -78,11 +78,11 @@ def test_a_layer_is_split_where_that_pays() -> None:
 
 
 def _single(step: Any) -> Any:
-    return step.kernel.alone if isinstance(step.kernel, Halved) else step.kernel
+    return step.kernel.alone if isinstance(step.kernel, SplitKernel) else step.kernel
 
 
-def _all_halved(planned: Plan) -> list[Halved]:
-    return [step.kernel for step in planned.steps if isinstance(step.kernel, Halved)]
+def _all_halved(planned: Plan) -> list[SplitKernel]:
+    return [step.kernel for step in planned.steps if isinstance(step.kernel, SplitKernel)]
 
 
 def test_flash_serves_one_core_at_a_time() -> None:
@@ -90,7 +90,7 @@ def test_flash_serves_one_core_at_a_time() -> None:
     slow = cost.load(cost.USUAL).on(Reads(wait_states=400, read_bytes=8))
     planned = plan(classifier(), FAST, replace(TWO, costs=slow))
     op, (step, *_) = next(work for work in planned.works if work[0].kind == "FULLY_CONNECTED")
-    assert isinstance(step.kernel, Halved)
+    assert isinstance(step.kernel, SplitKernel)
     waits = slow.waiting(planned.graph, op, step.kernel.alone)
     assert waits > 0.5 * slow.of(planned.graph, op, step.kernel.alone, whole=True)
     assert slow.of(planned.graph, op, step.kernel, whole=True) == pytest.approx(waits)
@@ -143,7 +143,7 @@ def test_the_checker_refuses(kind: str, change: dict[str, Any], why: str) -> Non
 
 def test_the_checker_refuses_scratch_that_is_shared() -> None:
     planned = plan(classifier(), DSP, TWO)
-    step = next(s for s in planned.steps if isinstance(s.kernel, Halved) and s.kernel.needs.scratch)
+    step = next(s for s in planned.steps if isinstance(s.kernel, SplitKernel) and s.kernel.needs.scratch)
     for second in (0, 2, 1 << 16):
         wrong = replace(step, kernel=replace(step.kernel, second=second))
         with pytest.raises(PlanError, match="scratch"):
@@ -156,7 +156,9 @@ def test_the_checker_refuses_a_core_that_writes_what_the_other_reads() -> None:
     x = net.depthwise(net.input(1, 12, 8, 4), SAME, SAME)
     planned = plan(net.graph(net.op(Softmax, x, quant=(1 / 256, -128), beta=1.0)), FAST, TWO)
     step = planned.steps[0]
-    assert isinstance(step.kernel, Halved) and step.kernel.entry.call is Call.ROWS and not step.kernel.needs.scratch
+    assert (
+        isinstance(step.kernel, SplitKernel) and step.kernel.entry.call is Call.ROWS and not step.kernel.needs.scratch
+    )
     with pytest.raises(PlanError, match="not for two cores"):
         check(replace(planned, goal=Goal()))
     given, made = (planned.place[t] for t in (planned.op(step).inputs[0], planned.op(step).outputs[0]))
@@ -202,7 +204,7 @@ def test_a_single_channel_is_not_split() -> None:
 def test_the_checker_refuses_channels(change: dict[str, Any], why: str) -> None:
     planned = plan(planes(), SCALAR, TWO_HARTS)
     step = planned.steps[0]
-    assert isinstance(step.kernel, Halved) and step.kernel.of_channels
+    assert isinstance(step.kernel, SplitKernel) and step.kernel.of_channels
     check(planned)
     with pytest.raises(PlanError, match=why):
         check(replace(planned, steps=(replace(step, kernel=replace(step.kernel, **change)), *planned.steps[1:])))
@@ -212,7 +214,7 @@ def test_the_checker_refuses_channels_over_inputs() -> None:
     """A kernel that claims to work in place overwrites channels that the other core still reads."""
     planned = plan(planes(), SCALAR, TWO_HARTS)
     step = planned.steps[0]
-    assert isinstance(step.kernel, Halved) and step.kernel.of_channels
+    assert isinstance(step.kernel, SplitKernel) and step.kernel.of_channels
     given, made = (planned.place[t] for t in (planned.op(step).inputs[0], planned.op(step).outputs[0]))
     both = replace(given, tensors=(*given.tensors, *made.tensors))
     buffers = tuple(both if b is given else b for b in planned.buffers if b is not made)

@@ -16,8 +16,8 @@ from mote.compiler.lower.values import ValueRange, value_range
 from mote.compiler.offload.contract import Artifact, Offloaded, Pointer
 from mote.compiler.plan.control import outside
 from mote.compiler.plan.memory.several_memories import constant_reads
-from mote.compiler.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Halved, Plan, Step
-from mote.compiler.plan.scheduling.rows import Arrival, further_outputs, tap_rows
+from mote.compiler.plan.plan import KEPT, LENT, Buffer, ControlFlowKernel, Copy, Plan, SplitKernel, Step
+from mote.compiler.plan.scheduling.rows import PushedInput, further_outputs, tap_rows
 from mote.ir.graph import Op, Rows, State, Tensor
 from mote.ir.graph.rows import OUTSIDE, row_count
 from mote.ir.graph.tensor import Array, Shape
@@ -429,7 +429,7 @@ class _Lowered:
         begun = Instruction(
             op.name,
             Form.WHOLE,
-            None if isinstance(op, Arrival) else kernel,
+            None if isinstance(op, PushedInput) else kernel,
             out=self._place(self.plan.place[output.id], output.dtype),
             scratch=_room(step.scratch_memory, step.scratch, kernel.needs.scratch),
             sums=_room(step.sums_memory, step.sums, kernel.needs.sums),
@@ -439,9 +439,9 @@ class _Lowered:
             shape=output.shape,
             reads=constant_reads(graph, op),
         )
-        if isinstance(op, Arrival):
+        if isinstance(op, PushedInput):
             return _turning(replace(begun, form=Form.ARRIVAL), [s.rows.lo for s in steps])
-        if isinstance(kernel, Bodied):
+        if isinstance(kernel, ControlFlowKernel):
             assert isinstance(op, Control)
             return self._control(op, begun, kernel)
         if isinstance(kernel, Offloaded):
@@ -478,9 +478,9 @@ class _Lowered:
         lo, hi = ranges.get(kernel.entry.call, (0, 0))
         out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
         whole = replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
-        return self._halves(op, whole, kernel) if isinstance(kernel, Halved) else whole
+        return self._halves(op, whole, kernel) if isinstance(kernel, SplitKernel) else whole
 
-    def _halves(self, op: Op, whole: Instruction, kernel: Halved) -> Instruction:
+    def _halves(self, op: Op, whole: Instruction, kernel: SplitKernel) -> Instruction:
         """An instruction for the rows or channels of the first core, with that of the second one."""
         room, rows = whole.scratch, whole.rows
         halves = []
@@ -596,7 +596,7 @@ class _Lowered:
             return replace(place, kind=Kind.TABLE, offsets=buffer.offsets)
         return replace(place, at=buffer.base)
 
-    def _control(self, op: Control, begun: Instruction, kernel: Bodied) -> Instruction:
+    def _control(self, op: Control, begun: Instruction, kernel: ControlFlowKernel) -> Instruction:
         """An operator with bodies."""
         tensors = self.plan.graph.tensors
         parts = zip(kernel.plans, kernel.copies, strict=True)

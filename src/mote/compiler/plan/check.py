@@ -14,8 +14,8 @@ from itertools import accumulate
 import numpy as np
 
 from mote.compiler.kernels.contract import ALIGNMENT, NHWC, Call
-from mote.compiler.plan.plan import KEPT, LENT, Bodied, Copy, Halved, Plan, Step
-from mote.compiler.plan.scheduling.rows import Arrival, tap_rows
+from mote.compiler.plan.plan import KEPT, LENT, ControlFlowKernel, Copy, Plan, SplitKernel, Step
+from mote.compiler.plan.scheduling.rows import PushedInput, tap_rows
 from mote.ir.graph import Graph, Op, Rows
 from mote.ir.graph.rows import OUTSIDE, row_count
 
@@ -103,9 +103,9 @@ class _Checker:
             self._write(span)
 
     def _step(self, step: Step, op: Op, where: str) -> None:
-        if isinstance(step.kernel, Bodied):
+        if isinstance(step.kernel, ControlFlowKernel):
             self._check_bodies(step.kernel, op, where)
-        reads = {} if isinstance(op, Arrival) else self._reads(step, op)
+        reads = {} if isinstance(op, PushedInput) else self._reads(step, op)
         writes = self._writes(step, op)
         self._check_layouts(step, op, where)
         if step.whole and step.tap is None and step.kernel.entry.call is not Call.RING:
@@ -130,7 +130,7 @@ class _Checker:
         if sums and not first:
             self._read_sums(sums, where)
         self._check_apart(step, op, reads, writes, work, sums, where)
-        if isinstance(step.kernel, Halved):
+        if isinstance(step.kernel, SplitKernel):
             self._check_split(step, step.kernel, op, where)
         for span in work:
             self._write(span)
@@ -141,7 +141,7 @@ class _Checker:
         for position in op.updates:
             self._write_all(op.outputs[position])
 
-    def _check_split(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
+    def _check_split(self, step: Step, kernel: SplitKernel, op: Op, where: str) -> None:
         """Checks that two cores may compute a step in any order, and at the same time: neither writes what the other
         reads or writes, and each has scratch of its own."""
         if self.plan.goal.cores != 2 or not step.whole or op.bodies or op.updates or step.sums is not None:
@@ -172,7 +172,7 @@ class _Checker:
             if any(_meet(a, b) for a in written for b in touched):
                 raise PlanError(f"{where}: a core writes what the other reads or writes")
 
-    def _check_channels(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
+    def _check_channels(self, step: Step, kernel: SplitKernel, op: Op, where: str) -> None:
         """Checks that the cores compute channels each, from inputs that nobody writes to: of one pixel where each has
         a kernel of its own, which is given an aligned output."""
         out = self.graph.tensors[op.outputs[0]]
@@ -186,7 +186,7 @@ class _Checker:
         if any(_meet(a, b) for a in writes for b in self._reads(step, op).values()):
             raise PlanError(f"{where}: a core writes what the other reads")
 
-    def _check_begin(self, kernel: Halved, op: Op, where: str) -> None:
+    def _check_begin(self, kernel: SplitKernel, op: Op, where: str) -> None:
         """Checks that the second core can begin in the middle of tensors: an operand has as many rows as the output,
         each for the row at its position, or the same ones for all; and what it is given is aligned."""
         count = row_count(self.graph.tensors[op.outputs[0]].shape)
@@ -244,7 +244,7 @@ class _Checker:
                 raise PlanError(f"{op.kind} '{op.name}' does not take rows one after another")
             if sorted(s.tap or 0 for s in steps) != [k for k, r in enumerate(rows) if r != OUTSIDE]:
                 raise PlanError(f"{op.kind} '{op.name}' does not add every row once")
-        if isinstance(op, Arrival):
+        if isinstance(op, PushedInput):
             count = row_count(self.graph.tensors[op.outputs[0]].shape)
             if [(s.rows.lo, s.rows.hi) for s in steps] != [(y, y + 1) for y in range(count)]:
                 raise PlanError(f"the rows of '{op.name}' do not arrive one after another")
@@ -286,7 +286,7 @@ class _Checker:
                 spans |= self._spans(t, range(row_count(self.graph.tensors[t].shape)))
         return spans
 
-    def _check_bodies(self, kernel: Bodied, op: Op, where: str) -> None:
+    def _check_bodies(self, kernel: ControlFlowKernel, op: Op, where: str) -> None:
         """The plans of bodies are right, and leave every output in its place."""
         if len(kernel.plans) != len(op.bodies):
             raise PlanError(f"{where} has {len(kernel.plans)} plans for {len(op.bodies)} bodies")

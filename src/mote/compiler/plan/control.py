@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from mote.compiler.kernels.contract import NHWC, Entry, Layout, Needs, Packed, Price, aligned
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Bodied, Copy, Plan
+from mote.compiler.plan.plan import ControlFlowKernel, Copy, Plan
 from mote.compiler.plan.scheduling.rows import alignment_of, roots
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.estimate import estimate
-from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
@@ -30,44 +30,44 @@ CALL = 40.0
 """Estimated cost of calling a body, in the unit of the costs."""
 
 
-def with_bodies(known: Offers, goal: Goal, make: Make) -> Offers:
-    """The offers of a graph, extended by those for control flow."""
-    return Bodies(known, goal, make) if any(op.bodies for op in known.graph.ops) else known
+def with_bodies(inner: Candidates, goal: Goal, make: Make) -> Candidates:
+    """The candidates of a graph, extended by those for control flow."""
+    return ControlFlowCandidates(inner, goal, make) if any(op.bodies for op in inner.graph.ops) else inner
 
 
-class Bodies(Offers):
-    """Offers for control flow: plans of the bodies, one by the policy, one with the least RAM, and some between."""
+class ControlFlowCandidates(Candidates):
+    """Candidates for control flow: plans of the bodies, one by the policy, one with the least RAM, and some between."""
 
-    def __init__(self, known: Offers, goal: Goal, make: Make) -> None:
-        super().__init__(known.graph)
-        self.known, self.goal, self.make = known, goal, make
+    def __init__(self, inner: Candidates, goal: Goal, make: Make) -> None:
+        super().__init__(inner.graph)
+        self.inner, self.goal, self.make = inner, goal, make
         self._bodied: dict[tuple[Numbers, Lowering], list[Packed]] = {}
 
-    def of(self, graph: Graph) -> Offers:
-        return Bodies(self.known.of(graph), self.goal, self.make)
+    def of(self, graph: Graph) -> Candidates:
+        return ControlFlowCandidates(self.inner.of(graph), self.goal, self.make)
 
     def regions(self, how: Lowering) -> list[Numbers]:
-        return self.known.regions(how)
+        return self.inner.regions(how)
 
-    def claimed(self) -> list[Numbers]:
-        return self.known.claimed()
+    def external_regions(self) -> list[Numbers]:
+        return self.inner.external_regions()
 
     def refusal(self, ops: Numbers, kernel: str) -> str:
-        return self.known.refusal(ops, kernel)
+        return self.inner.refusal(ops, kernel)
 
-    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return self.known.adding(ops, how)
+    def accumulating(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.inner.accumulating(ops, how)
 
-    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return self.known.ring(ops, how)
+    def ring_kernel(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.inner.ring_kernel(ops, how)
 
     def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
-        return self.known.wanted_layouts(ops, how)
+        return self.inner.wanted_layouts(ops, how)
 
-    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+    def all_kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         op = self.graph.ops[ops[0]]
         if not isinstance(op, Control):
-            return self.known.everything(ops, how)
+            return self.inner.all_kernels(ops, how)
         if how.reads != NHWC or how.writes != NHWC:
             return []
         if (ops, how) not in self._bodied:
@@ -104,7 +104,7 @@ class Bodies(Offers):
         scratch = max(_end(plan, moved) for plan, moved in zip(plans, copies, strict=True))
         taken = [estimate(self.goal.costs, plan) + CALL for plan in plans]
         turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
-        return Bodied(
+        return ControlFlowKernel(
             op.kind.lower(),
             {},
             entry=Entry(operands=tuple(range(len(op.inputs)))),

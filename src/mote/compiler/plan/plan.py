@@ -14,7 +14,7 @@ from mote.compiler.plan.json_codec import dump, load, same
 from mote.compiler.plan.scheduling.rows import (
     KEPT,
     LENT,
-    Arrival,
+    PushedInput,
     alignment_of,
     further_outputs,
     operator,
@@ -26,7 +26,20 @@ from mote.ir.graph import Graph, Op, Rows
 from mote.ir.graph.region import Numbers, in_order
 from mote.ir.ops.control.state import SlidingWindow
 
-__all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Halved", "Option", "Plan", "Role", "Runs", "Step"]
+__all__ = [
+    "KEPT",
+    "LENT",
+    "Buffer",
+    "Cell",
+    "ControlFlowKernel",
+    "Copy",
+    "Option",
+    "Plan",
+    "Role",
+    "Runs",
+    "SplitKernel",
+    "Step",
+]
 
 ARENA_ALIGNMENT = 8
 """Minimum alignment of an arena, in bytes."""
@@ -252,7 +265,7 @@ class Plan:
     def runs(self, steps: tuple[Step, ...]) -> Runs:
         """How an operator runs that has these steps."""
         first = steps[0]
-        if isinstance(self.op(first), Arrival):
+        if isinstance(self.op(first), PushedInput):
             return Runs.INPUT
         if first.kernel.entry.call is Call.ADDS:
             return Runs.SUMS
@@ -271,7 +284,7 @@ class Plan:
     @property
     def pushed(self) -> bool:
         """The input is handed over row by row."""
-        return any(isinstance(op, Arrival) for op, _ in self.works)
+        return any(isinstance(op, PushedInput) for op, _ in self.works)
 
     @property
     def static(self) -> int:
@@ -370,7 +383,7 @@ class Plan:
     def all(self) -> list[Plan]:
         """This plan, and those of the bodies of control flow in it."""
         kernels = (steps[0].kernel for _, steps in self.works)
-        bodies = (body for k in kernels if isinstance(k, Bodied) for body in k.plans)
+        bodies = (body for k in kernels if isinstance(k, ControlFlowKernel) for body in k.plans)
         return [self, *(plan for body in bodies for plan in body.all)]
 
     @property
@@ -399,7 +412,7 @@ class Copy:
 
 
 @dataclass(frozen=True, eq=False)
-class Bodied(Packed):
+class ControlFlowKernel(Packed):
     """The kernel of an operator with bodies: their plans, whose arenas start at the step's scratch buffer."""
 
     plans: tuple[Plan, ...] = ()
@@ -412,7 +425,7 @@ class Bodied(Packed):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Halved(Packed):
+class SplitKernel(Packed):
     """The kernel of an operator that two cores compute at the same time: output rows of it each, or output channels.
     Its scratch buffer holds that of either core."""
 
@@ -426,7 +439,7 @@ class Halved(Packed):
     """The kernels of either core, each with the weights of its channels of the only pixel; none elsewhere."""
 
     @staticmethod
-    def of(kernel: Packed, at: int, cost: float, parts: tuple[Packed, ...] = ()) -> Halved:
+    def of(kernel: Packed, at: int, cost: float, parts: tuple[Packed, ...] = ()) -> SplitKernel:
         """A kernel split at a row or channel, with the cost of the longer half and its barriers."""
         needs, second = kernel.needs, 0
         first, last = (part.needs for part in parts or (kernel, kernel))
@@ -436,7 +449,7 @@ class Halved(Packed):
             needs = replace(needs, scratch=second + (last.scratch or 0), alignment=alignment)
         known = {f.name: getattr(kernel, f.name) for f in fields(Packed)}
         known |= {"needs": needs, "price": replace(kernel.price, cost=cost)}
-        return Halved(**known, alone=kernel, at=at, second=second, parts=parts)
+        return SplitKernel(**known, alone=kernel, at=at, second=second, parts=parts)
 
     @property
     def of_channels(self) -> bool:

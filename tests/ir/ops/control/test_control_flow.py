@@ -21,7 +21,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.compiler.plan.check import PlanError
 from mote.compiler.plan.check import check as check_plan
-from mote.compiler.plan.plan import Bodied, Plan
+from mote.compiler.plan.plan import ControlFlowKernel, Plan
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR
 from mote.ir.graph.tolerance import compare
@@ -611,7 +611,7 @@ def corrupted() -> Iterator[tuple[str, Plan]]:
     plan = compile(loops("int8")).plan
     step = plan.steps[1]
     kernel = step.kernel
-    assert isinstance(kernel, Bodied)
+    assert isinstance(kernel, ControlFlowKernel)
     copies = kernel.copies[-1]
 
     def changed(**fields: Any) -> Plan:

@@ -1,7 +1,7 @@
 """Arena allocation: offsets for items with known lifetimes by first fit in several orders; items that stick out are
 placed earlier in the next round.
 
-An item is a contiguous strip of bytes; its pieces (rows) have their own lifetimes, so that other items can reuse dead
+An item is a contiguous block of bytes; its ranges (rows) have their own lifetimes, so that other items can reuse dead
 ones. Everything is deterministic.
 """
 
@@ -22,13 +22,13 @@ EFFORT = 2_000_000
 ROUNDS = 60
 """The most rounds per initial order."""
 MANY_PAIRS = 256
-"""From this many pairs of pieces on NumPy is faster."""
+"""From this many pairs of ranges on NumPy is faster."""
 PAIRS_AT_ONCE = 1 << 20
 """Pairs processed at once, to limit memory."""
 
 
 @dataclass(frozen=True)
-class Piece:
+class LiveRange:
     """Bytes at..at+nbytes-1 of an item, live from step `first` to step `last`, inclusive."""
 
     at: int
@@ -39,38 +39,38 @@ class Piece:
 
 @dataclass(frozen=True)
 class Item:
-    pieces: tuple[Piece, ...]
+    ranges: tuple[LiveRange, ...]
     alignment: int = ALIGNMENT
     """The alignment of its offset."""
 
     @property
     def nbytes(self) -> int:
-        return max(p.at + p.nbytes for p in self.pieces)
+        return max(p.at + p.nbytes for p in self.ranges)
 
     @property
     def first(self) -> int:
-        return min(p.first for p in self.pieces)
+        return min(p.first for p in self.ranges)
 
     @property
     def last(self) -> int:
-        return max(p.last for p in self.pieces)
+        return max(p.last for p in self.ranges)
 
 
 Pair = tuple[int, int]
 Overlays = dict[Pair, set[Pair]]
-"""For a pair of items the pairs of their pieces that may share an address: in-place kernels."""
+"""For a pair of items the pairs of their ranges that may share an address: in-place kernels."""
 
 ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
     "birth": lambda x: (x.first, -x.nbytes),
     "size": lambda x: (-x.nbytes, x.first),
-    "pinned": lambda x: (len(x.pieces) == 1, x.first, -x.nbytes),
+    "pinned": lambda x: (len(x.ranges) == 1, x.first, -x.nbytes),
     "area": lambda x: (-x.nbytes * (x.last - x.first + 1), x.first),
 }
 
 
 def live_peak(items: Sequence[Item]) -> int:
     """The most bytes that are live at one step: a lower bound for any placement, except for overlays."""
-    return most_live(p for item in items for p in item.pieces)
+    return most_live(p for item in items for p in item.ranges)
 
 
 class Lives(Protocol):
@@ -99,7 +99,7 @@ def most_live(things: Iterable[Lives]) -> int:
 
 def padding(items: Sequence[Item]) -> int:
     """The most bytes of alignment padding behind the items that are live at one step."""
-    return most_live(Piece(0, aligned(x.nbytes, x.alignment) - x.nbytes, x.first, x.last) for x in items)
+    return most_live(LiveRange(0, aligned(x.nbytes, x.alignment) - x.nbytes, x.first, x.last) for x in items)
 
 
 def place(
@@ -107,7 +107,7 @@ def place(
 ) -> list[int]:
     """Offsets for all items; stops when nothing lies above `goal`, and tries no other order when nothing lies above
     `enough`."""
-    ranked = tuple(sorted((pair, tuple(sorted(pieces))) for pair, pieces in overlays.items()))
+    ranked = tuple(sorted((pair, tuple(sorted(ranges))) for pair, ranges in overlays.items()))
     return list(_place(tuple(items), ranked, goal, rounds, goal if enough is None else enough))
 
 
@@ -117,7 +117,7 @@ def _place(
 ) -> list[int]:
     """Memoized placement: different kernels, and other graphs of the same shapes, often leave the same items to
     place."""
-    neighbours = _neighbours(items, {pair: set(pieces) for pair, pieces in overlays})
+    neighbours = _neighbours(items, {pair: set(ranges) for pair, ranges in overlays})
     pairs = sum(map(len, neighbours)) + 1
     budget = max(EFFORT // pairs, len(ORDERS))
     sizes = [aligned(x.nbytes) for x in items]
@@ -148,8 +148,8 @@ def _promoted(order: list[int], late: list[int], random: Random) -> list[int]:
     return sorted(order, key=lambda i: rank[i])
 
 
-Strip = tuple[int, int, int, int]
-"""First and last step of a piece, and its start and end in the item."""
+Box = tuple[int, int, int, int]
+"""First and last step of a live_range, and its start and end in the item."""
 Neighbour = tuple[int, int, int]
 """An item, and the interval in which the distance to its offset must not be."""
 
@@ -157,11 +157,11 @@ Neighbour = tuple[int, int, int]
 def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbour]]:
     """For each item those with overlapping lifetimes, and the distances at which they collide."""
     forbidden: list[list[Neighbour]] = [[] for _ in items]
-    strips = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in x.pieces] for x in items]
+    boxes = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in x.ranges] for x in items]
     order = sorted(range(len(items)), key=lambda i: items[i].first)
     last = [x.last for x in items]
     active: list[int] = []
-    alone = [s[0][2:] if len(s) == 1 else None for s in strips]
+    alone = [s[0][2:] if len(s) == 1 else None for s in boxes]
     for i in order:
         begin = items[i].first
         active = [j for j in active if last[j] >= begin]
@@ -172,14 +172,14 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
                 forbidden[i].append((j, lo, hi))
                 forbidden[j].append((i, -hi, -lo))
                 continue
-            for lo, hi in _forbidden(strips[i], strips[j], overlays.get((i, j), set())):
+            for lo, hi in _forbidden(boxes[i], boxes[j], overlays.get((i, j), set())):
                 forbidden[i].append((j, lo, hi))
                 forbidden[j].append((i, -hi, -lo))
         active.append(i)
     return forbidden
 
 
-def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tuple[int, int]]:
+def _forbidden(a: list[Box], b: list[Box], overlays: set[Pair]) -> list[tuple[int, int]]:
     """The distances from b's offset to a's at which they would collide, as intervals."""
     ranges = _collisions(a, b, overlays) if len(a) * len(b) < MANY_PAIRS else _many_collisions(a, b, overlays)
     merged: list[tuple[int, int]] = []
@@ -191,8 +191,8 @@ def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tupl
     return merged
 
 
-def _collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
-    """Colliding distances for each pair of pieces, in any order."""
+def _collisions(a: list[Box], b: list[Box], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
+    """Colliding distances for each pair of ranges, in any order."""
     for i, (first, last, at, end) in enumerate(a):
         for j, (other_first, other_last, other_at, other_end) in enumerate(b):
             if first > other_last or other_first > last:
@@ -205,8 +205,8 @@ def _collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator
                 yield lo, hi
 
 
-def _many_collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
-    """Colliding distances for many pieces, vectorized: of all intervals with the same start, the longest."""
+def _many_collisions(a: list[Box], b: list[Box], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
+    """Colliding distances for many ranges, vectorized: of all intervals with the same start, the longest."""
     exchanged = [pair for pair in overlays if _meet(a[pair[0]], b[pair[1]])]
     for i, j in exchanged:
         yield from _collisions([a[i]], [b[j]], {(0, 0)})
@@ -225,8 +225,8 @@ def _many_collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Ite
         yield from zip(lo[longest].tolist(), hi[longest].tolist(), strict=True)
 
 
-def _meet(a: Strip, b: Strip) -> bool:
-    """Whether two pieces are live at the same step."""
+def _meet(a: Box, b: Box) -> bool:
+    """Whether two ranges are live at the same step."""
     return a[0] <= b[1] and b[0] <= a[1]
 
 

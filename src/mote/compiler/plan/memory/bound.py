@@ -30,8 +30,8 @@ def _with_least_sums(rows: RowGraph) -> RowGraph:
     Those keep the rows that they read until they have all of them: while the sums would live, one row at least, unless
     the rows have to be kept for another reader anyway."""
     size = list(rows.size)
-    for i, store in rows.sums.items():
-        sums = rows.stores[store].first
+    for i, storage in rows.sums.items():
+        sums = rows.storages[storage].first
         read = [r for node in rows.works[i].by_rows for r in node.reads if r != sums]
         alone = all(rows.reader_nodes[r] == 1 and r not in rows.kept for r in read)
         size[sums] = min(size[sums], *(size[r] for r in read)) if alone else 0
@@ -44,7 +44,7 @@ class Bound:
     def __init__(self, rows: RowGraph) -> None:
         self.given = rows
         self.rows = _with_least_sums(rows)
-        self.sums = {rows.stores[store].first for store in rows.sums.values()}
+        self.sums = {rows.storages[storage].first for storage in rows.sums.values()}
         self.nodes = [node for work in self.rows.works for node in work.by_rows]
         self.best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
         self._seen: set[int] = set()

@@ -8,9 +8,9 @@ from itertools import groupby
 
 from mote.compiler.kernels.contract import Call, Packed, aligned
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.memory.arena import Item, Overlays, Piece, padding, place
+from mote.compiler.plan.memory.arena import Item, LiveRange, Overlays, padding, place
 from mote.compiler.plan.plan import Buffer, Cell, Plan, Role, Step
-from mote.compiler.plan.scheduling.rows import RowGraph, Store
+from mote.compiler.plan.scheduling.rows import RowGraph, RowStorage
 from mote.compiler.plan.scheduling.schedule import Run, Schedule
 from mote.compiler.plan.selection.request import Lowering
 from mote.ir.graph.region import Numbers
@@ -23,7 +23,7 @@ addresses without a formula take a table."""
 
 
 @dataclass(frozen=True)
-class Draft:
+class PlacedPlan:
     """A complete plan, with the row graph and the schedule that it was made from."""
 
     rows: RowGraph
@@ -39,7 +39,7 @@ def arrange(
     goal: Goal,
     *,
     bottom_up: bool = False,
-) -> Draft:
+) -> PlacedPlan:
     """Allocates the rows and scratch buffers of a schedule in the tensor arena, with the goal's red zone around
     each."""
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
@@ -52,7 +52,7 @@ def arrange(
         offsets = [at + zone for at in place(zoned, {}, schedule.peak)]
     buffers, steps, cells = arrangement.placed(offsets, [0] * len(offsets))
     plan = Plan(rows.graph, how, goal, steps, buffers, cells, schedule.peak, bottom_up)
-    return Draft(rows, schedule, plan)
+    return PlacedPlan(rows, schedule, plan)
 
 
 def _smaller(together: Arrangement, apart: Arrangement) -> tuple[Arrangement, list[int]]:
@@ -75,16 +75,16 @@ def _offsets(arrangement: Arrangement) -> tuple[list[int], int, int]:
 
 def _zoned(item: Item, zone: int) -> Item:
     """The item with `zone` guard bytes at both ends; its data starts after the first of them."""
-    first, last = min(p.at for p in item.pieces), max(_end(p) for p in item.pieces)
+    first, last = min(p.at for p in item.ranges), max(_end(p) for p in item.ranges)
     return Item(
         tuple(
-            Piece(
+            LiveRange(
                 p.at + (0 if p.at == first else zone),
                 p.nbytes + zone * ((p.at == first) + (_end(p) == last)),
                 p.first,
                 p.last,
             )
-            for p in item.pieces
+            for p in item.ranges
         ),
         item.alignment,
     )
@@ -111,7 +111,7 @@ class Arrangement:
             self.partners.setdefault(b, []).append(a)
         self.items: list[Item] = []
         self.home: dict[int, tuple[int, int, int]] = {}
-        """The item, its piece and the offset in the item of each row."""
+        """The item, its live_range and the offset in the item of each row."""
         whole = [rows.works[run.node.op].op for run in self.runs if run.whole]
         self.touched = {rows.place[t] for op in whole for t in (*op.inputs, *op.outputs) if t in rows.place}
         """Stores that operators read or write as a whole, even if they use no row of them: their rows are
@@ -119,19 +119,19 @@ class Arrangement:
         self.scratch: dict[int, int] = {}
         """The item of each operator's scratch buffer."""
         windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.entry.call is Call.RING]
-        stores = [rows.stores[rows.store_of[r]] for r in windows]
-        self.rings = {(store.memory, store.kept): n for n, store in enumerate(stores)}
+        storages = [rows.storages[rows.storage_of[r]] for r in windows]
+        self.rings = {(storage.memory, storage.kept): n for n, storage in enumerate(storages)}
         """Numbers of the ring buffers, by memory and offset."""
-        for i in range(len(rows.stores)):
-            self._add_store(i)
+        for i in range(len(rows.storages)):
+            self._add_storage(i)
         self._add_scratch()
 
     def placed(
         self, offsets: Sequence[int], memory: Sequence[int]
     ) -> tuple[tuple[Buffer, ...], tuple[Step, ...], tuple[Cell, ...]]:
-        """The buffers, steps and cells if each item is at this offset of this memory; all items of a store are in one
+        """The buffers, steps and cells if each item is at this offset of this memory; all items of a storage are in one
         memory."""
-        buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.stores)))
+        buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.storages)))
         steps = tuple(self._step(i, run, buffers, offsets, memory) for i, run in enumerate(self.runs))
         cells = (*self._cells(buffers), *self._scratch_cells(offsets, memory))
         return buffers, steps, cells
@@ -142,38 +142,38 @@ class Arrangement:
 
     def _lifetimes(self, row: int) -> list[tuple[int, int]]:
         """The live ranges of a row and of all rows that may lie at its address: where these differ between neighbours,
-        so do the pieces of their items."""
+        so do the ranges of their items."""
         same = [row]
         for r in same:
             same += (partner for partner in self.partners.get(r, ()) if partner not in same)
         return [self._lives(r) for r in same if r in self.first]
 
-    def _add_store(self, i: int) -> None:
-        store = self.rows.stores[i]
-        existing = [r for r in store.ids if r in self.first]
-        if not existing or store.kept is not None:
+    def _add_storage(self, i: int) -> None:
+        storage = self.rows.storages[i]
+        existing = [r for r in storage.ids if r in self.first]
+        if not existing or storage.kept is not None:
             return
-        if store.linear or i in self.touched:
-            self._add_strip(store, existing, store.first, store.row_bytes)
+        if storage.linear or i in self.touched:
+            self._add_contiguous(storage, existing, storage.first, storage.row_bytes)
             return
         for _, rows in groupby(existing, key=lambda r: r if self.apart else self.first[r]):
             together = list(rows)
-            nbytes = aligned(store.row_bytes) if together[1:] else store.row_bytes
-            self._add_strip(store, together, together[0], nbytes)
+            nbytes = aligned(storage.row_bytes) if together[1:] else storage.row_bytes
+            self._add_contiguous(storage, together, together[0], nbytes)
 
-    def _add_strip(self, store: Store, existing: Sequence[int], origin: int, nbytes: int) -> None:
+    def _add_contiguous(self, storage: RowStorage, existing: Sequence[int], origin: int, nbytes: int) -> None:
         """Adds a strip as one item: contiguous rows of `nbytes` each, row `origin` first."""
-        pieces: list[Piece] = []
+        ranges: list[LiveRange] = []
         before: list[tuple[int, int]] = []
         for r in existing:
             at, lifetimes = (r - origin) * nbytes, self._lifetimes(r)
-            if lifetimes == before and _end(pieces[-1]) == at:
-                pieces[-1] = replace(pieces[-1], nbytes=pieces[-1].nbytes + nbytes)
+            if lifetimes == before and _end(ranges[-1]) == at:
+                ranges[-1] = replace(ranges[-1], nbytes=ranges[-1].nbytes + nbytes)
             else:
-                pieces.append(Piece(at, nbytes, *lifetimes[0]))
+                ranges.append(LiveRange(at, nbytes, *lifetimes[0]))
             before = lifetimes
-            self.home[r] = (len(self.items), len(pieces) - 1, at)
-        self.items.append(Item(tuple(pieces), store.alignment))
+            self.home[r] = (len(self.items), len(ranges) - 1, at)
+        self.items.append(Item(tuple(ranges), storage.alignment))
 
     def _add_scratch(self) -> None:
         """Adds one scratch buffer per operator, live only during the steps of the operator."""
@@ -184,8 +184,8 @@ class Arrangement:
         for op, own_steps in steps.items():
             nbytes = self.kernels[own_steps[0]].needs.scratch or 0
             self.scratch[op] = len(self.items)
-            pieces = tuple(Piece(0, nbytes, lo, hi) for lo, hi in _spans(own_steps))
-            self.items.append(Item(pieces, self.kernels[own_steps[0]].needs.alignment))
+            ranges = tuple(LiveRange(0, nbytes, lo, hi) for lo, hi in _spans(own_steps))
+            self.items.append(Item(ranges, self.kernels[own_steps[0]].needs.alignment))
 
     def overlays(self) -> Overlays:
         """Pieces that may share addresses though their lifetimes meet: an input row at its last read and the output row
@@ -196,7 +196,7 @@ class Arrangement:
             matched = [pair for group in groups for pair in zip(run.node.writes, group, strict=True)]
             for w, r in (*run.node.pairs, *matched):
                 (a, i, _), (b, j, _) = self.home[w], self.home[r]
-                p, q = self.items[a].pieces[i], self.items[b].pieces[j]
+                p, q = self.items[a].ranges[i], self.items[b].ranges[j]
                 sums = self.kernels[step].entry.call is Call.ADDS
                 if a != b and q.last == step == p.first and (p.nbytes == q.nbytes or sums):
                     overlays.setdefault((a, b), set()).add((i, j))
@@ -204,15 +204,15 @@ class Arrangement:
         return overlays
 
     def _buffer(self, i: int, offsets: Sequence[int], memory: Sequence[int]) -> Buffer:
-        store = self.rows.stores[i]
-        if store.kept is not None:
-            places = tuple(store.kept + y * store.row_bytes for y in range(store.count))
-            ring = self.rings.get((store.memory, store.kept))
-            return Buffer(store.tensors, store.row_bytes, places, store.layout, store.memory, ring)
-        homes = [self.home.get(r) for r in store.ids]
+        storage = self.rows.storages[i]
+        if storage.kept is not None:
+            places = tuple(storage.kept + y * storage.row_bytes for y in range(storage.count))
+            ring = self.rings.get((storage.memory, storage.kept))
+            return Buffer(storage.tensors, storage.row_bytes, places, storage.layout, storage.memory, ring)
+        homes = [self.home.get(r) for r in storage.ids]
         row_offsets = tuple(None if home is None else offsets[home[0]] + home[2] for home in homes)
         where = next((memory[home[0]] for home in homes if home is not None), 0)
-        return Buffer(store.tensors, store.row_bytes, row_offsets, store.layout, where)
+        return Buffer(storage.tensors, storage.row_bytes, row_offsets, storage.layout, where)
 
     def _step(
         self, i: int, run: Run, buffers: tuple[Buffer, ...], offsets: Sequence[int], memory: Sequence[int]
@@ -234,28 +234,28 @@ class Arrangement:
 
     def _cells(self, buffers: tuple[Buffer, ...]) -> list[Cell]:
         cells = []
-        for store, buffer in zip(self.rows.stores, buffers, strict=True):
-            if store.kept is not None:
+        for storage, buffer in zip(self.rows.storages, buffers, strict=True):
+            if storage.kept is not None:
                 continue
-            role = Role.ROW if store.tensors else Role.SUMS
+            role = Role.ROW if storage.tensors else Role.SUMS
             for row, offset in enumerate(buffer.offsets):
                 if offset is not None:
-                    lives = self._lives(store.first + row)
-                    cells.append(Cell(store.tensors, row, store.row_bytes, offset, *lives, role, buffer.memory))
+                    lives = self._lives(storage.first + row)
+                    cells.append(Cell(storage.tensors, row, storage.row_bytes, offset, *lives, role, buffer.memory))
         return cells
 
     def _scratch_cells(self, offsets: Sequence[int], memory: Sequence[int]) -> list[Cell]:
         cells = []
         for op, item in self.scratch.items():
             outputs = self.rows.works[op].op.outputs
-            for piece in self.items[item].pieces:
-                where = offsets[item], piece.first, piece.last
-                cells.append(Cell(outputs, 0, piece.nbytes, *where, Role.SCRATCH, memory[item]))
+            for live_range in self.items[item].ranges:
+                where = offsets[item], live_range.first, live_range.last
+                cells.append(Cell(outputs, 0, live_range.nbytes, *where, Role.SCRATCH, memory[item]))
         return cells
 
 
-def _end(piece: Piece) -> int:
-    return piece.at + piece.nbytes
+def _end(live_range: LiveRange) -> int:
+    return live_range.at + live_range.nbytes
 
 
 def _spans(steps: list[int]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mote.compiler.plan.plan import Plan, Step
-from mote.compiler.plan.scheduling.rows import Arrival, further_outputs
+from mote.compiler.plan.scheduling.rows import PushedInput, further_outputs
 from mote.hardware.targets import Memory
 from mote.ir.graph.rows import OUTSIDE, row_count
 
@@ -67,7 +67,7 @@ def _accesses(plan: Plan) -> Iterator[tuple[int, int]]:
 def _rows(plan: Plan, step: Step) -> Iterator[tuple[int, int]]:
     """Tensors of which a step reads or writes rows, and the bytes of these."""
     graph, op = plan.graph, plan.op(step)
-    for position, t in () if isinstance(op, Arrival) else op.computed(graph):
+    for position, t in () if isinstance(op, PushedInput) else op.computed(graph):
         count = row_count(graph.tensors[t].shape)
         if step.tap is not None:
             rows = 1

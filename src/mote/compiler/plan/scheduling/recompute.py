@@ -17,7 +17,7 @@ from mote.ir.graph.rows import row_count
 
 
 @dataclass(frozen=True)
-class Twice:
+class Recomputation:
     """A chain of operators (in order) that is duplicated for `reader`."""
 
     chain: tuple[Op, ...]
@@ -32,7 +32,7 @@ class Twice:
         return self.chain[-1].outputs[0]
 
 
-def candidates(graph: Graph) -> Iterator[Twice]:
+def recomputations(graph: Graph) -> Iterator[Recomputation]:
     """Chains of layers whose result is reduced to one row, and also read by others."""
     for tensor, readers in graph.consumers.items():
         if len(readers) < 2 or tensor not in graph.producers or tensor in graph.outputs:
@@ -43,33 +43,35 @@ def candidates(graph: Graph) -> Iterator[Twice]:
                 at = tensor
                 while (op := graph.producers.get(at)) and len(op.activations(graph)) == 1 and not op.updates:
                     chain.insert(0, op)
-                    yield Twice(tuple(chain), reader)
+                    yield Recomputation(tuple(chain), reader)
                     at = op.activations(graph)[0].id
                     if len(graph.consumers[at]) > 1 or at in graph.outputs:
                         break
 
 
-def rewrite(graph: Graph, twice: Twice) -> Graph:
+def rewrite(graph: Graph, recomputation: Recomputation) -> Graph:
     """The graph with a second copy of the chain for the reader; the first copy moves behind the reader's dependents,
     before its next reader."""
     renamed: dict[int, int] = {}
     tensors, copies = [], []
     fresh = graph.fresh_id()
-    for op in twice.chain:
+    for op in recomputation.chain:
         out = graph.tensors[op.outputs[0]]
         renamed[out.id] = fresh
-        tensors.append(replace(out, id=fresh, name=f"{out.name} (for {twice.reader.kind.lower()})", copy_of=out.source))
+        tensors.append(
+            replace(out, id=fresh, name=f"{out.name} (for {recomputation.reader.kind.lower()})", copy_of=out.source)
+        )
         inputs = tuple(renamed.get(t, t) for t in op.inputs)
         copies.append(op.with_(inputs=inputs, outputs=(fresh,)))
         fresh += 1
-    reader = twice.reader.with_(inputs=tuple(renamed.get(t, t) for t in twice.reader.inputs))
-    moved = {op.outputs for op in twice.chain}
+    reader = recomputation.reader.with_(inputs=tuple(renamed.get(t, t) for t in recomputation.reader.inputs))
+    moved = {op.outputs for op in recomputation.chain}
     ops: list[Op] = []
-    waiting = list(twice.chain)
+    waiting = list(recomputation.chain)
     for op in graph.ops:
         if op.outputs in moved:
             continue
-        if op is twice.reader:
+        if op is recomputation.reader:
             ops += [*copies, reader]
             continue
         if waiting and any(t != ABSENT and t in renamed for t in op.inputs):

@@ -1,7 +1,7 @@
 """The data flow graph of rows: dependencies between the rows of tensors, and the nodes that compute them.
 
-The rows of a tensor are in a store, which views share. Every operator can run whole, as one node, or by rows: one node
-per needed output row, top-down or bottom-up, or per input row where the kernel keeps accumulators. A schedule is a
+The rows of a tensor are in a storage, which views share. Every operator can run whole, as one node, or by rows: one
+node per needed output row, top-down or bottom-up, or per input row where the kernel keeps accumulators. A schedule is a
 topological order of nodes.
 """
 
@@ -34,7 +34,7 @@ def alignment_of(tensors: Iterable[Tensor]) -> int:
     return max([ALIGNMENT, *(t.dtype.itemsize for t in tensors)])
 
 
-class Arrival(Op):
+class PushedInput(Op):
     """A row of the model's input that the caller hands over (`--input rows`)."""
 
     kind = "INPUT"
@@ -49,12 +49,12 @@ def operator(graph: Graph, numbers: Numbers) -> Op:
     counted from the end: -1 is the last input."""
     if numbers[0] < 0:
         tensor = graph.inputs[numbers[0]]
-        return Arrival(inputs=(), outputs=(tensor,), name=graph.tensors[tensor].name)
+        return PushedInput(inputs=(), outputs=(tensor,), name=graph.tensors[tensor].name)
     return joined(graph, [graph.ops[n] for n in numbers])
 
 
 @dataclass(frozen=True)
-class Store:
+class RowStorage:
     """The memory of a tensor and its views, row by row; of an operator's running sums where `tensors` is empty."""
 
     tensors: tuple[int, ...]
@@ -122,16 +122,16 @@ KernelChoice = Callable[[Numbers], Packed]
 
 @dataclass(frozen=True)
 class RowGraph:
-    """The work of a graph at the granularity of rows, which are numbered across all stores."""
+    """The work of a graph at the granularity of rows, which are numbered across all storages."""
 
     graph: Graph
     works: tuple[Work, ...]
-    stores: tuple[Store, ...]
+    storages: tuple[RowStorage, ...]
     size: tuple[int, ...]
     """Bytes of each row."""
-    store_of: tuple[int, ...]
+    storage_of: tuple[int, ...]
     place: dict[int, int]
-    """The store of each tensor that has one."""
+    """The storage of each tensor that has one."""
     resident: frozenset[int]
     """Rows that are live before the first node: inputs and states."""
     kept: frozenset[int]
@@ -139,14 +139,14 @@ class RowGraph:
     reader_nodes: tuple[int, ...]
     """Number of nodes that read each row, if all operators run by rows."""
     sums: dict[int, int] = field(default_factory=dict)
-    """The store of the running sums of an operator."""
+    """The storage of the running sums of an operator."""
     shifts: Mapping[Numbers, int] = field(default_factory=dict)
     """The rows of the first group of operators whose groups do not begin with row 0 (see `shifted_groups`)."""
 
     def unaligned(self) -> RowGraph:
         """The row graph with row sizes before alignment, for lower bounds."""
-        stores = (self.stores[s] for s in self.store_of)
-        return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in stores))
+        storages = (self.storages[s] for s in self.storage_of)
+        return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in storages))
 
     @cached_property
     def last_reader(self) -> list[int]:
@@ -171,16 +171,16 @@ class RowGraph:
 
     @cached_property
     def crossing(self) -> list[dict[int, list[int]]]:
-        """Live rows after the first i operators, grouped by store, for every i."""
+        """Live rows after the first i operators, grouped by storage, for every i."""
         live, made = [], set(self.resident)
         for i, prefix in enumerate(self.prefixes):
             if i:
                 made.update(r for node in self.works[i - 1].by_rows for r in node.writes)
             made = {r for r in made if prefix.left[r]}
-            stores: dict[int, list[int]] = {}
+            storages: dict[int, list[int]] = {}
             for r in sorted(made):
-                stores.setdefault(self.store_of[r], []).append(r)
-            live.append(stores)
+                storages.setdefault(self.storage_of[r], []).append(r)
+            live.append(storages)
         return live
 
 
@@ -287,7 +287,7 @@ class _Builder:
     most: int
     lent: tuple[int, ...]
     shifts: Mapping[Numbers, int]
-    stores: list[Store] = field(default_factory=list)
+    storages: list[RowStorage] = field(default_factory=list)
     place: dict[int, int] = field(default_factory=dict)
     sums: dict[int, int] = field(default_factory=dict)
     size: list[int] = field(default_factory=list)
@@ -309,7 +309,7 @@ class _Builder:
         """Tensors that must be contiguous because a kernel that runs by rows reads them as one block."""
         contiguous = set()
         for ops, op in self.pieces.items():
-            wanted = () if isinstance(op, Arrival) else self.row_kernels(ops).entry.together
+            wanted = () if isinstance(op, PushedInput) else self.row_kernels(ops).entry.together
             contiguous |= {self.root[op.inputs[p]] for p in wanted if op.inputs[p] in self.root}
         return frozenset(contiguous)
 
@@ -318,7 +318,7 @@ class _Builder:
         """The alignment of tensors in bytes, where a kernel requires more than ALIGNMENT."""
         alignments: dict[int, int] = {}
         for ops, op in self.pieces.items():
-            wanted = ALIGNMENT if isinstance(op, Arrival) else self.kernels(ops).needs.tensor_alignment
+            wanted = ALIGNMENT if isinstance(op, PushedInput) else self.kernels(ops).needs.tensor_alignment
             if wanted > ALIGNMENT:
                 touched = {self.root[t] for t in (*op.inputs, *op.outputs) if t in self.root}
                 alignments |= {t: max(wanted, alignments.get(t, 0)) for t in touched}
@@ -348,9 +348,9 @@ class _Builder:
         return RowGraph(
             self.graph,
             tuple(works),
-            tuple(self.stores),
+            tuple(self.storages),
             tuple(self.size),
-            tuple(i for i, s in enumerate(self.stores) for _ in s.ids),
+            tuple(i for i, s in enumerate(self.storages) for _ in s.ids),
             self.place,
             frozenset(r for t in given for r in self._rows_of(t)),
             frozenset(r for t in left for r in self._rows_of(t)),
@@ -381,7 +381,7 @@ class _Builder:
         return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
 
     def _add_tensor(self, root: int, views: Sequence[int]) -> None:
-        """Adds the store of a tensor and its views."""
+        """Adds the storage of a tensor and its views."""
         graph = self.graph
         members = (root, *(t for t in views if t != root))
         counts = {t: row_count(graph.tensors[t].shape) for t in members}
@@ -394,12 +394,12 @@ class _Builder:
             or any(n != count for n in counts.values())
             or any(t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members)
         )
-        self.place.update((t, len(self.stores)) for t in members)
+        self.place.update((t, len(self.storages)) for t in members)
         outside = next((self.kept[t] for t in members if t in self.kept), None)
         alignment = max(alignment_of(graph.tensors[t] for t in members), self.alignments.get(root, 0))
-        self._add_store(members, row, count, layout, linear, outside, alignment)
+        self._add_storage(members, row, count, layout, linear, outside, alignment)
 
-    def _add_store(
+    def _add_storage(
         self,
         tensors: tuple[int, ...],
         row: int,
@@ -410,18 +410,18 @@ class _Builder:
         alignment: int = ALIGNMENT,
     ) -> int:
         memory, kept = (KEPT, None) if outside is None else outside
-        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear, kept, memory, alignment))
+        self.storages.append(RowStorage(tensors, row, len(self.size), count, layout, linear, kept, memory, alignment))
         self.size += [0 if kept is not None else row if linear else aligned(row)] * count
-        return len(self.stores) - 1
+        return len(self.storages) - 1
 
     def _rows_of(self, tensor: int, row: int | None = None) -> Iterable[int]:
         """The stored rows of a tensor, or of one of its rows."""
-        store = self.stores[self.place[tensor]]
+        storage = self.storages[self.place[tensor]]
         if row is None:
-            return store.ids
+            return storage.ids
         count = row_count(self.graph.tensors[tensor].shape)
-        lo, hi = row * store.count // count, -(-(row + 1) * store.count // count)
-        return store.ids[lo:hi]
+        lo, hi = row * storage.count // count, -(-(row + 1) * storage.count // count)
+        return storage.ids[lo:hi]
 
     def _reads(self, op: Op, y: int | None) -> list[int]:
         """The input rows of output row `y`; of all output rows where it is None."""
@@ -445,10 +445,10 @@ class _Builder:
 
     def _by_rows(self, op: Op, kernel: Packed) -> bool:
         """Whether the kernel can be called for one output row."""
-        if isinstance(op, Arrival):
+        if isinstance(op, PushedInput):
             return True
         out = op.output(self.graph)
-        own_rows = row_count(out.shape) == self.stores[self.place[out.id]].count
+        own_rows = row_count(out.shape) == self.storages[self.place[out.id]].count
         return own_rows and takes_rows(self.graph, op, kernel)
 
     def _find_needed(self) -> None:
@@ -458,11 +458,11 @@ class _Builder:
         for t in (*self.graph.outputs, *states, *(self.graph.inputs if self.pushed else ())):
             self.needed.update(self._rows_of(t))
         for ops, op in reversed(self.pieces.items()):
-            out = self.stores[self.place[op.outputs[0]]]
+            out = self.storages[self.place[op.outputs[0]]]
             self.needed.update(out.ids if op.sequential else ())
             wanted = [r - out.first for r in out.ids if r in self.needed]
             others = any(r in self.needed for t in further_outputs(op) for r in self._rows_of(t))
-            if isinstance(op, Arrival) or not (wanted or others or op.updates):
+            if isinstance(op, PushedInput) or not (wanted or others or op.updates):
                 continue
             kernel = self.row_kernels(ops)
             rows: Sequence[int | None] = wanted if self._by_rows(op, kernel) else [None]
@@ -470,11 +470,11 @@ class _Builder:
                 self.needed.update(self._reads(op, y))
 
     def _work(self, i: int, ops: Numbers, op: Op) -> Work:
-        if isinstance(op, Arrival):
+        if isinstance(op, PushedInput):
             kernel = row_kernel = op.kernel
         else:
             kernel, row_kernel = self.kernels(ops), self.row_kernels(ops)
-        out, step = self.stores[self.place[op.outputs[0]]], 1 if op.sequential else self.step
+        out, step = self.storages[self.place[op.outputs[0]]], 1 if op.sequential else self.step
         if row_kernel.entry.call is Call.ADDS:
             by_rows = self._adding(i, op, row_kernel, out)
         elif self._by_rows(op, row_kernel):
@@ -485,7 +485,7 @@ class _Builder:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
         further = [r for t in further_outputs(op) for r in self._rows_of(t)]
-        pairs = overlaid(self.graph, self.stores, self.place, op, kernel)
+        pairs = overlaid(self.graph, self.storages, self.place, op, kernel)
         written: list[int] = []
         if by_rows and row_kernel.entry.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}
@@ -509,23 +509,23 @@ class _Builder:
         gaps = row_kernel.entry.call is not Call.ADDS and len(writes) > len(written)
         gaps = gaps or (kernel.entry.call is Call.FLAT and len(writes) < out.count)
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
-        return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
+        return Work(ops, op, None if gaps or isinstance(op, PushedInput) else whole, tuple(by_rows), kernel, row_kernel)
 
-    def _groups(self, op: Op, kernel: Packed, out: Store, shift: int) -> list[list[int]]:
+    def _groups(self, op: Op, kernel: Packed, out: RowStorage, shift: int) -> list[list[int]]:
         """The needed output rows in groups, one per node: as many as the kernel computes at once, more in very tall
         tensors; the first group has `shift` rows, if these are not 0."""
         wanted = [r - out.first for r in out.ids if r in self.needed]
         size = max(kernel.entry.group, -(-len(wanted) // self.most))
-        if isinstance(op, Arrival) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
+        if isinstance(op, PushedInput) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
             size = 1
         first = shift if size == kernel.entry.group and len(wanted) == out.count else 0
         rest = [wanted[k : k + size] for k in range(first, len(wanted), size)]
         return [wanted[:first], *rest] if first else rest
 
     def _rows(self, i: int, op: Op, kernel: Packed, ys: list[int]) -> RowNode:
-        out = self.stores[self.place[op.outputs[0]]]
+        out = self.storages[self.place[op.outputs[0]]]
         rows, writes = Rows(ys[0], ys[-1] + 1), tuple(out.first + y for y in ys)
-        if isinstance(op, Arrival):
+        if isinstance(op, PushedInput):
             return RowNode(i, rows, (), writes)
         reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
         positions = kernel.needs.in_place if out.kept is None else ()
@@ -543,20 +543,20 @@ class _Builder:
                 continue
             rows = op.reads(self.graph, position, y) or ()
             ids = [r for row in rows for r in self._rows_of(t, row)]
-            store = self.stores[self.place[t]]
-            own_rows = row_count(self.graph.tensors[t].shape) == store.count
-            if len(ids) == 1 and own_rows and store.row_bytes == nbytes and store.kept is None:
+            storage = self.storages[self.place[t]]
+            own_rows = row_count(self.graph.tensors[t].shape) == storage.count
+            if len(ids) == 1 and own_rows and storage.row_bytes == nbytes and storage.kept is None:
                 groups.append((ids[0],))
         return tuple(groups)
 
-    def _adding(self, i: int, op: Op, kernel: Packed, out: Store) -> list[RowNode]:
+    def _adding(self, i: int, op: Op, kernel: Packed, out: RowStorage) -> list[RowNode]:
         """One node per row of the window; the accumulators are live from the first node to the last."""
         ordered = kernel.entry.ordered
         inside = [(k, r) for k, r in enumerate(tap_rows(self.graph, op, kernel)) if r != OUTSIDE]
         inside = inside[:: 1 if ordered else self.step]
-        sums = self._add_store((), kernel.needs.sums, 1, NHWC, linear=False, alignment=kernel.needs.alignment)
+        sums = self._add_storage((), kernel.needs.sums, 1, NHWC, linear=False, alignment=kernel.needs.alignment)
         self.sums[i] = sums
-        acc = self.stores[sums].first
+        acc = self.storages[sums].first
         nodes = []
         for n, (tap, row) in enumerate(inside):
             first, last = n == 0, n == len(inside) - 1
@@ -574,7 +574,7 @@ def tap_rows(graph: Graph, op: Op, kernel: Packed) -> tuple[int, ...]:
 
 
 def overlaid(
-    graph: Graph, stores: Sequence[Store], place: Mapping[int, int], op: Op, kernel: Packed
+    graph: Graph, storages: Sequence[RowStorage], place: Mapping[int, int], op: Op, kernel: Packed
 ) -> tuple[tuple[int, int], ...]:
     """Pairs of an output row and the row of the input at the same position that a kernel which runs whole may
     overwrite, if the operator reads that input at no other position."""
@@ -586,7 +586,7 @@ def overlaid(
         if graph.tensors[op.inputs[p]].data is not None:
             continue
         number = place[op.inputs[p]]
-        a, b = stores[number], stores[place[op.outputs[p]]]
+        a, b = storages[number], storages[place[op.outputs[p]]]
         alike = (a.row_bytes, a.layout, a.kept) == (b.row_bytes, b.layout, b.kept) and a.count >= b.count
         if alike and a.kept is None and read.count(number) == 1:
             pairs += zip(b.ids, a.ids, strict=False)

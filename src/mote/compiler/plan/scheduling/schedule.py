@@ -26,7 +26,7 @@ from mote.compiler.plan.scheduling.search import Effort, Search
 from mote.compiler.plan.selection.estimate import extra_by_rows
 
 
-class Pace(StrEnum):
+class Interleaving(StrEnum):
     """The order in which the nodes of a segment run."""
 
     WHOLE = "whole"
@@ -39,12 +39,12 @@ class Pace(StrEnum):
     """An order found by exact search."""
 
 
-PACES = (Pace.LAZY, Pace.EAGER)
+ROW_INTERLEAVINGS = (Interleaving.LAZY, Interleaving.EAGER)
 LENGTHS = (6, 16, 40)
 """Maximum segment lengths, tried in turn while the peak is above the bound."""
 SIMULATED = 1_500_000
 """Budget of simulated nodes for longer segments."""
-IN_LANES = 100_000
+IN_SPACES = 100_000
 """Budget of simulated nodes where several selections are simulated."""
 WINDOW = 200
 """The most operators that a search reorders."""
@@ -88,7 +88,7 @@ class Segment(NamedTuple):
 
     lo: int
     hi: int
-    pace: Pace
+    interleaving: Interleaving
 
 
 @dataclass
@@ -153,7 +153,7 @@ class Scheduler:
             for segment in self._segments(lo):
                 so_far = best[segment.hi]
                 total = here[0] + self._extra(segment)
-                most = whole if segment.pace is Pace.WHOLE else limit
+                most = whole if segment.interleaving is Interleaving.WHOLE else limit
                 if (so_far is None or total < so_far[0]) and self.peak(segment, most + 1) <= most:
                     best[segment.hi] = (total, segment)
         segments: list[Segment] = []
@@ -182,10 +182,10 @@ class Scheduler:
             least, segments = self._settle("searching", prove=searched % PROOFS == 0)
         return least
 
-    def lane(self, searched: Scheduler | None = None) -> Scheduler:
+    def for_space(self, searched: Scheduler | None = None) -> Scheduler:
         """A scheduler for the same rows with shorter segments the more nodes there are, and the orders that another
         scheduler has found."""
-        longest = min(max(isqrt(2 * IN_LANES // max(self.nodes_by_rows, 1)), LENGTHS[0]), LENGTHS[1])
+        longest = min(max(isqrt(2 * IN_SPACES // max(self.nodes_by_rows, 1)), LENGTHS[0]), LENGTHS[1])
         scheduler = Scheduler(self.rows, self.costs, longest, whole=self.whole)
         scheduler._searched.update(searched._searched if searched else {})
         return scheduler
@@ -226,7 +226,7 @@ class Scheduler:
             if segments[hi - 1].hi - segments[lo].lo > WINDOW:
                 break
             outside = max([bound, *peaks[:lo], *peaks[hi:]])
-            window = Segment(segments[lo].lo, segments[hi - 1].hi, Pace.SEARCHED)
+            window = Segment(segments[lo].lo, segments[hi - 1].hi, Interleaving.SEARCHED)
             for limit in dict.fromkeys((min(outside, least - 1), least - 1)):
                 result = Search(self.rows, window.lo, window.hi, limit, effort).run()
                 if result.order is not None:
@@ -258,7 +258,7 @@ class Scheduler:
     def _all_segments(self, lo: int) -> Iterator[Segment]:
         work = self.rows.works[lo]
         if work.whole is not None and (self.whole or not work.splits):
-            yield Segment(lo, lo + 1, Pace.WHOLE)
+            yield Segment(lo, lo + 1, Interleaving.WHOLE)
         parts: list[frozenset[int]] = []
         chain = True
         for hi in range(lo + 1, min(len(self.rows.works), lo + self.longest) + 1):
@@ -266,18 +266,21 @@ class Scheduler:
             parts = [p for p in parts if not p & touched] + [touched.union(*(p for p in parts if p & touched))]
             chain = chain and self._others[hi - 1] < lo
             if len(parts) == 1 or hi - lo <= APART:
-                yield from (Segment(lo, hi, pace) for pace in (PACES[:1] if chain or hi - lo > EAGER else PACES))
+                yield from (
+                    Segment(lo, hi, interleaving)
+                    for interleaving in (ROW_INTERLEAVINGS[:1] if chain or hi - lo > EAGER else ROW_INTERLEAVINGS)
+                )
         yield from (segment for segment in self._searched if segment.lo == lo)
 
     @cached_property
     def _touched(self) -> list[frozenset[int]]:
-        """Resources by which operators depend on each other: the stores that each reads or writes and, as negative
+        """Resources by which operators depend on each other: the storages that each reads or writes and, as negative
         numbers, itself and the operators that it waits for."""
         touched = []
         for w, work in enumerate(self.rows.works):
-            stores = {self.rows.store_of[r] for node in work.by_rows for r in (*node.reads, *node.writes)}
+            storages = {self.rows.storage_of[r] for node in work.by_rows for r in (*node.reads, *node.writes)}
             waits = {~before for node in work.by_rows for before, _ in node.needs}
-            touched.append(frozenset(stores | waits | {~w}))
+            touched.append(frozenset(storages | waits | {~w}))
         return touched
 
     @cached_property
@@ -288,7 +291,7 @@ class Scheduler:
         return [max(waited - {w - 1}, default=-1) for w, waited in enumerate(waits)]
 
     def _extra(self, segment: Segment) -> float:
-        if segment.pace is Pace.WHOLE:
+        if segment.interleaving is Interleaving.WHOLE:
             return 0.0
         return self._extras[segment.hi] - self._extras[segment.lo]
 
@@ -319,17 +322,17 @@ class Scheduler:
         return (segment for lo in range(len(self.rows.works)) for segment in self._segments(lo))
 
     def nodes(self, segment: Segment) -> Iterable[RowNode]:
-        if segment.pace is Pace.WHOLE:
+        if segment.interleaving is Interleaving.WHOLE:
             whole = self.rows.works[segment.lo].whole
             assert whole is not None
             return (whole,)
-        if segment.pace is Pace.SEARCHED:
+        if segment.interleaving is Interleaving.SEARCHED:
             return self._searched[segment]
-        return _lazy(self.rows, segment) if segment.pace is Pace.LAZY else _eager(self.rows, segment)
+        return _lazy(self.rows, segment) if segment.interleaving is Interleaving.LAZY else _eager(self.rows, segment)
 
     def runs(self, segment: Segment) -> Iterator[Run]:
         """The runs of a segment, in order."""
-        whole = segment.pace is Pace.WHOLE
+        whole = segment.interleaving is Interleaving.WHOLE
         return (Run(node, whole or not self.rows.works[node.op].splits) for node in self.nodes(segment))
 
     def _join(self, segments: list[Segment]) -> Schedule:

@@ -51,7 +51,7 @@ INSTRUCTION = 3.8
 """Bytes of an instruction of shape-specific assembly, on average."""
 EITHER = ("_near", "_anywhere")
 """Ends of the names of routines of which a plan links one: rows that lie one after another, or anywhere."""
-TWICE = frozenset({"MOTE_WIDE_CODE"})
+PAIRED = frozenset({"MOTE_WIDE_CODE"})
 """Macros of which a kernel has both, whatever their names."""
 DECODER, DECODING = 280, 160
 """Estimated bytes of code that decode weights, and of each kernel that calls it."""
@@ -82,7 +82,7 @@ def _made(instance: Instance) -> float:
     """Bytes of code of an instance."""
     if not instance.code:
         return SMALLER.get(instance.macro, INSTANCE)
-    either = instance.macro in TWICE or str(instance.arguments[0]).endswith(EITHER)
+    either = instance.macro in PAIRED or str(instance.arguments[0]).endswith(EITHER)
     return INSTRUCTION * instance.instructions * (0.5 if either else 1.0)
 
 
@@ -102,18 +102,18 @@ def smallest(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone = constan
     """Chooses a kernel per operator to minimize total flash and time, heuristically. Each has the best one where
     nothing is shared at first; then one piece of code after another is left out, or added, if that saves something, and
     each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
-    chosen = traded(_Market.of(offered, alone))
+    chosen = traded(_CodeSharing.of(offered, alone))
     return {ops: kernels[chosen[i]] for i, (ops, kernels) in enumerate(offered.items())}
 
 
 @lru_cache(maxsize=64)
-def traded(market: _Market) -> list[int]:
-    """The numbers of the chosen kernels; memoized, since selections that differ in layouts or rows often offer the
+def traded(sharing: _CodeSharing) -> list[int]:
+    """The numbers of the chosen kernels; memoized, since selections that differ in layouts or rows often candidate the
     same."""
-    return market.improved(market.settled(market.begun())).kernels
+    return sharing.improved(sharing.settled(sharing.begun())).kernels
 
 
-class _Offer(NamedTuple):
+class _Candidate(NamedTuple):
     """A kernel by what it takes alone, in bytes, and the numbers of the pieces of code that it needs."""
 
     alone: float
@@ -132,44 +132,44 @@ class _Chosen:
 
 
 @dataclass(frozen=True)
-class _Market:
+class _CodeSharing:
     """Local search among the kernels of operators that share pieces of code."""
 
-    offers: tuple[tuple[_Offer, ...], ...]
+    candidates: tuple[tuple[_Candidate, ...], ...]
     sizes: tuple[float, ...]
     """Bytes of each piece of code."""
     users: tuple[tuple[int, ...], ...]
     """The operators that have kernels with it."""
 
     @staticmethod
-    def of(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone) -> _Market:
+    def of(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone) -> _CodeSharing:
         numbers: dict[str, int] = {}
         sizes: list[float] = []
-        offers: list[list[_Offer]] = []
+        candidates: list[list[_Candidate]] = []
         for ops, kernels in offered.items():
-            offers.append([])
+            candidates.append([])
             for kernel in kernels:
                 for name, nbytes in code(kernel).items():
                     if numbers.setdefault(name, len(sizes)) == len(sizes):
                         sizes.append(nbytes)
                 pieces = tuple(numbers[name] for name in code(kernel))
-                offers[-1].append(_Offer(alone(ops, kernel), pieces))
+                candidates[-1].append(_Candidate(alone(ops, kernel), pieces))
         users: list[list[int]] = [[] for _ in sizes]
-        for op, kernels_of in enumerate(offers):
-            for piece in sorted({piece for offer in kernels_of for piece in offer.pieces}):
+        for op, kernels_of in enumerate(candidates):
+            for piece in sorted({piece for candidate in kernels_of for piece in candidate.pieces}):
                 users[piece].append(op)
-        return _Market(tuple(map(tuple, offers)), tuple(sizes), tuple(map(tuple, users)))
+        return _CodeSharing(tuple(map(tuple, candidates)), tuple(sizes), tuple(map(tuple, users)))
 
     def begun(self) -> _Chosen:
         """Each operator with the kernel that takes the least where nothing is shared."""
         nothing = [0] * len(self.sizes)
-        chosen = _Chosen([self._best(op, nothing) for op in range(len(self.offers))], nothing)
+        chosen = _Chosen([self._best(op, nothing) for op in range(len(self.candidates))], nothing)
         for op, kernel in enumerate(chosen.kernels):
             self._count(chosen, op, kernel, 1)
         return chosen
 
     def total(self, chosen: _Chosen) -> float:
-        alone = sum(self.offers[op][kernel].alone for op, kernel in enumerate(chosen.kernels))
+        alone = sum(self.candidates[op][kernel].alone for op, kernel in enumerate(chosen.kernels))
         return alone + sum(nbytes for nbytes, times in zip(self.sizes, chosen.needed, strict=True) if times)
 
     def improved(self, best: _Chosen) -> _Chosen:
@@ -194,36 +194,38 @@ class _Market:
     ) -> _Chosen:
         """Iterates until each operator, beginning with `ops`, has the kernel that adds the least beside the others'.
         `without`: a piece of code that none may need that can do without; `free`: one that takes nothing."""
-        pending = set(range(len(self.offers)) if ops is None else ops)
+        pending = set(range(len(self.candidates)) if ops is None else ops)
         while pending:
             op = min(pending)
             pending.discard(op)
             before = chosen.kernels[op]
             self._count(chosen, op, before, -1)
             best = self._best(op, chosen.needed, without, free)
-            stays = without not in self.offers[op][before].pieces or without in self.offers[op][best].pieces
+            stays = without not in self.candidates[op][before].pieces or without in self.candidates[op][best].pieces
             if stays and self._more(op, best, chosen.needed, free) >= self._more(op, before, chosen.needed, free):
                 best = before
             chosen.kernels[op] = best
             self._count(chosen, op, best, 1)
             if best != before:
-                changed = {*self.offers[op][before].pieces, *self.offers[op][best].pieces}
+                changed = {*self.candidates[op][before].pieces, *self.candidates[op][best].pieces}
                 pending.update(user for piece in changed if chosen.needed[piece] < 2 for user in self.users[piece])
                 pending.discard(op)
         return chosen
 
     def _count(self, chosen: _Chosen, op: int, kernel: int, times: int) -> None:
-        for piece in self.offers[op][kernel].pieces:
+        for piece in self.candidates[op][kernel].pieces:
             chosen.needed[piece] += times
 
     def _best(self, op: int, needed: Sequence[int], without: int = -1, free: int = -1) -> int:
-        offers = self.offers[op]
-        able = range(len(offers)) if without < 0 else [n for n, o in enumerate(offers) if without not in o.pieces]
-        return min(able or range(len(offers)), key=lambda n: self._more(op, n, needed, free))
+        candidates = self.candidates[op]
+        able = (
+            range(len(candidates)) if without < 0 else [n for n, o in enumerate(candidates) if without not in o.pieces]
+        )
+        return min(able or range(len(candidates)), key=lambda n: self._more(op, n, needed, free))
 
     def _more(self, op: int, kernel: int, needed: Sequence[int], free: int = -1) -> float:
         """Bytes that a kernel adds to already present pieces of code, and its time."""
-        (alone, pieces), sizes = self.offers[op][kernel], self.sizes
+        (alone, pieces), sizes = self.candidates[op][kernel], self.sizes
         return alone + sum([sizes[piece] for piece in pieces if not needed[piece] and piece != free])
 
 

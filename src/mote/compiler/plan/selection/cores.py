@@ -17,8 +17,8 @@ from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import ALIGNMENT, NHWC, Call, Packed, Refusal, View, aligned
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Bodied, Halved, Plan, Runs, Step
-from mote.compiler.plan.scheduling.rows import Arrival, further_outputs, takes_rows
+from mote.compiler.plan.plan import ControlFlowKernel, Plan, Runs, SplitKernel, Step
+from mote.compiler.plan.scheduling.rows import PushedInput, further_outputs, takes_rows
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.rows import row_count
@@ -36,7 +36,7 @@ GROUP = 8
 """Channels of the first core are a multiple of this: what kernels compute at once, and aligned for any type."""
 
 
-def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal: Goal) -> Halved | Refusal:
+def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal: Goal) -> SplitKernel | Refusal:
     """The kernel of an operator for two cores, where one core takes `cost` for all of it; or why one core computes it
     alone."""
     kernel = kernel.for_channels()
@@ -44,14 +44,14 @@ def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal
     if why:
         return Refusal(why)
     rows = row_count(op.output(graph).shape)
-    made: Halved | Refusal
+    made: SplitKernel | Refusal
     if kernel.entry.call is Call.CHANNELS:
         made = _run_of_channels(graph, op, kernel, cost, goal)
     elif rows == 1:
         made = _by_channels(graph, op, kernel, how, goal)
     else:
         made = _by_rows(graph, op, kernel, rows, cost, goal)
-    if isinstance(made, Halved) and (made.price.cost or 0) >= cost:
+    if isinstance(made, SplitKernel) and (made.price.cost or 0) >= cost:
         unit, barriers = goal.costs.unit, BARRIERS * goal.barrier
         waits = goal.costs.waiting(graph, op, kernel)
         held = f", {waits:,.0f} of them waiting for flash" if waits else ""
@@ -59,15 +59,15 @@ def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal
     return made
 
 
-def _by_rows(graph: Graph, op: Op, kernel: Packed, rows: int, cost: float, goal: Goal) -> Halved | Refusal:
+def _by_rows(graph: Graph, op: Op, kernel: Packed, rows: int, cost: float, goal: Goal) -> SplitKernel | Refusal:
     at = _middle(graph, op, kernel, rows)
     return _cut(graph, op, kernel, at, rows, cost, goal) if at else Refusal("its operands cannot be cut at a row")
 
 
-def _cut(graph: Graph, op: Op, kernel: Packed, at: int, count: int, cost: float, goal: Goal) -> Halved:
+def _cut(graph: Graph, op: Op, kernel: Packed, at: int, count: int, cost: float, goal: Goal) -> SplitKernel:
     """A kernel of which the first core computes `at` of so many rows or channels."""
     longer = cost * max(at, count - at) / count
-    return Halved.of(kernel, at, _taken(graph, op, kernel, longer, goal))
+    return SplitKernel.of(kernel, at, _taken(graph, op, kernel, longer, goal))
 
 
 def _taken(graph: Graph, op: Op, kernel: Packed, longer: float, goal: Goal) -> float:
@@ -76,7 +76,7 @@ def _taken(graph: Graph, op: Op, kernel: Packed, longer: float, goal: Goal) -> f
     return max(longer, goal.costs.waiting(graph, op, kernel)) + BARRIERS * goal.barrier
 
 
-def _run_of_channels(graph: Graph, op: Op, kernel: Packed, cost: float, goal: Goal) -> Halved | Refusal:
+def _run_of_channels(graph: Graph, op: Op, kernel: Packed, cost: float, goal: Goal) -> SplitKernel | Refusal:
     """A kernel for any run of channels: half of them."""
     channels = op.output(graph).channels
     if channels < 2:
@@ -84,7 +84,7 @@ def _run_of_channels(graph: Graph, op: Op, kernel: Packed, cost: float, goal: Go
     return _cut(graph, op, kernel, _half(channels, 1), channels, cost, goal)
 
 
-def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal) -> Halved | Refusal:
+def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal) -> SplitKernel | Refusal:
     """Halves of the output of a fully connected layer or a convolution with one pixel."""
     out, plain = op.output(graph), (kernel.needs.reads, kernel.needs.writes) == (NHWC, NHWC)
     if type(op) not in BY_CHANNELS or op.input(graph, 1).data is None or out.size != out.channels or not plain:
@@ -98,7 +98,7 @@ def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal
         return Refusal("its kernel does not fit half of the channels")
     known = tuple(part for part in parts if part is not None)
     costs = [goal.costs.of(v.graph, v.op, part, whole=True) for v, part in zip(views, known, strict=True)]
-    return Halved.of(kernel, at, _taken(graph, op, kernel, max(costs), goal), known)
+    return SplitKernel.of(kernel, at, _taken(graph, op, kernel, max(costs), goal), known)
 
 
 @lru_cache(maxsize=128)
@@ -134,7 +134,7 @@ def _like(kernel: Packed, view: View, how: Lowering) -> Packed | None:
 
 def _whole_only(op: Op, kernel: Packed) -> str:
     """Why an operator cannot be split whatever its shape is; empty where it can."""
-    if isinstance(kernel, Bodied):
+    if isinstance(kernel, ControlFlowKernel):
         return "control flow"
     if isinstance(kernel, Offloaded):
         return "an external generator computes it"
@@ -188,7 +188,7 @@ def centred(plan: Plan) -> Plan:
 
 def _centred(step: Step) -> Packed:
     kernel, (lo, hi) = step.kernel, (step.rows.lo, step.rows.hi)
-    if not isinstance(kernel, Halved) or kernel.of_channels or lo < kernel.at < hi:
+    if not isinstance(kernel, SplitKernel) or kernel.of_channels or lo < kernel.at < hi:
         return kernel
     at = lo + _half(hi - lo, kernel.price.tile[0])
     return replace(kernel, at=at) if at < hi else kernel.alone
@@ -197,9 +197,9 @@ def _centred(step: Step) -> Packed:
 def divided(plan: Plan, op: Op, steps: tuple[Step, ...]) -> str:
     """How the cores share an operator of a plan, or why one computes it alone; empty for a plan for one core."""
     kernel, goal = steps[0].kernel, plan.goal
-    if goal.cores == 1 or isinstance(op, Arrival):
+    if goal.cores == 1 or isinstance(op, PushedInput):
         return ""
-    if isinstance(kernel, Halved):
+    if isinstance(kernel, SplitKernel):
         rows = steps[0].rows
         lo, hi = (0, op.output(plan.graph).channels) if kernel.of_channels else (rows.lo, rows.hi)
         what = "channels" if kernel.of_channels else "rows"
@@ -213,9 +213,9 @@ def divided(plan: Plan, op: Op, steps: tuple[Step, ...]) -> str:
 
 def alone(plan: Plan) -> float:
     """The estimated cost of a plan if one core computed all of it."""
-    kernels = ((op, steps[0], _single(steps[0].kernel)) for op, steps in plan.works if not isinstance(op, Arrival))
+    kernels = ((op, steps[0], _single(steps[0].kernel)) for op, steps in plan.works if not isinstance(op, PushedInput))
     return sum(plan.goal.costs.of(plan.graph, op, kernel, step.whole) for op, step, kernel in kernels)
 
 
 def _single(kernel: Packed) -> Packed:
-    return kernel.alone if isinstance(kernel, Halved) else kernel
+    return kernel.alone if isinstance(kernel, SplitKernel) else kernel

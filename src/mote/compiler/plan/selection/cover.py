@@ -58,13 +58,13 @@ def _disjoint(graph: Graph, gains: Mapping[Numbers, float]) -> list[Numbers]:
     for n in range(len(graph.ops)):
         after: dict[int, tuple[float, Chain]] = {}
         for taken, (total, chain) in states.items():
-            ways = [(taken, total, chain)]
-            ways += [
+            choices = [(taken, total, chain)]
+            choices += [
                 (taken | mask, total + gains[ops], (ops, chain))
                 for mask, ops in starting.get(n, ())
                 if not taken & mask
             ]
-            for mask, gain, regions in ways:
+            for mask, gain, regions in choices:
                 known = after.get(mask >> 1)
                 if known is None or gain > known[0]:
                     after[mask >> 1] = gain, regions
@@ -82,16 +82,16 @@ def _disjoint(graph: Graph, gains: Mapping[Numbers, float]) -> list[Numbers]:
 def _circle(graph: Graph, regions: Iterable[Numbers]) -> list[Numbers]:
     """Regions that need one another, none of which can be omitted from the circle; empty where all can be computed."""
     left = list(regions)
-    if in_order(graph, pieces(graph, left)) is not None:
+    if in_order(graph, partition(graph, left)) is not None:
         return []
     for ops in tuple(left):
         others = [other for other in left if other != ops]
-        if in_order(graph, pieces(graph, others)) is None:
+        if in_order(graph, partition(graph, others)) is None:
             left = others
     return left
 
 
-def pieces(graph: Graph, regions: Iterable[Numbers]) -> list[Numbers]:
+def partition(graph: Graph, regions: Iterable[Numbers]) -> list[Numbers]:
     """The operators of a graph, each in its region or alone."""
     regions = list(regions)
     inside = {n for ops in regions for n in ops}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mote.compiler.kernels.contract import Packed
 from mote.compiler.kernels.cost import Costs
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.scheduling.rows import Arrival, Work
+from mote.compiler.plan.scheduling.rows import PushedInput, Work
 from mote.ir.graph import Graph, Rows
 from mote.ir.graph.types import StateRole
 from mote.ir.ops.control.control_flow import If
@@ -25,7 +25,7 @@ def training_cost(costs: Costs, plan: Plan) -> float:
 
 def extra_by_rows(costs: Costs, graph: Graph, work: Work) -> float:
     """The extra cost of running an operator by rows instead of as a whole."""
-    if isinstance(work.op, Arrival):
+    if isinstance(work.op, PushedInput):
         return 0.0
     by_rows = costs.of(graph, work.op, work.kernel, whole=False)
     more = by_rows - costs.of(graph, work.op, work.kernel, whole=True)
@@ -41,7 +41,7 @@ def layer_costs(costs: Costs, plan: Plan) -> list[float]:
     """The estimated cost of each of `plan.works`; handing over an input costs nothing."""
     return [
         0.0
-        if isinstance(op, Arrival)
+        if isinstance(op, PushedInput)
         else costs.of(plan.graph, op, steps[0].kernel, steps[0].whole)
         * (1.0 if steps[0].whole else more_groups(steps[0].kernel, [s.rows for s in steps]))
         for op, steps in plan.works

@@ -8,7 +8,7 @@ from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Declined, Offload, Offloaded, ram_of
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.scheduling.rows import is_alias
-from mote.compiler.plan.selection.offers import offers
+from mote.compiler.plan.selection.candidates import candidates_of
 from mote.compiler.plan.selection.request import Lowering
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
@@ -49,7 +49,7 @@ def external_regions(plan: Plan, offload: Offload) -> list[ExternalRegion]:
             is_taken = chosen is not None and chosen.name == backend
             cheapest = min((k for k in kernels if k.name == backend), key=lambda k: k.artifact.cost)
             kernel = chosen if isinstance(chosen, Offloaded) and is_taken else cheapest
-            ram, cost = ram_of(kernel.artifact, offers(graph).op(ops), graph), round(kernel.artifact.cost)
+            ram, cost = ram_of(kernel.artifact, candidates_of(graph).op(ops), graph), round(kernel.artifact.cost)
             if is_taken:
                 why = _for(plan, ops, cost, own)
             else:
@@ -70,11 +70,11 @@ def _declined(graph: Graph, declined: Declined, own: int | None) -> ExternalRegi
 
 
 def _own_cost(graph: Graph, how: Lowering, costs: Costs, ops: Numbers) -> int | None:
-    core, total = offers(graph), 0.0
+    core, total = candidates_of(graph), 0.0
     for n in ops:
         if is_alias(graph, graph.ops[n]):
             continue
-        kernels = core.everything((n,), how)
+        kernels = core.all_kernels((n,), how)
         if not kernels:
             return None
         total += min(costs.of(graph, graph.ops[n], kernel, True) for kernel in kernels)
@@ -95,7 +95,7 @@ def _against(
 ) -> str:
     """Why the plan does without an artifact."""
     graph, unit, cost = plan.graph, plan.goal.costs.unit, round(kernel.artifact.cost)
-    if large := offload.too_large(offers(graph).op(ops), graph, kernel.artifact):
+    if large := offload.too_large(candidates_of(graph).op(ops), graph, kernel.artifact):
         return large
     if instead:
         names = {"+".join(graph.numbers[n] for n in other) for other in instead}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Call, Packed, Refusal, View, written
 from mote.compiler.kernels.cost import Costs
-from mote.compiler.plan.plan import Halved, Option, Plan, Step
+from mote.compiler.plan.plan import Option, Plan, SplitKernel, Step
 from mote.compiler.plan.selection.select import Selection
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.region import Numbers
@@ -16,9 +16,9 @@ from mote.ir.graph.region import Numbers
 
 def choices(selection: Selection, plan: Plan) -> Mapping[Numbers, tuple[Option, ...]]:
     """The kernel options of each operator of a plan that a selection has, with the reasons for the choice."""
-    graph, offers = selection.graph, selection.offers
+    graph, candidates = selection.graph, selection.candidates
     steps = [(op, steps[0]) for op, steps in plan.works if steps[0].ops in selection.ops]
-    pinned = {step.ops for _, step in steps if offers.pinned(step.ops)}
+    pinned = {step.ops for _, step in steps if candidates.pinned(step.ops)}
     return {
         s.ops: options(selection.costs, graph, op, s, _choice(selection, s), selection.rate, pinned=s.ops in pinned)
         for op, s in steps
@@ -27,11 +27,11 @@ def choices(selection: Selection, plan: Plan) -> Mapping[Numbers, tuple[Option, 
 
 def _choice(selection: Selection, step: Step) -> list[Packed]:
     """The kernels that were considered for the operators of a step; with a pin, all that could be without it."""
-    if selection.offers.pinned(step.ops):
-        return selection.offers.everything(step.ops, selection.lowering(selection.ops[step.ops]))
+    if selection.candidates.pinned(step.ops):
+        return selection.candidates.all_kernels(step.ops, selection.lowering(selection.ops[step.ops]))
     kernels = selection.variants[step.ops] if step.whole else selection.on_one_core[step.ops]
-    better = {k.name for k in kernels if isinstance(k, Halved) or k.loaded}
-    return [k for k in kernels if isinstance(k, Halved) or k.loaded or k.name not in better]
+    better = {k.name for k in kernels if isinstance(k, SplitKernel) or k.loaded}
+    return [k for k in kernels if isinstance(k, SplitKernel) or k.loaded or k.name not in better]
 
 
 @dataclass(frozen=True)

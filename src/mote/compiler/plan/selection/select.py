@@ -1,7 +1,7 @@
 """Kernel and layout selection for the operators of a graph.
 
-A `Selection` decides among the candidates that `Offers` has for each operator: fusion, layouts of tensors, ring
-buffers, and for each operator the cheapest kernel and the one with the least scratch.
+A `Selection` decides among the `Candidates` of each operator: fusion, layouts of tensors, ring buffers, and for each
+operator the cheapest kernel and the one with the least scratch.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from mote.compiler.kernels.contract import Call, Layout, Packed, aligned
 from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Halved
-from mote.compiler.plan.scheduling.rows import Arrival, is_alias, lacks_rows, takes_rows
+from mote.compiler.plan.plan import SplitKernel
+from mote.compiler.plan.scheduling.rows import PushedInput, is_alias, lacks_rows, takes_rows
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.code_size_model import code, flash, missing, smallest
+from mote.compiler.plan.selection.config import RATES, SelectionConfig
 from mote.compiler.plan.selection.cores import split
-from mote.compiler.plan.selection.cover import cover, pieces
+from mote.compiler.plan.selection.cover import cover, partition
 from mote.compiler.plan.selection.fusion import Fusion, one_row
 from mote.compiler.plan.selection.layouts import between, layouts_of
-from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.way import RATES, Way
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.region import Numbers, in_order
 from mote.ir.graph.rows import row_count
@@ -67,20 +67,20 @@ Latencies = dict[tuple[Packed, bool], float]
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The kernels and layouts of a graph for one `Way`. Keys of dictionaries are the numbers of the operators that one
-    kernel computes."""
+    """The kernels and layouts of a graph for one `SelectionConfig`. Keys of dictionaries are the numbers of the
+    operators that one kernel computes."""
 
-    offers: Offers
+    candidates: Candidates
     how: Lowering
     goal: Goal
-    way: Way
+    config: SelectionConfig
     latencies: Latencies = field(default_factory=dict)
     """Those estimated so far: selections of one graph and cost table can share them."""
     _shared: dict[int, Linked] = field(init=False, default_factory=dict)
 
     @property
     def graph(self) -> Graph:
-        return self.offers.graph
+        return self.candidates.graph
 
     @property
     def costs(self) -> Costs:
@@ -89,18 +89,18 @@ class Selection:
     @cached_property
     def fusion(self) -> Fusion:
         """The regions that are worth fusing."""
-        return Fusion(self.offers, self.how, self.way, self.goal.pushed, self.cost)
+        return Fusion(self.candidates, self.how, self.config, self.goal.pushed, self.cost)
 
     @cached_property
-    def _pieces(self) -> dict[Numbers, Op]:
+    def _partition(self) -> dict[Numbers, Op]:
         """Operators grouped by fusion, in topological order, views included. A region is split again if no kernel reads
         its input in the chosen layout."""
         wanted = self.fusion.wanted
         while True:
-            order = in_order(self.graph, pieces(self.graph, cover(self.graph, wanted)))
+            order = in_order(self.graph, partition(self.graph, cover(self.graph, wanted)))
             assert order is not None
-            joined = {ops: self.offers.op(ops) for ops in order}
-            layouts = layouts_of(self.offers, self.how, self.way, joined)
+            joined = {ops: self.candidates.op(ops) for ops in order}
+            layouts = layouts_of(self.candidates, self.how, self.config, joined)
             lost = {ops for ops in wanted if ops in joined and not self._kernels(joined[ops], ops, layouts)}
             if not lost:
                 return joined
@@ -110,13 +110,13 @@ class Selection:
         """Latency of operators with one of their kernels, whole or by rows."""
         key = kernel, whole
         if key not in self.latencies:
-            self.latencies[key] = self.costs.of(self.graph, self.offers.op(ops), kernel, whole)
+            self.latencies[key] = self.costs.of(self.graph, self.candidates.op(ops), kernel, whole)
         return self.latencies[key]
 
     @cached_property
     def ops(self) -> dict[Numbers, Op]:
         """The operators to run in topological order, without views; operators of a fused region are joined into one."""
-        return {ops: op for ops, op in self._pieces.items() if not is_alias(self.graph, op)}
+        return {ops: op for ops, op in self._partition.items() if not is_alias(self.graph, op)}
 
     @property
     def simple(self) -> bool:
@@ -126,16 +126,16 @@ class Selection:
     @cached_property
     def layouts(self) -> dict[int, Layout]:
         """Layouts of the tensors that are not NHWC."""
-        return layouts_of(self.offers, self.how, self.way, self._pieces)
+        return layouts_of(self.candidates, self.how, self.config, self._partition)
 
     def lowering(self, op: Op) -> Lowering:
         """The conditions that an operator's kernels are chosen for, in the chosen layouts."""
         return between(self.how, op, self.layouts)
 
     def _kernels(self, op: Op, ops: Numbers, layouts: Mapping[int, Layout]) -> list[Packed]:
-        return self.offers.kernels(ops, between(self.how, op, layouts))
+        return self.candidates.kernels(ops, between(self.how, op, layouts))
 
-    def offered(self, ops: Numbers) -> list[Packed]:
+    def candidate_kernels(self, ops: Numbers) -> list[Packed]:
         """Candidate kernels of operators in the chosen layouts."""
         return self._kernels(self.ops[ops], ops, self.layouts)
 
@@ -145,25 +145,25 @@ class Selection:
         rows, and do so in less time than moving the window takes."""
         rings = {}
         for ops, op in self.ops.items():
-            ring = self.offers.ring(ops, self.how)
+            ring = self.candidates.ring_kernel(ops, self.how)
             if ring is not None and self._prefers_ring(op.output(self.graph)):
                 rings[op.outputs[0]] = ring
         return rings
 
     def _prefers_ring(self, window: Tensor) -> bool:
-        readers = [ops for ops, op in self._pieces.items() if window.id in op.inputs]
+        readers = [ops for ops, op in self._partition.items() if window.id in op.inputs]
         if window.id in self.graph.outputs or any(ops not in self.ops for ops in readers):
             return False
         by_pointers = sum(self._least_by_rows(ops) for ops in readers)
         return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
 
     def _least(self, ops: Numbers) -> float:
-        return min((self.cost(ops, k, True) for k in self.offered(ops)), default=math.inf)
+        return min((self.cost(ops, k, True) for k in self.candidate_kernels(ops)), default=math.inf)
 
     def _least_by_rows(self, ops: Numbers) -> float:
         """Latency of a consumer that reads rows through pointers; infinite where no kernel can."""
         op = self.ops[ops]
-        able = [k for k in self.offered(ops) if one_row(self.graph, op, k)]
+        able = [k for k in self.candidate_kernels(ops) if one_row(self.graph, op, k)]
         return min((self.cost(ops, k, False) for k in able), default=math.inf)
 
     def _reads_ring(self, op: Op) -> bool:
@@ -179,22 +179,22 @@ class Selection:
 
     def _loaded(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Packed]:
         """The kernels that take less time with their constants in RAM, the copying included."""
-        if not self.goal.loads or not self.offers.may_load(ops):
+        if not self.goal.loads or not self.candidates.may_load(ops):
             return []
-        copies = [(k, self.offers.loaded(ops, k)) for k in kernels if loadable(k)]
+        copies = [(k, self.candidates.loaded(ops, k)) for k in kernels if loadable(k)]
         return [copy for k, copy in copies if self.cost(ops, copy, True) < self.cost(ops, k, True)]
 
-    def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Halved]:
+    def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[SplitKernel]:
         """The kernels of operators that two cores can share."""
         op = self.ops[ops]
         cost, how = self.cost, self.lowering(op)
         made = [split(self.graph, op, kernel, cost(ops, kernel, True), how, self.goal) for kernel in kernels]
-        return [kernel for kernel in made if isinstance(kernel, Halved)]
+        return [kernel for kernel in made if isinstance(kernel, SplitKernel)]
 
     @cached_property
     def on_one_core(self) -> dict[Numbers, list[Packed]]:
         """Candidate kernels of each operator, after pins, ring buffers and the policy."""
-        variants = {ops: self.offered(ops) for ops in self.ops}
+        variants = {ops: self.candidate_kernels(ops) for ops in self.ops}
         self._check_pins(variants)
         for ops, op in self.ops.items():
             if op.outputs[0] in self.rings:
@@ -203,7 +203,7 @@ class Selection:
                 variants[ops] = [k for k in variants[ops] if one_row(self.graph, op, k)]
         if self.how.optimize is Policy.SIZE:
             return self._smallest(variants)
-        most = self.way.group
+        most = self.config.group
         return {
             ops: [k if k.entry.group <= most else replace(k, entry=replace(k.entry, group=1)) for k in kernels]
             for ops, kernels in variants.items()
@@ -243,14 +243,14 @@ class Selection:
         for ops, op in self.ops.items():
             if not offered[ops] and op.outputs[0] not in self.rings:
                 self._check_fixed(ops, op)
-                if not self.offers.everything(ops, self.lowering(op)) and not self.offers.pinned(ops):
+                if not self.candidates.all_kernels(ops, self.lowering(op)) and not self.candidates.pinned(ops):
                     raise MoteError(
                         f"there is no kernel that computes {op.kind}",
                         where=f"layer '{op.name}'",
                         remedy="compile a graph without this operator",
                     )
                 raise PinError(
-                    f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
+                    f"layer '{op.name}' cannot have the kernel '{', '.join(self.candidates.pinned(ops))}' here",
                     [self.graph.numbers[n] for n in ops],
                     remedy="the layer before it does not write what that kernel reads; pin another one",
                 )
@@ -259,7 +259,7 @@ class Selection:
         """Raises an error that names the kernel which the firmware lacks for an operator, if kernels are fixed by a
         firmware."""
         if self.how.fixed is not None:
-            free = self.offers.everything(ops, replace(self.lowering(op), fixed=None))
+            free = self.candidates.all_kernels(ops, replace(self.lowering(op), fixed=None))
             raise MoteError(
                 f"{self.how.fixed.lacks(free[0])}, nor another one that computes {op.kind}",
                 where=f"layer '{op.name}'",
@@ -371,14 +371,14 @@ class Selection:
             if self._reads_ring(op) or not inputs:
                 continue
             if row_count(op.output(self.graph).shape) == 1 < row_count(inputs[0].shape):
-                adding = self.offers.adding(ops, self.lowering(op))
+                adding = self.candidates.accumulating(ops, self.lowering(op))
                 kernels[ops] = adding or kernels[ops]
         return kernels
 
     def kernel(self, ops: Numbers, whole: bool) -> Packed:
         """The kernel with the least scratch for operators that run whole or by rows."""
         if ops not in self.ops:
-            return Arrival.kernel
+            return PushedInput.kernel
         return (self.lean if whole else self.by_rows)[ops]
 
 

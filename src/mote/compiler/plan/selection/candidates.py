@@ -18,7 +18,7 @@ from mote.ir.graph.region import Numbers, can_fuse
 from mote.ir.graph.tensor import Array
 
 
-class Offers:
+class Candidates:
     """The candidate kernels of a graph's operators, memoized, since packing weights and proving constants is slow.
     `ops` are the numbers of the operators that one kernel computes."""
 
@@ -31,15 +31,15 @@ class Offers:
     def op(self, ops: Numbers) -> Op:
         return operator(self.graph, ops)
 
-    def of(self, graph: Graph) -> Offers:
-        """Offers for another graph of the same layers."""
-        return Offers(graph)
+    def of(self, graph: Graph) -> Candidates:
+        """Candidates for another graph of the same layers."""
+        return Candidates(graph)
 
     def pinned(self, ops: Numbers) -> set[str]:
         """Names of the kernels that the user has pinned for operators; empty without pins."""
         return set()
 
-    def claimed(self) -> list[Numbers]:
+    def external_regions(self) -> list[Numbers]:
         """The regions of several operators that external generators compute."""
         return []
 
@@ -72,9 +72,9 @@ class Offers:
 
     def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         """Candidate kernels of operators, whole or by rows, restricted to pinned ones."""
-        return self.everything(ops, how)
+        return self.all_kernels(ops, how)
 
-    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+    def all_kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         """Candidate kernels of operators, regardless of pins."""
         if (ops, how) not in self._kernels:
             view = self._view(ops, how)
@@ -83,7 +83,7 @@ class Offers:
             self._kernels[ops, how] = self._reached(ops, kernels, how)
         return self._kernels[ops, how]
 
-    def turned(self, ops: Numbers, how: Lowering, knobs: Knobs, named: str) -> list[Packed]:
+    def with_knobs(self, ops: Numbers, how: Lowering, knobs: Knobs, named: str) -> list[Packed]:
         """The kernels of operators that have these values for some of their knobs; only that of this name, if there is
         one."""
         key = ops, how, knobs, named
@@ -128,12 +128,12 @@ class Offers:
             self._views[key] = replace(view, _known=SHARED.of(view))
         return self._views[key]
 
-    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
+    def accumulating(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The kernel that consumes one input row at a time and keeps accumulators, if there is one."""
         kernel = catalogue.called(self._view(ops, how), Call.ADDS, how.fixed, how.priced)
         return None if kernel is None else self._reached(ops, [kernel], how)[0]
 
-    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
+    def ring_kernel(self, ops: Numbers, how: Lowering) -> Packed | None:
         """The kernel that keeps the rows of a window in a ring buffer, if there is one."""
         return catalogue.called(self._view(ops, how), Call.RING, how.fixed)
 
@@ -176,9 +176,9 @@ class Offers:
 
 
 @lru_cache(maxsize=2)
-def offers(graph: Graph) -> Offers:
-    """Offers of kernels for a graph whose operators are in execution order."""
-    return Offers(graph)
+def candidates_of(graph: Graph) -> Candidates:
+    """Candidates of kernels for a graph whose operators are in execution order."""
+    return Candidates(graph)
 
 
 @lru_cache(maxsize=2)

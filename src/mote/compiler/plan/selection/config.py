@@ -11,7 +11,7 @@ RATES = {Policy.SPEED: 0.0, Policy.BALANCED: 30.0, Policy.SIZE: 225.0}
 
 
 @dataclass(frozen=True)
-class Way:
+class SelectionConfig:
     """Options of a selection of kernels and layouts."""
 
     layouts: bool = True
@@ -31,6 +31,6 @@ class Way:
     memory; larger ones are not taken unless they are pinned. None: any."""
 
 
-ROOMY = Way()
-APART = Way(apart=True)
-LEAN = Way(layouts=False, room=0)
+ROOMY = SelectionConfig()
+APART = SelectionConfig(apart=True)
+LEAN = SelectionConfig(layouts=False, room=0)

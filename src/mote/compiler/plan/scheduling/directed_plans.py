@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from mote.base.progress import Say
 from mote.compiler.kernels.contract import Call, Packed
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.memory.layout import Draft, KernelOf, arrange
+from mote.compiler.plan.memory.layout import KernelOf, PlacedPlan, arrange
 from mote.compiler.plan.scheduling.rows import TALL, Liveness, RowGraph, build, shifted_groups
 from mote.compiler.plan.scheduling.schedule import Run, Schedule, Scheduler
 from mote.compiler.plan.scheduling.search import Effort
@@ -34,7 +34,7 @@ NARROWER = 6
 def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
     """The row graph with the leanest kernels of a selection."""
     goal, shifts = selection.goal, dict[Numbers, int]()
-    if selection.way.shifted:
+    if selection.config.shifted:
         shifts = shifted_groups(
             selection.graph, tuple(selection.ops), selection.by_rows.__getitem__, bottom_up=bottom_up
         )
@@ -54,14 +54,14 @@ def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class DirectedPlans:
     """The plans with rows in one direction."""
 
     selection: Selection
     goal: Goal
     bottom_up: bool
     say: Say
-    _arranged: dict[tuple[Run, ...], Draft] = field(init=False, default_factory=dict)
+    _arranged: dict[tuple[Run, ...], PlacedPlan] = field(init=False, default_factory=dict)
     """Arrangements by schedule: different limits often have the same best schedule."""
 
     @cached_property
@@ -93,14 +93,16 @@ class Side:
         for run, nbytes in zip(schedule.runs, during, strict=True):
             made.update(run.node.writes)
             if nbytes == schedule.peak:
-                tensors |= {t for r in made if state.left[r] for t in self.rows.stores[self.rows.store_of[r]].tensors}
+                tensors |= {
+                    t for r in made if state.left[r] for t in self.rows.storages[self.rows.storage_of[r]].tensors
+                }
             state.run(self.rows, run.node)
         return (schedule.peak, during.count(schedule.peak)), tensors
 
     @cached_property
-    def smallest(self) -> Draft:
+    def smallest(self) -> PlacedPlan:
         """The smallest arena, with fewer whole operators where these increase it."""
-        best: Draft | None = None
+        best: PlacedPlan | None = None
         for share in WHOLE_SHARES:
             schedule = self.scheduler.cheapest(self.least, int(share * self.least))
             if schedule is None or (best is not None and schedule.runs == best.schedule.runs):
@@ -111,7 +113,7 @@ class Side:
         assert best is not None
         return best
 
-    def narrower(self, ram: int) -> Draft | None:
+    def narrower(self, ram: int) -> PlacedPlan | None:
         """A plan within `ram` bytes, if schedules with lower peaks give one."""
         limit = ram
         for _ in range(NARROWER):
@@ -129,15 +131,15 @@ class Side:
         assert schedule is not None
         return schedule
 
-    def _arrange(self, schedule: Schedule) -> Draft:
+    def _arrange(self, schedule: Schedule) -> PlacedPlan:
         selection, goal = self.selection, self.goal
         if schedule.runs not in self._arranged:
-            draft = arrange(self.rows, schedule, selection.kernel, selection.how, goal, bottom_up=self.bottom_up)
-            self._arranged[schedule.runs] = draft
+            placed = arrange(self.rows, schedule, selection.kernel, selection.how, goal, bottom_up=self.bottom_up)
+            self._arranged[schedule.runs] = placed
         return self._arranged[schedule.runs]
 
 
-def with_room(selection: Selection, lean: Draft) -> Draft:
+def with_room(selection: Selection, lean: PlacedPlan) -> PlacedPlan:
     """The plan with the best kernels whose scratch fits its arena."""
     rows, schedule, plan = lean.rows, lean.schedule, lean.plan
     limit, live = plan.arena, _bare(rows, schedule)
@@ -173,15 +175,15 @@ def _choose(
 ) -> dict[Numbers, Packed]:
     """The best kernels that fit beside the live bytes."""
     most: dict[int, int] = {}
-    ways: dict[int, bool] = {}
+    whole: dict[int, bool] = {}
     for run, nbytes in zip(schedule.runs, live, strict=True):
         most[run.node.op] = max(most.get(run.node.op, 0), nbytes)
-        ways[run.node.op] = run.whole
+        whole[run.node.op] = run.whole
     kernels = {}
     for i, nbytes in most.items():
         ops = rows.works[i].ops
-        if ops in selection.ops and selection.kernel(ops, ways[i]).entry.call is not Call.ADDS:
-            kernels[ops] = selection.best(ops, ways[i], limit - nbytes)
+        if ops in selection.ops and selection.kernel(ops, whole[i]).entry.call is not Call.ADDS:
+            kernels[ops] = selection.best(ops, whole[i], limit - nbytes)
     return kernels
 
 
