@@ -1,9 +1,12 @@
-"""Budgets that depend on what was built: a model is planned and built until everything holds what it takes.
+"""Budgets that include what is known only after a build: plans and builds a model until it fits all of them.
 
-What is known afterwards (the size of code, constants that RAM does not hold, the error of estimates) is reserved for
-the next plan. A reserve only grows, and each growth is a finite step towards a limit: constants move to flash once,
-activations that are computed again are counted up to all of them, reserved code gains at least a byte of RAM or
-`RESERVED` bytes of flash until the budget is gone, and plans for a time limit are counted. So the loop ends.
+What a build shows (code size, constants that do not fit in RAM, the error of estimates) is reserved in the next plan. A
+reserve only grows, in finitely many steps: constants move to flash once, recomputed activations are at most all of
+them, reserved code grows by at least a byte of RAM or `RESERVED` bytes of flash until the budget is gone, and attempts
+for a time limit are counted. So the loop ends.
+
+Example: with --flash 60K the first plan leaves 1 KB for code other than kernels, and takes 59 KB. The linked firmware
+has 63 KB. The next plan reserves 4 KB, takes smaller kernels, and its firmware has 59.5 KB.
 """
 
 from __future__ import annotations
@@ -22,26 +25,27 @@ from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.code_size_model import flash
 
 RESERVED = 512
-"""Bytes of flash at least that are reserved for more code than expected, as another plan may be the same else."""
+"""Minimum growth of the reserve for code in flash, in bytes: with a smaller one the plan might not change."""
 Made = TypeVar("Made")
 
 
 class Replan(NamedTuple):
-    """The request for another plan."""
+    """The request for another plan, with a larger reserve and the reason."""
 
     reserve: Reserve
     why: str
 
 
 class BuiltBudget(Generic[Made]):
-    """A budget that depends on what was built."""
+    """A budget that includes what is known only after a build. `Made`: what is planned or built."""
 
     def measured(self, made: Made) -> Made | Replan:
-        """The result with what was measured of it, or a larger reserve for another one."""
+        """Checks a result: returns it (with measurements), or requests another one with a larger reserve."""
         return made
 
     def refused(self, error: BudgetError, reserve: Reserve) -> Made | Replan | None:
-        """The answer where no plan leaves this reserve: another one, an earlier result, or None for the error."""
+        """Called if no plan leaves room for a reserve: another request, an earlier result, or None to raise the
+        error."""
         return None
 
 
@@ -51,8 +55,8 @@ def fit(
     reserve: Reserve,
     tell: Say = silent,
 ) -> Made:
-    """The first result that all budgets accept, from a reserve on. `tell` is called with the reason for each other plan
-    than the first."""
+    """The first result that all budgets accept. `attempt` plans (and builds) with a reserve; the first is `reserve`.
+    `tell` is called with the reason for each further attempt."""
     while True:
         outcome: Made | Replan | None
         try:
@@ -78,8 +82,8 @@ def _measured(made: Made, budgets: Sequence[BuiltBudget[Made]]) -> Made | Replan
 
 
 class PlacedConstants(BuiltBudget[Compiled]):
-    """Constants in RAM beside a plan: where it does not hold all of them, those that are read most are in RAM all the
-    same, and the plan counts reads of flash."""
+    """The budget of RAM for constants (`--place-constants ram`) beside the plan. If they do not all fit, those read
+    most are placed there, and the next plan counts wait states of flash."""
 
     def measured(self, made: Compiled) -> Compiled | Replan:
         room = made.reserve.room(made.settings, made.plan)
@@ -92,7 +96,7 @@ class PlacedConstants(BuiltBudget[Compiled]):
 
 
 class CodeInRam(BuiltBudget[Compiled]):
-    """Code in RAM beside a plan. Plans in less RAM may have more code."""
+    """The budget of RAM for code that runs from RAM, beside the plan."""
 
     def measured(self, made: Compiled) -> Compiled | Replan:
         known, code = made.reserve.ram_code, code_size(made).ram
@@ -108,11 +112,13 @@ class CodeInRam(BuiltBudget[Compiled]):
 
 
 class CodeInFlash(BuiltBudget[Compiled]):
-    """Code and constants within a flash budget. As long as more reserved code changes nothing, twice as much is added.
-    Where such a plan exceeds its own budget already, a plan for no flash at all decides: it has the least."""
+    """The flash budget of code and constants. If a larger reserve does not change the plan, the step is doubled. If
+    that plan exceeds its own flash limit already, all flash is reserved: the plan with the least flash decides."""
 
     before: Plan | None = None
+    """The plan of the last attempt."""
     step = RESERVED
+    """Minimum growth of the reserve in the next attempt, in bytes."""
 
     def measured(self, made: Compiled) -> Compiled | Replan:
         code, left = code_size(made), made.plan.goal.flash
@@ -128,5 +134,5 @@ class CodeInFlash(BuiltBudget[Compiled]):
         return Replan(reserve, f"constants and code exceed the flash budget by {over:,} bytes")
 
     def _is_unchanged(self, plan: Plan) -> bool:
-        """Whether the plan before was the same, for another budget."""
+        """Whether the last attempt had the same plan, for another flash limit."""
         return self.before is not None and replace(plan, goal=self.before.goal) == self.before
