@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from mote.compiler.kernels.memo import SHARED
 from mote.compiler.plan.selection.candidates import candidates_of
-from mote.compiler.plan.selection.code_size_model import traded
+from mote.compiler.plan.selection.code_size_model import cheapest_kernels
 from mote.compiler.stages import CompilerSession, using
 
 
@@ -24,4 +24,4 @@ def forgetting() -> Iterator[CompilerSession]:
 def _clear() -> None:
     SHARED.clear()
     candidates_of.cache_clear()
-    traded.cache_clear()
+    cheapest_kernels.cache_clear()

@@ -239,10 +239,10 @@ class Machine:
 
     def _copies(self, frame: Frame, copies: Sequence[Transfer]) -> None:
         for c in copies:
-            if c.by_way is not None:
-                self._copy(frame, c.source, c.by_way)
+            if c.staging is not None:
+                self._copy(frame, c.source, c.staging)
         for c in copies:
-            self._copy(frame, c.by_way or c.source, c.target)
+            self._copy(frame, c.staging or c.source, c.target)
 
     def _copy(self, frame: Frame, source: Place, target: Place) -> None:
         frame.whole(target)[:] = frame.whole(source).copy()

@@ -1,4 +1,4 @@
-"""The plans of a graph within budgets of RAM, flash and time."""
+"""Searches the Pareto fronts of a graph for plans within budgets of RAM, flash and time."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from mote.compiler.plan.selection.request import Policy
 from mote.compiler.plan.selection.select import MOST_RATE
 
 FLASH_STEP, FLASH_STEPS = 1.1, 16
-"""Price increase of flash from one plan to the next on the flash curve, and the number of plans."""
+"""Ratio of successive exchange rates of flash in `Planner.fastest`, and their number."""
 RATE_STEP = 2.0
-"""Price increase of flash from one attempt to fit a budget to the next."""
+"""Ratio of successive exchange rates of flash that are tried for a flash budget."""
 
 
 @dataclass(eq=False)
@@ -45,7 +45,7 @@ class Planner:
 
     @property
     def _policies(self) -> int:
-        """Number of rates that belong to policies whose plans must not be faster than the result."""
+        """Number of `rates` that policies use: plans at these must not be faster than the result."""
         return sum(rate <= RATES[Policy.BALANCED] for rate in self.rates)
 
     @cached_property
@@ -60,29 +60,28 @@ class Planner:
 
     @cached_property
     def fastest(self) -> list[tuple[float, int]]:
-        """Latency and bytes of constants of the fastest kernels without a RAM budget, at the current and at increasing
-        exchange rates of flash."""
+        """Latency, and bytes of constants, of running each operator whole with its best kernel, at increasing exchange
+        rates of flash: the fastest plan first, then those with less flash."""
         space = self.prepared.front(searched=False).spaces[0]
         return [space.fastest(self.rate * FLASH_STEP**k) for k in range(FLASH_STEPS)]
 
     @cached_property
     def usual(self) -> float:
-        """Latency of the plan without a RAM budget, at least that of the fastest kernels: it may have less flash than
-        these have at any of their exchange rates."""
+        """Latency of the plan without a RAM budget: the reference for plans with less flash than any of `fastest`."""
         unplaced = self.prepared.front(searched=False).within(Limit(UNLIMITED), self.rate)
         return max([self.fastest[0][0], *([unplaced.cost] if unplaced is not None else [])])
 
     @cached_property
     def rate(self) -> float:
-        """The lowest exchange rate of flash at which the plan without a RAM budget meets the flash budget."""
+        """The lowest of `rates` at which the plan without a RAM budget meets the flash budget; else the highest."""
         front = self.prepared.front(searched=False)
-        return next((r for r in self.rates if self.flashes(front.within(Limit(UNLIMITED), r))), self.rates[-1])
+        return next((r for r in self.rates if self.meets_flash(front.within(Limit(UNLIMITED), r))), self.rates[-1])
 
-    def flashes(self, unplaced: UnplacedPlan | None) -> bool:
+    def meets_flash(self, unplaced: UnplacedPlan | None) -> bool:
         """Whether a plan meets the flash budget."""
         return unplaced is not None and (self.goal.flash is None or unplaced.flash <= self.goal.flash)
 
-    def meeting(self, cost: float) -> PlacedPlan:
+    def within_latency(self, cost: float) -> PlacedPlan:
         """The plan with least RAM, then least flash, within a latency budget."""
         ram = UNLIMITED if self.goal.ram is None else self.goal.ram
         if self.lean.plan.ram <= ram and estimate(self.goal.costs, self.smallest.plan) <= cost:
@@ -91,7 +90,7 @@ class Planner:
             (front, unplaced, limit)
             for front in (self.prepared.front(bottom_up) for bottom_up in self.prepared.fronts)
             for limit in (*front.limits(self.rates[0], ram), *front.least_peak_limits())
-            if (unplaced := self._within_flash(front, limit)) is not None and unplaced.cost <= cost
+            if (unplaced := self._fastest_within_flash(front, limit)) is not None and unplaced.cost <= cost
         ]
         best: tuple[int, PlanFront, Limit] | None = None
         for front, unplaced, limit in sorted(candidates, key=lambda candidate: candidate[1].peak):
@@ -103,10 +102,10 @@ class Planner:
             raise TooSlowError(estimate(self.goal.costs, self.within(self.goal.ram).plan))
         return self._leaner(cost, *best)
 
-    def _within_flash(self, front: PlanFront, limit: Limit) -> UnplacedPlan | None:
+    def _fastest_within_flash(self, front: PlanFront, limit: Limit) -> UnplacedPlan | None:
         """The fastest plan within a limit that meets the flash budget."""
         candidates = (front.within(limit, rate) for rate in self.rates)
-        return next((unplaced for unplaced in candidates if self.flashes(unplaced)), None)
+        return next((unplaced for unplaced in candidates if self.meets_flash(unplaced)), None)
 
     def _leaner(self, cost: float, ram: int, front: PlanFront, limit: Limit) -> PlacedPlan:
         """The plan with least flash within this RAM and latency."""
@@ -115,7 +114,7 @@ class Planner:
             if (
                 unplaced is not None
                 and unplaced.cost <= cost
-                and self.flashes(unplaced)
+                and self.meets_flash(unplaced)
                 and self.placements.ram(front, unplaced) <= ram
             ):
                 return self.placements.placed(front, unplaced)
@@ -139,14 +138,14 @@ class Planner:
         return cheapest[1]
 
     def _least_flash(self) -> PlacedPlan:
-        """The plan with the least flash, where no plan meets the flash budget."""
+        """The plan with the least flash, without a RAM budget: the answer if none meets the flash budget."""
         front = self.prepared.front(searched=False)
         unplaced = front.within(Limit(UNLIMITED), self.rates[-1])
         assert unplaced is not None
         return self.placements.placed(front, unplaced)
 
     def _least_lean_cost(self, ram: int) -> float:
-        """A lower bound for the cost of plans of lean kernels within `ram` bytes."""
+        """A lower bound for the cost of plans of the leanest kernels within `ram` bytes."""
         spaces = []
         for bottom_up in self.prepared.directions:
             directed = self.prepared.directed(LEAN, bottom_up)
@@ -156,7 +155,8 @@ class Planner:
         return min((unplaced.cost for unplaced in candidates if unplaced is not None), default=0.0)
 
     def _cheapest(self, ram: int | None) -> tuple[float, PlacedPlan] | None:
-        """The cheapest plan on the Pareto fronts that fits the budgets, and its cost; best-first search."""
+        """The cheapest plan on the Pareto fronts that fits the budgets when placed, and its cost, by best-first search;
+        None if none fits."""
         queue: list[tuple[float, int, QueueEntry]] = []
         known: set[tuple[object, ...]] = set()
 
@@ -175,11 +175,15 @@ class Planner:
         while queue:
             cost, _, entry = heappop(queue)
             front, unplaced = entry.front, entry.unplaced
-            if self.flashes(unplaced) and self._may_fit(entry.limit, unplaced, most) and unplaced.memory not in known:
+            if (
+                self.meets_flash(unplaced)
+                and self._may_fit(entry.limit, unplaced, most)
+                and unplaced.memory not in known
+            ):
                 if self.placements.ram(front, unplaced) <= most:
                     return cost, self.placements.placed(front, unplaced)
                 known.add(unplaced.memory)
-            others = self._policies if self.flashes(unplaced) else len(self.rates)
+            others = self._policies if self.meets_flash(unplaced) else len(self.rates)
             if entry.rate + 1 < others:
                 rate, limit = entry.rate + 1, entry.limit
                 below = grid_limit_below(unplaced.peak)
@@ -193,11 +197,12 @@ class Planner:
 
     @staticmethod
     def _may_fit(limit: Limit, unplaced: UnplacedPlan, ram: int) -> bool:
+        """Whether a plan may fit when placed. Without a limit, contiguous tensors may take less than its peak."""
         return unplaced.peak <= ram or limit.nbytes == UNLIMITED
 
     @cached_property
     def smallest(self) -> PlacedPlan:
-        """The fastest of the plans with the least known RAM."""
+        """The plan with the least RAM that was found; of equal ones the fastest."""
         least, costs = self.lean, self.goal.costs
         ranked = [(least.plan.ram, estimate(costs, least.plan), least)]
         for front in (self.prepared.front(bottom_up) for bottom_up in self.prepared.fronts):
@@ -210,8 +215,8 @@ class Planner:
 
     @cached_property
     def lean(self) -> PlacedPlan:
-        """The plan with the least known RAM of lean kernels: top-down or bottom-up, with whole operators where they do
-        not increase RAM."""
+        """The plan with the least RAM among those of the leanest kernels, top-down or bottom-up; where that takes no
+        more RAM, with whole operators and faster kernels."""
         directions = [self.prepared.directed(LEAN, bottom_up) for bottom_up in self.prepared.directions]
         directions.sort(key=lambda directed: directed.least)
         best = directions[0].smallest

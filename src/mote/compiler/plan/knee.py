@@ -1,4 +1,8 @@
-"""The knee of the Pareto front: the plan of the balanced policy."""
+"""The knee of the Pareto front: the plan of the balanced policy, where more RAM hardly buys speed any more.
+
+Example: CONV, POOL, FULLY_CONNECTED with plans of 840 bytes and 190,000 cycles, 1,300 bytes and 101,000 cycles, 2,900
+bytes and 100,000 cycles. The second is the knee: 1% slower than the fastest (less than `KNEE`) with half of its RAM.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,13 @@ from mote.compiler.plan.selection.estimate import estimate
 KNEE = 1.03
 """Maximum slowdown of the knee against the fastest plan of equal flash."""
 SLOWER = 1.10
-"""Maximum slowdown of a plan that also saves flash, against the fastest plan."""
+"""Maximum slowdown of the knee against the fastest plan of all, which may have more flash."""
 WORTH = 1.05
-"""Maximum increase of the weighted sum of latency and flash, against the best plan."""
+"""Maximum ratio of the weighted sum of latency and flash to that of the fastest plan."""
 DEAR = 4
-"""RAM-for-time exchange rate: a plan with less flash that is 1% slower must save 4% RAM."""
+"""Exponent of the slowdown beyond `KNEE` in the objective: 1% slower must save 4% of RAM."""
 KNEE_TRIES = 8
-"""Number of candidates for the knee that are placed in the arena, to compare their RAM with fragmentation."""
+"""Number of unplaced plans that are placed, to compare their RAM with fragmentation."""
 
 
 def knee(planner: Planner) -> PlacedPlan:
@@ -44,8 +48,8 @@ def knee(planner: Planner) -> PlacedPlan:
 
 
 def _valuable(planner: Planner, front: PlanFront) -> Iterator[UnplacedPlan]:
-    """Plans with decreasing peak memory, until the weighted sum of latency and flash is too far from the best: it
-    only grows from there. If flash is over budget at the policy's rate, that sum does not count."""
+    """Plans of one front by decreasing peak, until their weighted sum of latency and flash is too far from the best, as
+    it only grows from there. The sum does not count if flash is over budget at the policy's exchange rate."""
     for limit in front.limits(planner.rate, UNLIMITED):
         unplaced = front.within(limit, planner.rate)
         if unplaced is None or (planner.rate == planner.rates[0] and not _is_worth(planner, unplaced)):
@@ -54,7 +58,7 @@ def _valuable(planner: Planner, front: PlanFront) -> Iterator[UnplacedPlan]:
 
 
 def _dear(planner: Planner, placed: PlacedPlan) -> float:
-    """RAM in bytes, with a penalty if the plan is slower than one with more flash (see DEAR)."""
+    """The objective: RAM in bytes, times a penalty for plans slower than the fastest of all (see DEAR)."""
     fastest = planner.fastest[0][0]
     if not fastest:  # a branch or a loop whose body does nothing
         return placed.plan.ram
@@ -63,7 +67,7 @@ def _dear(planner: Planner, placed: PlacedPlan) -> float:
 
 
 def _placed(planner: Planner, front: PlanFront, unplaced: UnplacedPlan) -> Iterator[PlacedPlan]:
-    """The plan of a unplaced; if its arena is fragmented, also alternatives of about the same cost."""
+    """The placed plan; if its arena is fragmented, also alternatives of about equal cost."""
     placed = planner.placements.placed(front, unplaced)
     yield placed
     for limit in front.looser(unplaced) if placed.plan.arena > NEAR * unplaced.peak else ():
@@ -74,8 +78,8 @@ def _placed(planner: Planner, front: PlanFront, unplaced: UnplacedPlan) -> Itera
 
 
 def _hardly_costs(planner: Planner, unplaced: UnplacedPlan) -> bool:
-    """Whether latency is close to the fastest plan of equal flash, and the weighted sum of latency and flash close
-    to the best."""
+    """Whether the latency of a plan is close to the fastest of equal flash, and its weighted sum of latency and flash
+    close to the best."""
     (cost, _), *_ = planner.fastest
     same_flash = [cost for cost, nbytes in planner.fastest if nbytes <= unplaced.constants]
     hardly_slower = unplaced.cost <= min(KNEE * min(same_flash, default=planner.usual), SLOWER * cost)

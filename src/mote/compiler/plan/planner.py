@@ -36,7 +36,7 @@ from mote.hardware.targets import Memory
 from mote.ir.graph import Graph
 
 MOST_CONFLICTS = 3
-"""Conflicts of external kernels about memories of which all ways out are tried."""
+"""Maximum number of nested memory conflicts between external kernels that are resolved by exhaustive search."""
 
 
 def plan(
@@ -47,15 +47,15 @@ def plan(
     say: Say = silent,
     offload: Offload | None = None,
 ) -> Plan:
-    """The plan of a graph for a goal (see Goal), checked. With several memories it is spread over them; `offload` adds
-    the kernels of external generators, of which those are taken that reach the tensors between them."""
+    """The checked plan of a graph for a goal. With several `memories` its arena is spread over them. `offload` adds the
+    kernels of external generators; those whose tensors would lie in memories that they cannot reach are dropped."""
     goal = goal or Goal()
     return _reachable(graph, _priced(how, goal.costs), goal, memories, say, offload, frozenset())
 
 
 def _priced(how: Lowering, costs: Costs) -> Lowering:
-    """Conditions that rule out kernels whose costs nobody has measured on the core yet, as in a checkout with a new
-    one: plans of other models stay what they are. A user's own table must have all."""
+    """Kernel conditions that exclude kernels without measured costs on the core (as in a checkout with a new kernel),
+    so that existing plans do not change. A user's own cost table must have all kernels, and excludes none."""
     kernels = [k for k in KERNELS if len(k.computes) == 1 and not k.coded and k.on(how.features)]
     if costs.own or how.fixed is not None or all((k.costs or k.name) in costs.families for k in kernels):
         return how
@@ -71,8 +71,8 @@ def _reachable(
     offload: Offload | None,
     omitted: frozenset[Packed],
 ) -> Plan:
-    """The plan without some kernels of external generators. Where no memory is left for a tensor between others, the
-    best of the plans that omit one of these; after a few conflicts the first that there is."""
+    """The plan without the `omitted` kernels of external generators. If a tensor between the others has no memory that
+    all of them reach, the best plan that omits one of these; from MOST_CONFLICTS on, the first that exists."""
     try:
         return _planned(graph, how, goal, memories, say, with_external(candidates_of(ordered(graph)), offload, omitted))
     except UnreachableError as error:
@@ -103,7 +103,7 @@ def _planned(
 
 
 def _in_fast_memory(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], PlacedPlan]) -> list[Plan]:
-    """The plan that leaves the memories behind the first one alone, if there is one."""
+    """The plan in the fastest memory alone, as a list; empty if none fits."""
     limit = room(memories[0]) if goal.ram is None else min(room(memories[0]), goal.ram)
     with suppress(DoesNotFitError, TooSlowError):
         return [spread(make(replace(goal, ram=limit, spend=True)), memories)]
@@ -111,13 +111,13 @@ def _in_fast_memory(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal
 
 
 def _with_waits(plan: Plan) -> float:
-    """The estimated cost of a plan, with the waits for RAM."""
+    """The estimated cost of a plan, wait states of RAM included."""
     return estimate(plan.goal.costs, plan) + waits(plan)
 
 
 def plan_one_memory(kept: Memo, how: Lowering, goal: Goal, say: Say = silent) -> PlacedPlan:
-    """The plan for one memory, of the kernels that a memo is for. With --optimize size it has compressed weights, if
-    these save more flash than their decoders take."""
+    """The plan of a graph for a single memory. With --optimize size it has compressed weights, if these save more flash
+    than their decoders take."""
     best = _with_or_without_external(_planner(kept, how, replace(goal, loads=_loads(how, goal)), say))
     if how.optimize is Policy.SIZE:
         coded = _with_or_without_external(_planner(kept, replace(how, coded=True), goal, say))
@@ -126,8 +126,8 @@ def plan_one_memory(kept: Memo, how: Lowering, goal: Goal, say: Say = silent) ->
 
 
 def _loads(how: Lowering, goal: Goal) -> bool:
-    """Whether constants may be copied to RAM before a layer, where flash is waited for: RAM may be spent on speed, or
-    there is a time limit. Images and encrypted constants have other means, and two cores would wait for the copy."""
+    """Whether constants may be copied to RAM before a layer: flash has wait states, and RAM may be spent on speed or
+    time is limited. Not for images and encrypted constants (copied anyway), nor for two cores (both would wait)."""
     elsewhere = how.sealed or how.copied or how.fixed is not None or goal.cores > 1
     if not goal.costs.memory.waits or elsewhere or how.optimize is Policy.SIZE or goal.least or goal.pushed:
         return False
@@ -136,22 +136,23 @@ def _loads(how: Lowering, goal: Goal) -> bool:
 
 
 def _smaller(goal: Goal, placed: PlacedPlan) -> float:
-    """Estimated flash of a plan, and within the flash budget its time, as the bytes that it is worth."""
+    """The objective of --optimize size: estimated flash in bytes, plus latency in bytes unless flash is over budget."""
     nbytes = flash_of(placed.plan)
     over = goal.flash is not None and nbytes > goal.flash
     return nbytes if over else nbytes + estimate(goal.costs, placed.plan) / SMALLEST
 
 
 def _planner(kept: Memo, how: Lowering, goal: Goal, say: Say) -> Planner:
-    """The planner for a goal. Those that recompute layers have graphs of their own."""
+    """The planner for a goal. Selections and fronts are shared with other goals, except with recomputation, which
+    changes the graph."""
     return Planner(
         PreparedPlans(kept.candidates, how, goal, say) if goal.recompute else kept.prepared(how, goal, say), goal
     )
 
 
 def _with_or_without_external(planner: Planner) -> PlacedPlan:
-    """The plan of a planner. Where memory or time is limited and external generators have regions, it is also planned
-    without these, since whole tensors may not be placed as well as rows are; the better plan is taken."""
+    """The plan for the goal. Where RAM or time is limited and external generators compute regions, the better of two
+    plans, with and without these: they need whole tensors, which may take more RAM than rows."""
     goal = planner.goal
     limited = goal.least or goal.pushed or goal.ram is not None
     make = _with_recomputation if goal.recompute > 0 and limited else plan_with_reasons
@@ -172,7 +173,7 @@ def _with_or_without_external(planner: Planner) -> PlacedPlan:
 
 
 def _by_goal(planner: Planner, placed: PlacedPlan) -> tuple[float, float]:
-    """The measures of a limited plan: the first is minimized, the second decides between equals."""
+    """The objective of a plan with limited RAM or time, and the tie-breaker; both are minimized."""
     goal, cost = planner.goal, estimate(planner.goal.costs, placed.plan)
     spends = goal.ram is not None and goal.spend
     if goal.least or goal.most_cost is not None or (goal.pushed and not spends):
@@ -190,7 +191,7 @@ def plan_with_reasons(planner: Planner) -> PlacedPlan:
 def _chosen(planner: Planner) -> PlacedPlan:
     goal = planner.goal
     if goal.most_cost is not None:
-        return planner.meeting(goal.most_cost)
+        return planner.within_latency(goal.most_cost)
     if goal.least:
         return planner.smallest
     if goal.ram is not None and goal.spend:
@@ -209,8 +210,8 @@ def _unlimited(planner: Planner) -> PlacedPlan:
 
 
 def _with_recomputation(planner: Planner) -> PlacedPlan:
-    """Recomputes more and more layers instead of keeping their outputs, as long as that lowers the peak, until the plan
-    fits or the allowance of MACs is spent."""
+    """The plan with recomputation: greedily recomputes layers instead of keeping their outputs, as long as that lowers
+    the peak, until the plan fits or the allowed MACs are spent."""
     goal, graph = planner.goal, planner.prepared.candidates.graph
     allowed = goal.recompute / 100 * sum(op.macs(graph) for op in graph.ops)
     while True:
@@ -225,8 +226,9 @@ def _with_recomputation(planner: Planner) -> PlacedPlan:
 
 
 def _recomputing(planner: Planner, allowed: float) -> tuple[Planner, int] | None:
-    """The planner after the recomputation that lowers the peak most, and its MACs; None if none lowers it. Candidates
-    are tensors that are live at the peak; where several blocks reach the peak, also all of them together."""
+    """The planner for the graph with the recomputation that lowers the peak most, and its extra MACs; None if none
+    lowers it. Tried are tensors that are live at the peak, one by one and (where several blocks reach it) all
+    together."""
     graph = planner.prepared.candidates.graph
     best: tuple[Planner, int] | None = None
     least, live = planner.prepared.peaks

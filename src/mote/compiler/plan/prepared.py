@@ -1,4 +1,4 @@
-"""Selections, schedules and Pareto fronts of a graph for one lowering, which plans for all budgets share."""
+"""Selections, schedules and Pareto fronts of a graph, which plans for all budgets share."""
 
 from __future__ import annotations
 
@@ -18,36 +18,34 @@ from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.plan.selection.select import Selection
 
 FUSED = (SelectionConfig(fused=True), SelectionConfig(layouts=False, fused=True))
-"""Selections with forced fusion, which take less RAM where they differ from the others."""
+"""Configs that fuse wherever a kernel can, even if that is slower: tensors inside of regions then take no RAM."""
 BOTH_DIRECTIONS = 1_500
-"""Maximum number of nodes by rows for which bottom-up plans are searched with all kernels; in larger models only with
-lean ones."""
+"""Row graphs with more nodes are searched bottom-up with the leanest kernels only."""
 MOST_ROOMS = 6
-"""Maximum number of limits of the RAM of external regions for which plans are searched."""
+"""Maximum number of RAM limits for external regions that are tried."""
 LEAST_RECENT = 4
-"""Number of lowerings and goals of a graph of which everything is kept."""
+"""Number of `PreparedPlans` of a graph that are kept."""
 
 
 @dataclass
 class PreparedPlans:
-    """The selections, schedules and Pareto fronts for a goal without its budgets, each computed when it is first asked
-    for."""
+    """The selections, schedules and Pareto fronts of a graph for a goal, whatever its budgets; computed lazily."""
 
     candidates: Candidates
     how: Lowering
     goal: Goal
     say: Say = silent
     alone: bool = False
-    """Whether only kernels of the core compute several operators at once, unless others are pinned."""
+    """Whether external generators may not compute regions of several operators, unless they are pinned."""
     _selections: dict[SelectionConfig, Selection] = field(init=False, default_factory=dict, compare=False)
     _directed: dict[tuple[SelectionConfig, bool], DirectedPlans] = field(
         init=False, default_factory=dict, compare=False
     )
     _fronts: dict[tuple[bool, bool], PlanFront] = field(init=False, default_factory=dict, compare=False)
-    """By (bottom_up, searched)."""
+    """Pareto fronts by (bottom_up, searched), the arguments of `front`."""
 
     def selection(self, config: SelectionConfig) -> Selection:
-        """The selection of a config. LEAN equals ROOMY if no tensor is planar and no operators are fused."""
+        """The memoized selection of a config. LEAN is ROOMY if that has only NHWC tensors and no fused operators."""
         room = None if not self.external else 0 if self.alone else config.room
         roomy = replace(ROOMY, room=room)
         if self.how.optimize is Policy.SIZE:
@@ -60,7 +58,7 @@ class PreparedPlans:
         return self._selections[config]
 
     def directed(self, config: SelectionConfig, bottom_up: bool = False) -> DirectedPlans:
-        """The plans of a config with rows in one direction."""
+        """The memoized plans of a config with rows computed in one direction."""
         selection = self.selection(config)
         key = selection.config, bottom_up
         if key not in self._directed:
@@ -69,7 +67,7 @@ class PreparedPlans:
 
     @property
     def directions(self) -> tuple[bool, ...]:
-        """Possible values of `bottom_up`: input rows that the caller hands over arrive top-down only."""
+        """Possible values of `bottom_up`: pushed input rows arrive top-down only."""
         return (False,) if self.goal.pushed else (False, True)
 
     @cached_property
@@ -89,7 +87,7 @@ class PreparedPlans:
 
     @cached_property
     def _configs(self) -> list[SelectionConfig]:
-        """The configs with distinct selections, one space each."""
+        """Configs with distinct selections, one schedule space each."""
         selection = self.selection(ROOMY)
         if self.how.optimize is Policy.SIZE:
             return self._distinct([replace(LEAN, room=room) for room in self._rooms])
@@ -107,7 +105,7 @@ class PreparedPlans:
         return self._distinct([*configs, *between]) if self.external else configs
 
     def _distinct(self, configs: Iterable[SelectionConfig]) -> list[SelectionConfig]:
-        """The configs without those that select what one before them does."""
+        """The configs without those whose selection equals that of an earlier one."""
         kept: dict[tuple[object, ...], SelectionConfig] = {}
         for config in configs:
             selection = self.selection(config)
@@ -117,7 +115,7 @@ class PreparedPlans:
 
     @cached_property
     def external(self) -> list[int]:
-        """The RAM that regions of external generators take, in ascending order."""
+        """Distinct RAM sizes of the regions that external generators compute, ascending, in bytes."""
         if not self.candidates.external_regions():
             return []
         selection = Selection(self.candidates, self.how, self.goal, ROOMY)
@@ -126,15 +124,16 @@ class PreparedPlans:
 
     @property
     def _rooms(self) -> list[int | None]:
-        """Limits of the RAM of external regions, a space for each: a region that takes more than the budget may overlap
-        with smaller ones."""
+        """RAM limits for external regions to try, one schedule space for each, as a region over budget may overlap with
+        smaller ones that fit; None: no limit."""
         if self.alone or not self.external:
             return [None]
         step = -(-len(self.external) // MOST_ROOMS)
         return [None, *self.external[::-1][step::step], 0]
 
     def _shifts(self, config: SelectionConfig) -> bool:
-        """Whether groups of rows could be shifted; images have groups that begin with row 0."""
+        """Whether some groups of rows can be shifted (see `shifted_groups`). Not in model images (`mote pack`), where
+        groups begin with row 0."""
         selection = self.selection(config)
         by_rows, ops = selection.by_rows, tuple(selection.ops)
         return self.how.fixed is None and any(
@@ -148,19 +147,19 @@ class PreparedPlans:
 
     @cached_property
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
-        """The least peak and how often it is reached; the tensors that are partly live at that point."""
+        """The least peak and the number of steps that reach it; the tensors with live rows at these steps."""
         return min((self.directed(ROOMY, bottom_up).peaks() for bottom_up in self.directions), key=lambda peak: peak[0])
 
 
 class Memo:
-    """The last few `PreparedPlans` of a graph, by lowering and goal without budgets."""
+    """A cache of the last few `PreparedPlans` of a graph."""
 
     def __init__(self, candidates: Candidates) -> None:
         self.candidates = candidates
         self._recent: list[PreparedPlans] = []
 
     def prepared(self, how: Lowering, goal: Goal, say: Say) -> PreparedPlans:
-        """The selections and fronts for a goal, whatever its budgets."""
+        """The `PreparedPlans` for a goal without its budgets, from the cache if possible."""
         new = PreparedPlans(self.candidates, how, without_budgets(goal), say)
         equal = next((other for other in self._recent if other == new), new)
         self._recent = [equal, *(other for other in self._recent if other is not equal)][:LEAST_RECENT]
@@ -169,7 +168,7 @@ class Memo:
 
 @lru_cache(maxsize=2)
 def memo(candidates: Candidates) -> Memo:
-    """The memo of a graph's kernels, for as long as few other graphs are planned."""
+    """The `Memo` of a graph's candidate kernels; those of the last two graphs are kept."""
     return Memo(candidates)
 
 

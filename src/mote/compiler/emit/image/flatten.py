@@ -194,10 +194,10 @@ class _Flattener:
     def _copies(self, i: Instruction, scope: _Scope, copies: Sequence[Transfer]) -> None:
         """Tensors to where they belong, those first out of the way that lie where others are copied to."""
         for c in copies:
-            if c.by_way is not None:
-                self._copy(i, scope, c.source, c.by_way)
+            if c.staging is not None:
+                self._copy(i, scope, c.source, c.staging)
         for c in copies:
-            self._copy(i, scope, c.by_way or c.source, c.target)
+            self._copy(i, scope, c.staging or c.source, c.target)
 
     def _copy(self, i: Instruction, scope: _Scope, source: Place, target: Place) -> None:
         """All of a tensor to another place, if it is another one."""

@@ -1,4 +1,9 @@
-"""Schedule -> Plan: live ranges of rows, and their allocation in the tensor arena."""
+"""Schedule -> Plan: computes the live ranges of rows and scratch buffers, and allocates them in the tensor arena.
+
+Example: in CONV, POOL, FULLY_CONNECTED by rows, each row of CONV is an item of its own with its live range, and its
+buffer a table of offsets. FULLY_CONNECTED runs whole, so that all rows of POOL, which it reads, are one item:
+contiguous.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +23,13 @@ from mote.ir.graph.region import Numbers
 KernelOf = Callable[[Numbers, bool], Packed]
 """Callback: the kernel of operators, whether they run whole or by rows."""
 APART = 1.01
-"""How many times as large the arena must be with rows of one step side by side, for them to be placed one by one:
-addresses without a formula take a table."""
+"""Rows that one step writes are contiguous, unless the arena is larger by at least this factor than with each placed
+for itself, which takes a table of offsets in flash."""
 
 
 @dataclass(frozen=True)
 class PlacedPlan:
-    """A complete plan, with the row graph and the schedule that it was made from."""
+    """A plan with addresses, and the row graph and the schedule from which it was made."""
 
     rows: RowGraph
     schedule: Schedule
@@ -40,8 +45,8 @@ def arrange(
     *,
     bottom_up: bool = False,
 ) -> PlacedPlan:
-    """Allocates the rows and scratch buffers of a schedule in the tensor arena, with the goal's red zone around
-    each."""
+    """Allocates the rows and scratch buffers of a schedule in the tensor arena, with a red zone around each if the goal
+    asks for one."""
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
     arrangement = Arrangement(rows, schedule, kernels)
     if not goal.zone:
@@ -56,8 +61,8 @@ def arrange(
 
 
 def _smaller(together: Arrangement, apart: Arrangement) -> tuple[Arrangement, list[int]]:
-    """The arrangement with rows of one step side by side, or the one with each for itself where that is smaller; with
-    the offsets of its items."""
+    """The better of two arrangements, with the offsets of its items: with the rows of one step contiguous, or with each
+    row apart (see APART)."""
     offsets, end, enough = _offsets(together)
     if end <= enough or len(apart.items) == len(together.items):
         return together, offsets
@@ -66,7 +71,7 @@ def _smaller(together: Arrangement, apart: Arrangement) -> tuple[Arrangement, li
 
 
 def _offsets(arrangement: Arrangement) -> tuple[list[int], int, int]:
-    """The offsets of the items, where the last of them ends, and an end that no other order has to be tried for."""
+    """The offsets of the items, the size of the arena, and the size that is good enough to try no other order."""
     items, peak = arrangement.items, arrangement.schedule.peak
     enough = peak + padding(items)
     offsets = place(items, arrangement.overlays(), peak, enough=enough)
@@ -74,7 +79,7 @@ def _offsets(arrangement: Arrangement) -> tuple[list[int], int, int]:
 
 
 def _zoned(item: Item, zone: int) -> Item:
-    """The item with `zone` guard bytes at both ends; its data starts after the first of them."""
+    """The item with red zones of `zone` bytes at both ends, which live as long as the data next to them."""
     first, last = min(p.at for p in item.ranges), max(_end(p) for p in item.ranges)
     return Item(
         tuple(
@@ -91,9 +96,8 @@ def _zoned(item: Item, zone: int) -> Item:
 
 
 class Arrangement:
-    """The memory items of a schedule (strips of rows and scratch buffers, with their live ranges), and the plan's
-    buffers, steps and cells for given offsets of the items. Rows that one step writes are one strip, unless they are
-    to lie `apart`."""
+    """The items to allocate for a schedule (rows and scratch buffers with their live ranges), and the plan's buffers,
+    steps and cells for given offsets of the items. Rows that one step writes are one item, unless `apart`."""
 
     def __init__(self, rows: RowGraph, schedule: Schedule, kernels: Sequence[Packed], *, apart: bool = False) -> None:
         self.rows, self.schedule, self.runs, self.kernels = rows, schedule, schedule.runs, kernels
@@ -105,23 +109,22 @@ class Arrangement:
             self.last.update(dict.fromkeys(run.node.reads, step))
         self.last.update(dict.fromkeys(rows.kept, len(self.runs)))
         self.partners: dict[int, list[int]] = {}
-        """Rows that may share their addresses with a row, in operators that run whole."""
+        """By row: the rows that may share its address, as an operator that runs whole overwrites one with the other."""
         for a, b in (pair for run in self.runs for pair in run.node.pairs):
             self.partners.setdefault(a, []).append(b)
             self.partners.setdefault(b, []).append(a)
         self.items: list[Item] = []
         self.home: dict[int, tuple[int, int, int]] = {}
-        """The item, its live_range and the offset in the item of each row."""
+        """By row: its item, the index of its live range there, and its offset in the item."""
         whole = [rows.works[run.node.op].op for run in self.runs if run.whole]
         self.touched = {rows.place[t] for op in whole for t in (*op.inputs, *op.outputs) if t in rows.place}
-        """Stores that operators read or write as a whole, even if they use no row of them: their rows are
-        contiguous."""
+        """Storages of inputs and outputs of operators that run whole: their rows are contiguous."""
         self.scratch: dict[int, int] = {}
-        """The item of each operator's scratch buffer."""
+        """The item of each operator's scratch buffer, by index in `RowGraph.works`."""
         windows = [run.node.writes[0] for run, k in zip(self.runs, kernels, strict=True) if k.entry.call is Call.RING]
         storages = [rows.storages[rows.storage_of[r]] for r in windows]
         self.rings = {(storage.memory, storage.kept): n for n, storage in enumerate(storages)}
-        """Numbers of the ring buffers, by memory and offset."""
+        """The number of each ring buffer, by memory and offset."""
         for i in range(len(rows.storages)):
             self._add_storage(i)
         self._add_scratch()
@@ -129,24 +132,25 @@ class Arrangement:
     def placed(
         self, offsets: Sequence[int], memory: Sequence[int]
     ) -> tuple[tuple[Buffer, ...], tuple[Step, ...], tuple[Cell, ...]]:
-        """The buffers, steps and cells if each item is at this offset of this memory; all items of a storage are in one
-        memory."""
+        """The plan's buffers, steps and cells, given the offset and the memory of each item; all items of a storage are
+        in one memory."""
         buffers = tuple(self._buffer(i, offsets, memory) for i in range(len(self.rows.storages)))
         steps = tuple(self._step(i, run, buffers, offsets, memory) for i, run in enumerate(self.runs))
         cells = (*self._cells(buffers), *self._scratch_cells(offsets, memory))
         return buffers, steps, cells
 
-    def _lives(self, row: int) -> tuple[int, int]:
+    def _live_range(self, row: int) -> tuple[int, int]:
+        """The steps of a row's first write and last read."""
         first = self.first[row]
         return first, max(self.last.get(row, first), first)
 
-    def _lifetimes(self, row: int) -> list[tuple[int, int]]:
-        """The live ranges of a row and of all rows that may lie at its address: where these differ between neighbours,
-        so do the ranges of their items."""
+    def _live_ranges(self, row: int) -> list[tuple[int, int]]:
+        """The live ranges of a row and of all rows that may share its address. Adjacent rows with equal ones are merged
+        into one live range of their item."""
         same = [row]
         for r in same:
             same += (partner for partner in self.partners.get(r, ()) if partner not in same)
-        return [self._lives(r) for r in same if r in self.first]
+        return [self._live_range(r) for r in same if r in self.first]
 
     def _add_storage(self, i: int) -> None:
         storage = self.rows.storages[i]
@@ -162,21 +166,21 @@ class Arrangement:
             self._add_contiguous(storage, together, together[0], nbytes)
 
     def _add_contiguous(self, storage: RowStorage, existing: Sequence[int], origin: int, nbytes: int) -> None:
-        """Adds a strip as one item: contiguous rows of `nbytes` each, row `origin` first."""
+        """Adds contiguous rows as one item: `nbytes` each, row `origin` at offset 0."""
         ranges: list[LiveRange] = []
         before: list[tuple[int, int]] = []
         for r in existing:
-            at, lifetimes = (r - origin) * nbytes, self._lifetimes(r)
-            if lifetimes == before and _end(ranges[-1]) == at:
+            at, live_ranges = (r - origin) * nbytes, self._live_ranges(r)
+            if live_ranges == before and _end(ranges[-1]) == at:
                 ranges[-1] = replace(ranges[-1], nbytes=ranges[-1].nbytes + nbytes)
             else:
-                ranges.append(LiveRange(at, nbytes, *lifetimes[0]))
-            before = lifetimes
+                ranges.append(LiveRange(at, nbytes, *live_ranges[0]))
+            before = live_ranges
             self.home[r] = (len(self.items), len(ranges) - 1, at)
         self.items.append(Item(tuple(ranges), storage.alignment))
 
     def _add_scratch(self) -> None:
-        """Adds one scratch buffer per operator, live only during the steps of the operator."""
+        """Adds one item per operator for its scratch buffer, live only during the operator's steps."""
         steps: dict[int, list[int]] = {}
         for step, kernel in enumerate(self.kernels):
             if kernel.needs.scratch:
@@ -188,8 +192,8 @@ class Arrangement:
             self.items.append(Item(ranges, self.kernels[own_steps[0]].needs.alignment))
 
     def overlays(self) -> Overlays:
-        """Pieces that may share addresses though their lifetimes meet: an input row at its last read and the output row
-        that replaces it, and the accumulators that a step finishes."""
+        """Live ranges that may share addresses although they overlap in time: an input row at its last read and the
+        output row that overwrites it, or accumulators and the output row of their last step."""
         overlays: Overlays = {}
         for step, run in enumerate(self.runs):
             groups = [group for group in run.node.over if len(group) == len(run.node.writes)]
@@ -240,7 +244,7 @@ class Arrangement:
             role = Role.ROW if storage.tensors else Role.SUMS
             for row, offset in enumerate(buffer.offsets):
                 if offset is not None:
-                    lives = self._lives(storage.first + row)
+                    lives = self._live_range(storage.first + row)
                     cells.append(Cell(storage.tensors, row, storage.row_bytes, offset, *lives, role, buffer.memory))
         return cells
 

@@ -1,4 +1,4 @@
-"""Lower bound of a plan's arena, proven on request, since it takes as long as planning."""
+"""The lower bound of a plan's arena, computed on request, since it takes as long as planning."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mote.compiler.plan.selection.external import PlannedCandidates
 
 
 def bound(plan: Plan) -> int:
-    """A lower bound for the arena of any plan of the same work: without recomputation, with each operator's rows in one
-    direction, and the least scratch of the kernels."""
+    """A lower bound of the arena for any plan of the same graph, in bytes: without recomputation, with each operator's
+    rows in one direction, and the kernels with the least scratch."""
     known = PlannedCandidates(candidates_of(plan.graph), plan.steps)
     prepared = PreparedPlans(with_bodies(known, plan.goal, plan_of), plan.how, plan.goal)
     bounds = []

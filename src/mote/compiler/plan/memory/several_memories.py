@@ -1,7 +1,10 @@
-"""Several memories: what is used most often goes to the fastest one.
+"""Parts with several RAMs: spreads the arena over them, what is accessed most to the fastest one.
 
-A tensor with all its rows, an operator's running sums and its working memory each lie in one memory. The memories are
-filled from the fastest on with what has the most accesses for its size.
+A tensor with all its rows, an operator's accumulators and its scratch buffer are each a group of arena items that stays
+in one memory. Memories are filled from the fastest on, groups with the most accesses per byte first.
+
+Example: 64 KB of fast and 512 KB of slow RAM. The 48 KB output of CONV, which POOL and a skip connection read, goes to
+the fast RAM; the 80 KB input, which CONV reads once, does not fit and goes to the slow one.
 """
 
 from __future__ import annotations
@@ -22,13 +25,13 @@ from mote.hardware.targets import Memory
 from mote.ir.graph import Graph, Op
 
 ROUNDS = 6
-"""How long one placement is tried before something is moved to the next memory."""
+"""Rounds of allocation that are tried before a group is moved to the next memory."""
 SMALLER = 6
-"""How often a plan that needs less is asked for when the parts of one do not fit the memories."""
+"""Attempts with smaller and smaller plans if the groups of a plan do not fit the memories."""
 
 
 class TooSmallError(Exception):
-    """The last memory does not hold what the others left."""
+    """Raised when the remaining groups do not fit the last memory that they may be in."""
 
     def __init__(self, memory: Memory, need: int) -> None:
         super().__init__(f"{memory.name} would need {need} bytes")
@@ -37,16 +40,17 @@ class TooSmallError(Exception):
 
 @dataclass(frozen=True)
 class ItemGroup:
-    """Items that stay together, and how many bytes of them an inference reads and writes."""
+    """Arena items that stay in one memory. `accesses`: bytes of them that an inference reads and writes."""
 
     items: tuple[int, ...]
     nbytes: int
     accesses: int
     allowed: frozenset[str] | None = None
-    """The names of the memories that they may lie in; None: any."""
+    """The names of the memories that the group may be in, as some kernels do not reach all; None: any."""
 
     @property
     def access_density(self) -> float:
+        """Accesses per byte."""
         return self.accesses / max(self.nbytes, 1)
 
     def may_lie_in(self, memory: Memory) -> bool:
@@ -54,11 +58,11 @@ class ItemGroup:
 
 
 ORDERS: tuple[Callable[[ItemGroup], float], ...] = (lambda group: -group.access_density, lambda group: -group.nbytes)
-"""The hottest first; where that leaves no room, the largest."""
+"""Sort keys of groups: the highest access density first; if they do not fit in that order, the largest first."""
 
 
 def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], PlacedPlan]) -> Plan:
-    """A plan over the memories: the one that is asked for, or one that takes less, until its parts fit."""
+    """A plan spread over memories: the one for the goal, or smaller ones, until its groups fit."""
     placed = make(goal)
     for attempt in range(SMALLER):
         try:
@@ -77,7 +81,7 @@ def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], Pla
 
 
 def _within(ram: int | None, plan: Plan) -> Plan:
-    """The plan, if all memories together take no more than `ram`."""
+    """The plan, if it takes at most `ram` bytes over all memories; else raises TooSmallError."""
     if ram is not None and plan.ram > ram:
         last, nbytes = plan.memories[-1], plan.arenas[-1]
         raise TooSmallError(replace(last, size=nbytes - (plan.ram - ram)), nbytes)
@@ -85,7 +89,7 @@ def _within(ram: int | None, plan: Plan) -> Plan:
 
 
 def spread(placed: PlacedPlan, memories: Sequence[Memory]) -> Plan:
-    """The plan with a memory for everything: the fastest if it holds all."""
+    """The plan spread over memories; only the fastest one, if it holds the whole arena."""
     plan = placed.plan
     restricted = any(step.kernel.needs.memories for step in plan.steps)
     if plan.arena <= room(memories[0]) and not restricted:
@@ -105,14 +109,14 @@ def spread(placed: PlacedPlan, memories: Sequence[Memory]) -> Plan:
 
 
 def room(memory: Memory) -> int:
-    """The largest arena in a memory: its size rounded down to words of eight bytes."""
+    """The largest arena that a memory holds: its size, rounded down to a multiple of eight."""
     return memory.size // 8 * 8
 
 
 def _filled(
     plan: Plan, arrangement: Arrangement, overlays: Overlays, groups: list[ItemGroup], memories: Sequence[Memory]
 ) -> Plan:
-    """Every memory in turn takes the groups that it holds, in their order; the last one takes all that are left."""
+    """Fills the memories in turn with the groups that fit, in their order; the last one with all that are left."""
     offsets, memory = [0] * len(arrangement.items), [0] * len(arrangement.items)
     used: list[Memory] = []
     for candidate in memories:
@@ -137,7 +141,7 @@ def _filled(
 
 
 def _fill(items: Sequence[Item], overlays: Overlays, groups: Sequence[ItemGroup], size: int) -> dict[int, int]:
-    """As many of the groups as `size` bytes hold: the offsets of their items."""
+    """Offsets of the items of as many groups as fit in `size` bytes."""
     chosen: list[ItemGroup] = []
     for group in groups:
         if live_peak([items[i] for one in (*chosen, group) for i in one.items]) <= size:
@@ -154,7 +158,7 @@ def _fill(items: Sequence[Item], overlays: Overlays, groups: Sequence[ItemGroup]
 def _placed(
     items: Sequence[Item], overlays: Overlays, groups: Sequence[ItemGroup], size: int, rounds: int = LONG
 ) -> dict[int, int]:
-    """Offsets of the groups' items, below `size` if that was found."""
+    """Offsets of the items of groups; within `size` bytes, if the allocation succeeds."""
     chosen = [i for group in groups for i in group.items]
     number = {item: n for n, item in enumerate(chosen)}
     own = {(number[a], number[b]): pairs for (a, b), pairs in overlays.items() if a in number and b in number}
@@ -164,7 +168,7 @@ def _placed(
 def _tightened(
     items: Sequence[Item], overlays: Overlays, groups: Sequence[ItemGroup], at: dict[int, int], peak: int
 ) -> dict[int, int]:
-    """Units placed in as little memory as possible, not just in what there is."""
+    """The offsets `at` of groups, or better ones from another allocation for the least possible size."""
     goal = min(peak, live_peak([items[i] for group in groups for i in group.items]))
     return min(at, _placed(items, overlays, groups, goal), key=lambda offsets: _end(items, offsets)) if at else at
 
@@ -174,11 +178,12 @@ def _end(items: Sequence[Item], at: dict[int, int]) -> int:
 
 
 def _meet(items: Sequence[Item], a: ItemGroup, b: ItemGroup) -> bool:
-    """Whether anything of both is live at the same time."""
+    """Whether two groups overlap in time."""
     return any(items[i].first <= items[j].last and items[j].first <= items[i].last for i in a.items for j in b.items)
 
 
 def _item_groups(placed: PlacedPlan, arrangement: Arrangement) -> list[ItemGroup]:
+    """The groups of a plan: the items of each storage, and each scratch buffer."""
     rows, items = placed.rows, arrangement.items
     storages: dict[int, dict[int, None]] = {}
     for row, (item, _, _) in arrangement.home.items():
@@ -197,7 +202,7 @@ def _item_groups(placed: PlacedPlan, arrangement: Arrangement) -> list[ItemGroup
 
 
 def _allowed(placed: PlacedPlan, arrangement: Arrangement) -> dict[int, frozenset[str]]:
-    """The memories that items may lie in, where a kernel reaches some only."""
+    """By item: the memories that it may be in, for items that some kernel reaches in some memories only."""
     allowed = dict[int, frozenset[str]]()
     for step, items in _touched(placed, arrangement):
         reached = frozenset(step.kernel.needs.memories)
@@ -206,7 +211,7 @@ def _allowed(placed: PlacedPlan, arrangement: Arrangement) -> dict[int, frozense
 
 
 def _touched(placed: PlacedPlan, arrangement: Arrangement) -> Iterator[tuple[Step, set[int]]]:
-    """The steps whose kernels reach some memories only, and the items that they read and write."""
+    """Steps whose kernels reach some memories only, with the items that they read and write."""
     rows = placed.rows
     for run, step in zip(placed.schedule.runs, placed.plan.steps, strict=True):
         if step.kernel.needs.memories:
@@ -220,7 +225,8 @@ def _touched(placed: PlacedPlan, arrangement: Arrangement) -> Iterator[tuple[Ste
 
 
 class UnreachableError(MoteError):
-    """No memory can be reached by all kernels that read and write a tensor. `kernels`: those that reach some only."""
+    """Raised if no memory is reached by all kernels that read and write a tensor. `kernels`: those that reach some
+    only."""
 
     def __init__(self, memories: Sequence[Memory], kernels: Iterable[Packed]) -> None:
         super().__init__(
@@ -241,8 +247,8 @@ def _check_reachable(
 
 
 def _accesses(placed: PlacedPlan, arrangement: Arrangement) -> Counter[int]:
-    """How many bytes of each item an inference reads and writes: rows as often as steps read them, and what the inner
-    loop of a kernel reads (its working memory, or its first operand) once for each multiplication."""
+    """By item: the bytes that an inference reads and writes. Rows count for each step that accesses them; the operand
+    of a kernel's inner loop (its scratch buffer, or else its first input) counts once for each multiplication."""
     rows, plan, total = placed.rows, placed.plan, Counter[int]()
     runs = Counter(run.node.op for run in placed.schedule.runs)
     for run, step in zip(placed.schedule.runs, plan.steps, strict=True):
@@ -263,5 +269,5 @@ def _accesses(placed: PlacedPlan, arrangement: Arrangement) -> Counter[int]:
 
 
 def constant_reads(graph: Graph, op: Op) -> int:
-    """How many bytes of its constants an operator reads, about: one for each multiplication, or output element."""
+    """Estimated bytes of constants that an operator reads: one per multiplication, or per output element."""
     return max(op.macs(graph), op.output(graph).size)

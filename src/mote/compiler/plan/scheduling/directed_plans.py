@@ -1,4 +1,4 @@
-"""The smallest plans: rows in one direction, with the leanest kernels."""
+"""Schedules and smallest plans of one selection, with rows computed in one direction: top-down or bottom-up."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from mote.compiler.plan.selection.select import Selection
 from mote.ir.graph.region import Numbers
 
 EFFORT, MOST_EFFORT = 250, 1_000_000
-"""Search budget: nodes to try per existing node, and in total."""
+"""Effort of the exact search for a lower peak: tried nodes per node of the graph, and at most in total."""
 NEAR = 1.01
-"""An arena this close to the least peak is not worth more attempts."""
+"""An arena at most this factor above the peak of live bytes is good enough."""
 WHOLE_SHARES = (1.0, 0.5, 0.0)
-"""The share of the least peak up to which operators may run whole: their tensors cannot be scattered, so that fewer
-of them can mean a smaller arena."""
+"""Limits that are tried for the peak of operators that run whole, as shares of the least peak: they need contiguous
+tensors, so that fewer of them can mean less fragmentation."""
 ROOM_ROUNDS = 4
-"""Rounds of trying faster kernels before the lean ones are kept."""
+"""Maximum number of attempts of `with_room` to place the plan with faster kernels."""
 UNLIMITED = 1 << 60
-"""More bytes than any memory has."""
+"""A limit larger than any memory, in bytes."""
 NARROWER = 6
-"""Schedules with lower peaks to try when rows do not fit within the budget because of fragmentation."""
+"""Maximum number of schedules with lower peaks that `narrower` tries."""
 
 
 @lru_cache(maxsize=16)
 def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
-    """The row graph with the leanest kernels of a selection."""
+    """The memoized row graph with the leanest kernels of a selection."""
     goal, shifts = selection.goal, dict[Numbers, int]()
     if selection.config.shifted:
         shifts = shifted_groups(
@@ -55,14 +55,14 @@ def rows_of(selection: Selection, bottom_up: bool = False) -> RowGraph:
 
 @dataclass(frozen=True, eq=False)
 class DirectedPlans:
-    """The plans with rows in one direction."""
+    """Schedules and smallest plans of a selection with rows in one direction; computed lazily."""
 
     selection: Selection
     goal: Goal
     bottom_up: bool
     say: Say
     _arranged: dict[tuple[Run, ...], PlacedPlan] = field(init=False, default_factory=dict)
-    """Arrangements by schedule: different limits often have the same best schedule."""
+    """Placed plans by schedule: different limits often have the same best schedule."""
 
     @cached_property
     def rows(self) -> RowGraph:
@@ -74,17 +74,17 @@ class DirectedPlans:
 
     @cached_property
     def unsearched(self) -> Scheduler:
-        """The scheduler without orders found by search for other goals."""
+        """A scheduler without the orders that the exact search has added to `scheduler`: independent of other goals."""
         return Scheduler(self.rows, self.goal.costs, whole=not self.goal.small_steps)
 
     @cached_property
     def least(self) -> int:
-        """The least peak found."""
+        """The least peak of live bytes that was found, by segments and exact search."""
         nodes = sum(len(work.by_rows) for work in self.rows.works)
         return self.scheduler.improve(Effort(min(EFFORT * nodes, MOST_EFFORT)))
 
     def peaks(self) -> tuple[tuple[int, int], set[int]]:
-        """The least peak, how often it is reached, and the tensors that are live then."""
+        """The least peak and the number of nodes that reach it; the tensors with live rows while these run."""
         schedule = self._schedule(self.scheduler.least_peak())
         during = schedule.during(self.rows)
         state = Liveness.start(self.rows)
@@ -101,7 +101,7 @@ class DirectedPlans:
 
     @cached_property
     def smallest(self) -> PlacedPlan:
-        """The smallest arena, with fewer whole operators where these increase it."""
+        """The plan with the least RAM, with as many operators run whole as do not increase it (WHOLE_SHARES)."""
         best: PlacedPlan | None = None
         for share in WHOLE_SHARES:
             schedule = self.scheduler.cheapest(self.least, int(share * self.least))
@@ -114,7 +114,7 @@ class DirectedPlans:
         return best
 
     def narrower(self, ram: int) -> PlacedPlan | None:
-        """A plan within `ram` bytes, if schedules with lower peaks give one."""
+        """A plan within `ram` bytes from schedules with lower and lower peaks; None if none fits when placed."""
         limit = ram
         for _ in range(NARROWER):
             if limit < self.least:
@@ -127,6 +127,7 @@ class DirectedPlans:
         return None
 
     def _schedule(self, limit: int) -> Schedule:
+        """The schedule with the least extra cost whose peak is within `limit`, which must be feasible."""
         schedule = self.scheduler.cheapest(limit)
         assert schedule is not None
         return schedule
@@ -140,13 +141,13 @@ class DirectedPlans:
 
 
 def with_room(selection: Selection, lean: PlacedPlan) -> PlacedPlan:
-    """The plan with the best kernels whose scratch fits its arena."""
+    """The plan `lean` with the best kernels whose scratch fits in its arena without making it larger."""
     rows, schedule, plan = lean.rows, lean.schedule, lean.plan
     limit, live = plan.arena, _bare(rows, schedule)
     chosen = _choose(selection, rows, schedule, live, limit)
-    there = {step.ops: step.kernel for step in plan.steps}
+    current = {step.ops: step.kernel for step in plan.steps}
     for _ in range(ROOM_ROUNDS):
-        if all(there[ops] is kernel for ops, kernel in chosen.items()):
+        if all(current[ops] is kernel for ops, kernel in chosen.items()):
             break
         kernel_of = _kernels(selection, chosen)
         scheduled = _peaking(rows, schedule, live, kernel_of)
@@ -159,21 +160,21 @@ def with_room(selection: Selection, lean: PlacedPlan) -> PlacedPlan:
 
 
 def _peaking(rows: RowGraph, schedule: Schedule, live: list[int], kernel_of: KernelOf) -> Schedule:
-    """The schedule with its peak for other kernels."""
+    """The schedule, with its peak recomputed for other kernels."""
     kernels = [kernel_of(rows.works[run.node.op].ops, run.whole) for run in schedule.runs]
     peaks = (n + (k.needs.scratch or 0) for n, k in zip(live, kernels, strict=True))
     return replace(schedule, peak=max(peaks, default=schedule.peak))
 
 
 def _kernels(selection: Selection, chosen: dict[Numbers, Packed]) -> KernelOf:
-    """The chosen kernels, else the leanest."""
+    """Callback: the chosen kernel of operators, or else the leanest one."""
     return lambda ops, whole: chosen.get(ops) or selection.kernel(ops, whole)
 
 
 def _choose(
     selection: Selection, rows: RowGraph, schedule: Schedule, live: list[int], limit: int
 ) -> dict[Numbers, Packed]:
-    """The best kernels that fit beside the live bytes."""
+    """The best kernel of each operator whose scratch fits in `limit` bytes beside the live rows."""
     most: dict[int, int] = {}
     whole: dict[int, bool] = {}
     for run, nbytes in zip(schedule.runs, live, strict=True):
@@ -188,5 +189,5 @@ def _choose(
 
 
 def _bare(rows: RowGraph, schedule: Schedule) -> list[int]:
-    """Live bytes of rows at each run, without scratch."""
+    """Live bytes while each node of the schedule runs, without scratch."""
     return [live - run.node.scratch for live, run in zip(schedule.during(rows), schedule.runs, strict=True)]

@@ -37,64 +37,63 @@ from mote.ir.graph.region import Numbers, in_order
 UNLIMITED = 1 << 60
 """A limit larger than any memory."""
 LIMITS_PER_DOUBLING = 64
-"""Number of limits to try per power of two."""
+"""Number of grid limits from each power of two to the next."""
 SCATTERED, CONTIGUOUS = 0, 1
-"""Whether the live rows between two segments are scattered, or contiguous per tensor, as operators that run whole need
-them."""
+"""Placement of the live rows between two segments: each at any address, or contiguous per tensor, as operators that run
+whole need them."""
 ENDS = tuple(product((SCATTERED, CONTIGUOUS), repeat=2))
-"""All combinations of SCATTERED and CONTIGUOUS before and after a segment."""
-LAST = ((0.0, 1.0, True), (0.0, 1.0, False), (1 / 32, 1.0, False), (1 / 8, 3 / 4, False))
-"""Variants at the least peak: share to leave free, share up to which operators run whole, and whether to minimize the
-number of operators by rows."""
-LOOSER = ((1 / 64, 1.0), (1 / 16, 1.0), (1 / 16, 3 / 4), (1 / 8, 3 / 4), (1 / 8, 1 / 2))
-"""Variants at the peak of a plan with much fragmentation."""
-COUNTER = 10**12
-"""Penalty per operator that runs by rows, where few should."""
-TIGHT = 10**15
-"""Penalty per operator that is too close to the limit, where slack should be left."""
+"""All combinations of (placement before, placement after) a segment."""
+LEAST_PEAK_VARIANTS = ((0.0, 1.0, True), (0.0, 1.0, False), (1 / 32, 1.0, False), (1 / 8, 3 / 4, False))
+"""`Limit`s at the least peak, as (slack, whole, few); slack and whole are shares of the peak."""
+FRAGMENTED_VARIANTS = ((1 / 64, 1.0), (1 / 16, 1.0), (1 / 16, 3 / 4), (1 / 8, 3 / 4), (1 / 8, 1 / 2))
+"""`Limit`s at the peak of a plan with much fragmentation, as (slack, whole), both shares of the peak."""
+BY_ROWS_PENALTY = 10**12
+"""Added to the price of each operator that runs by rows, if `Limit.few`."""
+TIGHT_PENALTY = 10**15
+"""Added to the price of each operator that does not leave `Limit.slack`."""
 
 Live = tuple[tuple[int, tuple[int, ...]], ...]
-"""For each operator of a segment, the peak of live row bytes while it runs, one for each of ENDS."""
+"""Operators of a segment, each with the peak of live row bytes while it runs, for each of ENDS."""
 Progress = tuple[int, frozenset[tuple[object, ...]]]
-"""Progress of a schedule: the set of operators that have run, as a bit mask, and the keys of the live rows."""
+"""A point in a schedule: the operators that have run, as a bit mask, and the keys of the live rows."""
 
 
 def grid_limit_above(nbytes: int) -> int:
-    """The lowest grid limit of at least this many bytes."""
+    """The lowest grid limit (see the module) of at least `nbytes`."""
     step = 1 << max(nbytes.bit_length() - LIMITS_PER_DOUBLING.bit_length(), 0)
     return -(-nbytes // step) * step
 
 
 def grid_limit_below(nbytes: int) -> int:
-    """The highest grid limit below this many bytes."""
+    """The highest grid limit (see the module) below `nbytes`."""
     step = 1 << max((nbytes - 1).bit_length() - LIMITS_PER_DOUBLING.bit_length(), 0)
     return (nbytes - 1) // step * step
 
 
 @dataclass(frozen=True, order=True)
 class Limit:
-    """The peak that a plan may take."""
+    """The limit of the peak of live bytes that an unplaced plan must keep, with options against fragmentation."""
 
     nbytes: int
     slack: int = 0
-    """Slack below the limit that as many operators as possible should leave, to reduce fragmentation."""
+    """Bytes below the limit that as many operators as possible should leave free."""
     whole: int = UNLIMITED
-    """Operators that take more than this run by rows, where they can, so that their tensors need not be contiguous."""
+    """Operators with a higher peak than this run by rows if they can, so that their tensors may be scattered."""
     few: bool = False
-    """Minimize the number of operators that run by rows, each of which needs a counter."""
+    """Whether to minimize the number of operators that run by rows, each of which needs a step counter."""
 
 
 class ContiguityOverhead:
-    """Extra bytes needed for tensors to be contiguous before or after a segment."""
+    """Simulates a segment for the extra bytes that it takes to keep tensors contiguous before or after it."""
 
     def __init__(self, rows: RowGraph, segment: Segment) -> None:
         self.rows = rows
         before, after = rows.crossing[segment.lo], rows.crossing[segment.hi]
         self.holes = self.dying = self.lacking = 0
         self.inner: set[int] = set()
-        """Rows that leave holes when they die, as rows on both sides outlive the segment."""
+        """Rows that leave holes in their tensor when they die: rows before and after them outlive the segment."""
         self.outer: set[int] = set()
-        """Rows that free the end of their tensor when they die."""
+        """Rows that free an end of their tensor when they die."""
         for storage, live in before.items():
             left = after.get(storage)
             if not left:
@@ -108,8 +107,8 @@ class ContiguityOverhead:
         self.begun: set[int] = set()
 
     def during(self, node: RowNode, state: Liveness) -> tuple[int, int, int]:
-        """Extra bytes while a node runs, given the liveness after it: holes in contiguous tensors, rows not yet written
-        of tensors that have been started, and dying rows that these may overlay."""
+        """Extra bytes while a node runs, given the liveness after it, as (holes in contiguous inputs, rows of begun
+        outputs that are not written yet, dying rows whose memory these may take)."""
         left, size, storage_of = state.left, self.rows.size, self.rows.storage_of
         over = bool(node.over) and any(not any(left[r] for r in group) for group in node.over)
         for r in node.writes:
@@ -127,7 +126,7 @@ class ContiguityOverhead:
         return during
 
     def _write(self, row: int, over: bool) -> None:
-        """Records that a row is written; `over`: in place of a dead row."""
+        """Records that a row is written; `over`: in place of a row that dies."""
         storage, size = self.rows.storage_of[row], self.rows.size[row]
         live = self.made[storage]
         if over:
@@ -141,27 +140,28 @@ class ContiguityOverhead:
 
 @dataclass(frozen=True)
 class Choice:
-    """The best kernel of an operator, whole or by rows, within a limit of scratch."""
+    """A kernel of an operator that runs whole or by rows, with its price."""
 
     kernel: Packed
-    beside: int
-    """Bytes that it takes beside the rows: scratch, less the rows that it writes over others."""
+    net_scratch: int
+    """Bytes beside the live rows: scratch, minus output rows that it writes in place of input rows."""
     price: int
-    """The objective to minimize: the cost plus the exchange rate of flash times the constants. An integer, so that sums
-    are exact and independent of their order."""
+    """The objective: cost plus flash at an exchange rate. An integer, so that sums are exact and independent of their
+    order."""
     cost: float
 
 
-def surely(choices: Sequence[Choice]) -> Choice:
-    """The fastest choice, where it is surely faster than the one that also weighs flash."""
-    best = min(choices, key=lambda c: (c.cost, c.beside))
-    usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.own_flash, c.beside))
+def _clearly_fastest(choices: Sequence[Choice]) -> Choice:
+    """The fastest choice, if it is faster than that of the balanced policy by more than the error of the cost model
+    (SURE); else the latter."""
+    best = min(choices, key=lambda c: (c.cost, c.net_scratch))
+    usual = min(choices, key=lambda c: (c.cost + RATES[Policy.BALANCED] * c.kernel.own_flash, c.net_scratch))
     return best if best.cost <= SURE * usual.cost else usual
 
 
 @dataclass(frozen=True, eq=False)
 class ScheduleSpace:
-    """The segments of one selection."""
+    """The schedules of one selection: the segments that they can be cut into, with prices and peaks."""
 
     selection: Selection
     scheduler: Scheduler
@@ -178,16 +178,16 @@ class ScheduleSpace:
 
     @cached_property
     def progress(self) -> list[Progress]:
-        """The state after the first i operators, for every i."""
+        """The point in the schedule after the first i operators, for every i."""
         rows = self.rows
         bits = [sum(1 << (n + len(rows.graph.inputs)) for n in work.ops) for work in rows.works]
         done = accumulate(bits, lambda a, b: a | b, initial=0)
-        live = (frozenset(self._described[r] for rs in storages.values() for r in rs) for storages in rows.crossing)
+        live = (frozenset(self._row_keys[r] for rs in storages.values() for r in rs) for storages in rows.crossing)
         return list(zip(done, live, strict=True))
 
     @cached_property
-    def _described(self) -> list[tuple[object, ...]]:
-        """Key of each row: spaces can meet where the keys of the live rows are equal."""
+    def _row_keys(self) -> list[tuple[object, ...]]:
+        """The key of each row: a plan may switch spaces where the keys of the live rows are equal."""
         keys: list[tuple[object, ...]] = []
         size = self.rows.size
         for storage in self.rows.storages:
@@ -196,24 +196,24 @@ class ScheduleSpace:
             keys += [(*first, r - storage.first, size[r], layout, ring) for r in storage.ids]
         return keys
 
-    def outline(self, work: int) -> tuple[object, ...]:
-        """Key of an operator: segments of two spaces are interchangeable if the keys of their operators are equal."""
+    def work_key(self, work: int) -> tuple[object, ...]:
+        """The key of an operator: segments of two spaces are interchangeable if their operators' keys are equal."""
         piece = self.rows.works[work]
-        kernels = tuple(tuple(self._known(work, whole)) for whole in (False, True))
+        kernels = tuple(tuple(self._kernel_keys(work, whole)) for whole in (False, True))
         return piece.ops, piece.splits, kernels, *map(self._node_key, (piece.whole, *piece.by_rows))
 
-    def _known(self, work: int, whole: bool) -> Iterator[tuple[object, ...]]:
-        """Keys of the candidate kernels of an operator: call, tile, scratch, flash and cost."""
+    def _kernel_keys(self, work: int, whole: bool) -> Iterator[tuple[object, ...]]:
+        """The keys of an operator's candidate kernels: all that price and peak depend on."""
         ops = self.rows.works[work].ops
-        for k in self._offered(work, whole):
+        for k in self._candidate_kernels(work, whole):
             cost = 0.0 if ops[0] < 0 else self.selection.cost(ops, k, whole)
             yield k.name, k.entry.call, k.entry.group, k.price.tile, k.needs.scratch, k.own_flash, cost
 
     def _node_key(self, node: RowNode | None) -> tuple[object, ...] | None:
-        """Key of a node, independent of the numbering of rows and operators."""
+        """The key of a node, independent of the numbering of rows and operators."""
         if node is None:
             return None
-        rows, works = self._described, self.rows.works
+        rows, works = self._row_keys, self.rows.works
         over = tuple(tuple(rows[r] for r in group) for group in node.over)
         needs = tuple((works[w].ops, n) for w, n in node.needs)
         reads, writes = (tuple(rows[r] for r in rs) for rs in (node.reads, node.writes))
@@ -224,39 +224,41 @@ class ScheduleSpace:
         return segment.interleaving is Interleaving.WHOLE or not self.rows.works[work].splits
 
     def choices(self, work: int, whole: bool, rate: float) -> tuple[list[int], list[Choice]]:
-        """The best kernels for increasing bytes beside the rows, and these bytes of each."""
+        """The Pareto front of an operator's kernels: `net_scratch` of each, ascending, and the kernels, of falling
+        price."""
         key = work, whole, rate
         if key not in self._choices:
             best: list[Choice] = []
             offered = list(self._priced_kernels(work, whole, rate))
-            for room in sorted({c.beside for c in offered}):
-                fitting = [c for c in offered if c.beside <= room]
-                choice = min(fitting, key=lambda c: (c.price, c.beside)) if rate else surely(fitting)
+            for room in sorted({c.net_scratch for c in offered}):
+                fitting = [c for c in offered if c.net_scratch <= room]
+                choice = min(fitting, key=lambda c: (c.price, c.net_scratch)) if rate else _clearly_fastest(fitting)
                 if not best or choice.price < best[-1].price:
                     best.append(choice)
-            self._choices[key] = [c.beside for c in best], best
+            self._choices[key] = [c.net_scratch for c in best], best
         return self._choices[key]
 
     def _priced_kernels(self, work: int, whole: bool, rate: float) -> Iterator[Choice]:
+        """The candidate kernels of an operator with their prices at an exchange rate of flash."""
         ops, selection = self.rows.works[work].ops, self.selection
-        for kernel in self._offered(work, whole):
+        for kernel in self._candidate_kernels(work, whole):
             if ops[0] < 0:
                 yield Choice(kernel, 0, 0, 0.0)
                 continue
             cost = selection.cost(ops, kernel, whole)
             more = 0.0 if whole else (self._more_groups(work, kernel) - 1) * cost
             price = round(selection.price(ops, kernel, whole, rate) + more)
-            beside = (kernel.needs.scratch or 0) - (self._overlaid(work, kernel) if whole else 0)
-            yield Choice(kernel, beside, price, cost + more)
+            net_scratch = (kernel.needs.scratch or 0) - (self._overlaid(work, kernel) if whole else 0)
+            yield Choice(kernel, net_scratch, price, cost + more)
 
     def _more_groups(self, work: int, kernel: Packed) -> float:
-        """How many times as long a kernel takes by rows because of groups that are shifted."""
+        """The slowdown of a kernel by shifted groups of rows."""
         piece = self.rows.works[work]
         return more_groups(kernel, [n.rows for n in piece.by_rows]) if piece.ops in self.rows.shifts else 1.0
 
     def _overlaid(self, work: int, kernel: Packed) -> int:
-        """Bytes of the output that a kernel which runs whole writes over an input that nothing else reads, where the
-        space's own node counts both."""
+        """Bytes of output that a kernel which runs whole writes in place of a dying input, if the leanest kernel, which
+        the row graph is built for, does not (its node counts input and output)."""
         rows, piece = self.rows, self.rows.works[work]
         if piece.whole is None or piece.whole.over:
             return 0
@@ -265,13 +267,13 @@ class ScheduleSpace:
         alone = all(rows.reader_nodes[r] == readers[r] and r not in rows.kept for _, r in pairs)
         return sum(rows.size[w] for w, _ in pairs) if alone else 0
 
-    def _spared(self, work: int) -> int:
-        """The most bytes that any kernel of an operator that runs whole may save so."""
+    def _most_overlaid_bytes(self, work: int) -> int:
+        """The largest `_overlaid` of an operator's candidate kernels."""
         if work not in self._most_overlaid:
-            self._most_overlaid[work] = max(self._overlaid(work, k) for k in self._offered(work, True))
+            self._most_overlaid[work] = max(self._overlaid(work, k) for k in self._candidate_kernels(work, True))
         return self._most_overlaid[work]
 
-    def _offered(self, work: int, whole: bool) -> list[Packed]:
+    def _candidate_kernels(self, work: int, whole: bool) -> list[Packed]:
         """The candidate kernels of an operator."""
         key = work, whole
         if key not in self._candidates:
@@ -281,7 +283,8 @@ class ScheduleSpace:
         return self._candidates[key]
 
     def fastest(self, rate: float) -> tuple[float, int]:
-        """Cost and constant bytes of all operators, whole, without a memory limit."""
+        """Cost, and bytes of constants, of running all operators whole with their best kernels, without a memory
+        limit."""
         chosen = [self.choices(i, True, rate)[1][-1] for i in range(len(self.rows.works))]
         return sum(c.cost for c in chosen), sum(c.kernel.own_flash for c in chosen)
 
@@ -294,6 +297,7 @@ class ScheduleSpace:
         return sums[segment.hi] - sums[segment.lo]
 
     def _prices(self, whole: bool, rate: float) -> Iterator[int]:
+        """The least price of each operator, run whole or by rows (if it can)."""
         for i, work in enumerate(self.rows.works):
             yield self.choices(i, whole or not work.splits, rate)[1][-1].price
 
@@ -311,27 +315,27 @@ class ScheduleSpace:
             if not n:
                 return None
             price += best[n - 1].price
-            peak = max(peak, nbytes[ends] + best[n - 1].beside)
+            peak = max(peak, nbytes[ends] + best[n - 1].net_scratch)
         if live is None:
             return None
         self._priced[key] = limit, price, peak
         return price, peak
 
     def live(self, segment: Segment, limit: int) -> Live | None:
-        """Live bytes of a segment; None where they exceed `limit` even if everything is scattered."""
+        """The memoized live bytes of a segment; None if its peak exceeds `limit` even with scattered rows."""
         known = self._live.get(segment)
         if known is None or (isinstance(known, int) and known <= limit):
             known = self._live[segment] = self._simulated(segment, limit)
         return None if isinstance(known, int) else known
 
     def _simulated(self, segment: Segment, limit: int) -> Live | int:
-        """Live bytes of a segment; or a lower bound for them that exceeds `limit`."""
+        """The live bytes of a segment by simulation; or a lower bound of its peak, if that exceeds `limit`."""
         rows, ends = self.rows, ContiguityOverhead(self.rows, segment)
         state = rows.prefixes[segment.lo].copy()
         most: dict[int, tuple[int, ...]] = {}
         for node in self.scheduler.nodes(segment):
             during = state.run(rows, node)
-            least = during - (self._spared(node.op) if node is rows.works[node.op].whole else 0)
+            least = during - (self._most_overlaid_bytes(node.op) if node is rows.works[node.op].whole else 0)
             if least > limit:
                 return least
             holes, lacking, dying = ends.during(node, state)
@@ -342,14 +346,14 @@ class ScheduleSpace:
         return tuple(most.items())
 
 
-def _counters(segment: Segment, few: bool) -> int:
-    """The penalty of a segment, where few operators should run by rows."""
-    return COUNTER * (segment.hi - segment.lo) if few and segment.interleaving is not Interleaving.WHOLE else 0
+def _by_rows_penalty(segment: Segment, few: bool) -> int:
+    """The penalty of a segment that runs by rows, if `Limit.few`."""
+    return BY_ROWS_PENALTY * (segment.hi - segment.lo) if few and segment.interleaving is not Interleaving.WHOLE else 0
 
 
 @dataclass(frozen=True)
 class SegmentEdge:
-    """A segment of a space that starts at a state; `ends`: which of ENDS."""
+    """An edge of the search graph: a segment of a schedule space, from vertex `start`; `ends`: index in ENDS."""
 
     start: int
     space: ScheduleSpace
@@ -359,12 +363,12 @@ class SegmentEdge:
 
 @dataclass(frozen=True, eq=False)
 class UnplacedPlan:
-    """A plan without addresses: the cheapest within a limit, at a price of flash."""
+    """A plan without addresses: the cheapest path within a limit, at an exchange rate of flash."""
 
     edges: tuple[SegmentEdge, ...]
     peak: int
     chosen: dict[Numbers, Choice]
-    """The chosen kernels, by operator numbers."""
+    """The chosen kernel by operator numbers."""
 
     @cached_property
     def cost(self) -> float:
@@ -381,14 +385,14 @@ class UnplacedPlan:
 
     @cached_property
     def memory(self) -> tuple[object, ...]:
-        """The key of its memory use."""
-        taken = ((c.beside, c.kernel.needs.scratch) for c in self.chosen.values())
+        """The key of its memory use: plans with equal keys have equal placements."""
+        taken = ((c.net_scratch, c.kernel.needs.scratch) for c in self.chosen.values())
         return (*((edge.space, edge.segment) for edge in self.edges), *taken)
 
 
 @dataclass(frozen=True, eq=False)
 class PlanFront:
-    """The Pareto front of plans in peak memory and price, with rows in one direction."""
+    """The Pareto front of plans in peak memory and price, with rows in one direction, over several schedule spaces."""
 
     spaces: Sequence[ScheduleSpace]
     bottom_up: bool
@@ -399,8 +403,8 @@ class PlanFront:
 
     @cached_property
     def _vertices(self) -> list[list[int]]:
-        """State numbers of each space: spaces meet where they are equal. There are two of each: odd ones are
-        contiguous."""
+        """Vertices of the search graph after the first i operators of each space. Equal progress has equal vertices.
+        Numbers are even (SCATTERED); the next odd number is the same point with CONTIGUOUS tensors."""
         numbers: dict[Progress, int] = {}
         return [
             [2 * numbers.setdefault(progress, len(numbers)) for progress in space.progress] for space in self.spaces
@@ -408,7 +412,7 @@ class PlanFront:
 
     @cached_property
     def _order(self) -> list[int]:
-        """All states in topological order."""
+        """All vertices in topological order."""
         known = zip(self._vertices, self.spaces, strict=True)
         pairs = (pair for vertices, space in known for pair in zip(vertices, space.progress, strict=True))
         done = {vertex: operators.bit_count() for vertex, (operators, _) in pairs}
@@ -416,7 +420,7 @@ class PlanFront:
 
     @cached_property
     def _edges(self) -> dict[int, list[SegmentEdge]]:
-        """The segments that end at a state."""
+        """The edges that end at each vertex."""
         edges: dict[int, list[SegmentEdge]] = {vertex: [] for vertex in self._order}
         for space, vertices, segment in self._segments():
             for i, (start, end) in enumerate(ENDS):
@@ -427,39 +431,44 @@ class PlanFront:
         return edges
 
     def _segments(self) -> Iterator[tuple[ScheduleSpace, list[int], Segment]]:
-        """The segments of all spaces, with the states of their space, deduplicated."""
+        """The segments of all spaces, with the vertices of their space, without interchangeable ones."""
         numbers: dict[object, int] = {}
         known: set[tuple[object, ...]] = set()
         for space, vertices in zip(self.spaces, self._vertices, strict=True):
             works = range(len(space.rows.works))
-            outlines = [numbers.setdefault(space.outline(i), len(numbers)) for i in works if len(self.spaces) > 1]
+            keys = [numbers.setdefault(space.work_key(i), len(numbers)) for i in works if len(self.spaces) > 1]
             for segment in space.scheduler.segments():
                 lo, hi, interleaving = segment
-                same = interleaving, vertices[lo], vertices[hi], *outlines[lo:hi]
+                same = interleaving, vertices[lo], vertices[hi], *keys[lo:hi]
                 if interleaving is Interleaving.SEARCHED or len(self.spaces) == 1 or same not in known:
                     known.add(same)
                     yield space, vertices, segment
 
     def limits(self, rate: float, most: int, above: int = 0) -> Iterator[Limit]:
-        """The limits to try for plans within `most` bytes, in descending order, as far as each has a plan of its own;
-        optionally only those `above` a limit."""
+        """Grid limits from `most` bytes down to `above`, one for each distinct plan: a limit's plan is also that of
+        lower limits down to its peak."""
         limit = min(grid_limit_above(most), UNLIMITED)
         while limit > above and (unplaced := self.within(Limit(limit), rate)) is not None:
             yield Limit(limit)
             limit = grid_limit_below(unplaced.peak)
 
     def looser(self, unplaced: UnplacedPlan) -> Iterator[Limit]:
-        """Limits at the peak of a plan for alternatives with other orders."""
-        return (Limit(unplaced.peak, int(slack * unplaced.peak), int(whole * unplaced.peak)) for slack, whole in LOOSER)
+        """Limits for alternatives to a plan whose placement is fragmented: at its peak, with slack."""
+        return (
+            Limit(unplaced.peak, int(slack * unplaced.peak), int(whole * unplaced.peak))
+            for slack, whole in FRAGMENTED_VARIANTS
+        )
 
     def least_peak_limits(self) -> Iterator[Limit]:
-        """The limits at the least peak, and none: contiguous tensors may take less than estimated."""
+        """No limit (contiguous tensors may take less than estimated), and the limits at the least peak."""
         least = self.least
         yield Limit(UNLIMITED)
-        yield from (Limit(least, int(slack * least), int(whole * least), few) for slack, whole, few in LAST)
+        yield from (
+            Limit(least, int(slack * least), int(whole * least), few) for slack, whole, few in LEAST_PEAK_VARIANTS
+        )
 
     def within(self, limit: Limit, rate: float) -> UnplacedPlan | None:
-        """The plan with the least price whose peak is within a limit, if any."""
+        """The memoized plan with the least price whose peak is within a limit, if any: a shortest path."""
         if (limit, rate) not in self._unplaced:
             self._unplaced[limit, rate] = self._within(limit, rate)
         return self._unplaced[limit, rate]
@@ -482,15 +491,16 @@ class PlanFront:
                         cheapest = (*new, edges[i])
             if cheapest is not None:
                 best[vertex] = cheapest
-        return self._followed(best, last, limit, rate)
+        return self._backtracked(best, last, limit, rate)
 
     def _lowest(self, rate: float, few: bool) -> dict[int, list[tuple[int, int]]]:
-        """Start states of the segments that end at a state, with lower bounds for their prices."""
+        """For each vertex the start vertices of its edges, with lower bounds for their prices."""
         key = rate, few
         if key not in self._lows:
             self._lows[key] = {
                 vertex: [
-                    (edge.start, edge.space.lowest(edge.segment, rate) + _counters(edge.segment, few)) for edge in edges
+                    (edge.start, edge.space.lowest(edge.segment, rate) + _by_rows_penalty(edge.segment, few))
+                    for edge in edges
                 ]
                 for vertex, edges in self._edges.items()
             }
@@ -498,22 +508,22 @@ class PlanFront:
 
     @staticmethod
     def _priced(edge: SegmentEdge, limit: Limit, rate: float) -> tuple[int, int] | None:
-        """The price and peak of an edge within a limit."""
+        """The price and peak of an edge within a limit, penalties included; None if it does not fit."""
         space, segment = edge.space, edge.segment
         whole, works = segment.interleaving is Interleaving.WHOLE, segment.hi - segment.lo
         priced = space.priced(segment, edge.ends, limit.nbytes - limit.slack, rate)
-        more = _counters(segment, limit.few)
+        more = _by_rows_penalty(segment, limit.few)
         if priced is None and limit.slack:
             priced = space.priced(segment, edge.ends, limit.nbytes, rate)
-            more += TIGHT * works
+            more += TIGHT_PENALTY * works
         if priced is None or (whole and space.rows.works[segment.lo].splits and priced[1] > limit.whole):
             return None
         return priced[0] + more, priced[1]
 
-    def _followed(
+    def _backtracked(
         self, best: dict[int, tuple[int, int, SegmentEdge | None]], last: set[int], limit: Limit, rate: float
     ) -> UnplacedPlan | None:
-        """Backtracks the shortest path from one of the last states."""
+        """Backtracks the shortest path from the best of the `last` vertices."""
         ends = [vertex for vertex in self._order if vertex in last and vertex in best]
         if not ends:
             return None
@@ -523,9 +533,12 @@ class PlanFront:
         while (edge := best[at][2]) is not None:
             edges.append(edge)
             at = edge.start
-        return UnplacedPlan(tuple(reversed(edges)), peak, dict(self._chosen(edges[::-1], limit, rate)))
+        return UnplacedPlan(tuple(reversed(edges)), peak, dict(self._chosen_kernels(edges[::-1], limit, rate)))
 
-    def _chosen(self, edges: Sequence[SegmentEdge], limit: Limit, rate: float) -> Iterator[tuple[Numbers, Choice]]:
+    def _chosen_kernels(
+        self, edges: Sequence[SegmentEdge], limit: Limit, rate: float
+    ) -> Iterator[tuple[Numbers, Choice]]:
+        """The best kernel of each operator of a path within the limit."""
         for edge in edges:
             space, segment = edge.space, edge.segment
             narrow = space.priced(segment, edge.ends, limit.nbytes - limit.slack, rate) is not None
@@ -537,14 +550,15 @@ class PlanFront:
 
 @dataclass(frozen=True, eq=False)
 class Placer:
-    """Places an unplaced plan: merges the rows of its spaces and allocates them in the arena."""
+    """Places an unplaced plan in the arena: merges the row graphs of its spaces first."""
 
     front: PlanFront
     unplaced: UnplacedPlan
 
     @cached_property
     def works(self) -> dict[Numbers, tuple[ScheduleSpace, Work, bool]]:
-        """The space and the work of each operator in topological order, and whether it runs whole."""
+        """By operator numbers, in topological order: the space and the work of the operator, and whether it runs
+        whole."""
         works = {}
         for edge in self.unplaced.edges:
             for i in range(edge.segment.lo, edge.segment.hi):
@@ -553,7 +567,7 @@ class Placer:
         return {ops: works[ops] for ops in in_order(self.front.spaces[0].rows.graph, works) or works}
 
     def kernel(self, ops: Numbers, whole: bool) -> Packed:
-        """The chosen kernel; the leanest one for operators that do not run in this way."""
+        """The chosen kernel; for the mode (whole or by rows) in which the operator does not run, the leanest one."""
         _, work, runs_whole = self.works[ops]
         if whole == runs_whole:
             return self.unplaced.chosen[ops].kernel
@@ -561,6 +575,7 @@ class Placer:
 
     @cached_property
     def rows(self) -> RowGraph:
+        """The row graph with the chosen kernels, layouts and ring buffers."""
         layouts: dict[int, Layout] = {}
         rings: set[int] = set()
         for space, work, _ in self.works.values():
@@ -585,6 +600,7 @@ class Placer:
         )
 
     def placed(self) -> PlacedPlan:
+        """The plan with addresses."""
         rows, selection = self.rows, self.front.spaces[0].selection
         works = {work.ops: work for work in rows.works}
         nodes = {(work.ops, node.rows, node.tap): node for work in rows.works for node in work.by_rows}
@@ -601,13 +617,13 @@ class Placer:
 
 
 class PlacementCache:
-    """The plans of candidates with addresses, each placed when it is first asked for."""
+    """A cache of placed plans: unplaced plans with equal memory use share one placement."""
 
     def __init__(self) -> None:
         self._placed: dict[tuple[object, ...], PlacedPlan] = {}
 
     def ram(self, front: PlanFront, unplaced: UnplacedPlan) -> int:
-        """RAM of an unplaced plan once it is placed, in bytes."""
+        """The RAM of a plan when placed, in bytes."""
         return self._placement(front, unplaced).plan.ram
 
     def placed(self, front: PlanFront, unplaced: UnplacedPlan) -> PlacedPlan:
@@ -618,7 +634,7 @@ class PlacementCache:
         return replace(placed, plan=replace(placed.plan, steps=steps))
 
     def _placement(self, front: PlanFront, unplaced: UnplacedPlan) -> PlacedPlan:
-        """The placed plan of a candidate, up to kernels with the same memory use."""
+        """The placed plan, with the kernels of some plan of equal memory use."""
         key = (front, *unplaced.memory)
         if key not in self._placed:
             self._placed[key] = Placer(front, unplaced).placed()

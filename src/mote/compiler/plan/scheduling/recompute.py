@@ -1,9 +1,10 @@
-"""Recomputation (rematerialization): computes tensors twice instead of keeping them, for models that do not fit
+"""Rematerialization (`--recompute`): computes tensors twice instead of keeping them, for models that do not fit
 otherwise.
 
-A squeeze-and-excite block needs all of a wide tensor before its gate is known, and again after that. Run the layers
-that make the tensor once for the gate, row by row into the running sums, and once more for the scaled result, row by
-row as well: the wide tensor never exists whole. The price is the work of those layers, bounded by the user.
+Example: a squeeze-and-excite block is CONV, MEAN (the gate) and MUL, which scales the wide output of CONV by the gate.
+It needs all of CONV's output before the first row of MUL. With CONV duplicated, the first copy feeds MEAN row by row
+into accumulators, the second one feeds MUL row by row: the wide tensor never exists whole, for the MACs of one more
+CONV.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from mote.ir.graph.rows import row_count
 
 @dataclass(frozen=True)
 class Recomputation:
-    """A chain of operators (in order) that is duplicated for `reader`."""
+    """A possible rematerialization: a chain of operators (in order) that is duplicated for one of its readers."""
 
     chain: tuple[Op, ...]
     reader: Op
 
     def macs(self, graph: Graph) -> int:
+        """The multiply-accumulates that are computed again."""
         return sum(op.macs(graph) for op in self.chain)
 
     @property
@@ -33,7 +35,7 @@ class Recomputation:
 
 
 def recomputations(graph: Graph) -> Iterator[Recomputation]:
-    """Chains of layers whose result is reduced to one row, and also read by others."""
+    """Chains of layers whose output one operator reduces to a single row, and others read as well."""
     for tensor, readers in graph.consumers.items():
         if len(readers) < 2 or tensor not in graph.producers or tensor in graph.outputs:
             continue
@@ -50,8 +52,8 @@ def recomputations(graph: Graph) -> Iterator[Recomputation]:
 
 
 def rewrite(graph: Graph, recomputation: Recomputation) -> Graph:
-    """The graph with a second copy of the chain for the reader; the first copy moves behind the reader's dependents,
-    before its next reader."""
+    """The graph with a copy of the chain for its reader. The original chain moves down to just before its next
+    reader."""
     renamed: dict[int, int] = {}
     tensors, copies = [], []
     fresh = graph.fresh_id()

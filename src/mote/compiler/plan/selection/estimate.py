@@ -1,4 +1,4 @@
-"""Estimated costs of plans, from the kernels' cost tables."""
+"""Estimated costs of plans, by the core's cost table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mote.ir.ops.control.control_flow import If
 
 
 def training_cost(costs: Costs, plan: Plan) -> float:
-    """The part of a plan's cost that only inferences with a label have: the branch that learns."""
+    """The estimated cost of a training step: the branch that runs only if a label is given."""
     learned = {s.after for s in plan.graph.states if s.role is StateRole.LEARNED}
     return sum(
         cost
@@ -38,7 +38,7 @@ def estimate(costs: Costs, plan: Plan) -> float:
 
 
 def layer_costs(costs: Costs, plan: Plan) -> list[float]:
-    """The estimated cost of each of `plan.works`; handing over an input costs nothing."""
+    """The estimated cost of each of `plan.works`; pushed inputs cost nothing."""
     return [
         0.0
         if isinstance(op, PushedInput)
@@ -49,8 +49,8 @@ def layer_costs(costs: Costs, plan: Plan) -> list[float]:
 
 
 def more_groups(kernel: Packed, groups: Sequence[Rows]) -> float:
-    """How many times as many groups of rows there are as the kernel would have from row 0 on, if it takes as long for
-    groups of fewer rows."""
+    """The slowdown by shifted groups of rows: their number relative to that of groups from row 0 on, for kernels that
+    take as long for a partial group as for a whole one."""
     if kernel.entry.group == 1 or not kernel.price.whole_tiles:
         return 1.0
     usual = -(-sum(rows.hi - rows.lo for rows in groups) // kernel.entry.group)

@@ -14,12 +14,13 @@ from mote.ir.graph.region import Numbers
 
 
 def with_external(inner: Candidates, offload: Offload | None, omitted: frozenset[Packed] = frozenset()) -> Candidates:
-    """The candidates of a graph, with those of generators but for `omitted` ones."""
+    """The candidates of a graph, extended by kernels of external generators except `omitted` ones."""
     return ExternalCandidates(inner, offload, omitted) if offload is not None and offload.generators else inner
 
 
 class ExternalCandidates(Candidates):
-    """Other candidates, and the artifacts of generators. ControlFlowCandidates of control flow run on the core."""
+    """Adds the artifacts of external generators to other candidates; not in control flow bodies, which run on the
+    core."""
 
     def __init__(self, inner: Candidates, offload: Offload, omitted: frozenset[Packed] = frozenset()) -> None:
         super().__init__(inner.graph)
@@ -73,19 +74,19 @@ class ExternalCandidates(Candidates):
         return f"{kernel}: {'; '.join(dict.fromkeys(reasons)) or 'it does not claim this layer'}"
 
     def _fitting(self, ops: Numbers, how: Lowering) -> Sequence[Offloaded]:
-        """The artifacts of operators. Where the firmware is fixed those that images can hold, unless there are none:
-        an error names them."""
+        """The artifacts of operators; for a model image only those that can be stored in it, or all if there are none,
+        so that an error names them."""
         own = self.artifacts.get(ops, ())
         held = [k for k in own if k.artifact.image is not None]
         return held if how.fixed is not None and held else own
 
     def _is_known(self, ops: Numbers, how: Lowering) -> bool:
-        """Whether the core may have a kernel of its own for operators."""
+        """Whether the inner candidates may have a kernel for operators."""
         return len(ops) == 1 or ops in self.inner.regions(how)
 
 
 class PlannedCandidates(ExternalCandidates):
-    """Other candidates, and the artifacts that a plan has taken."""
+    """Adds the artifacts that a plan contains to other candidates."""
 
     def __init__(self, inner: Candidates, steps: Iterable[Step]) -> None:
         Candidates.__init__(self, inner.graph)

@@ -1,4 +1,4 @@
-"""Who computes which region of a plan, what that costs against Mote's own kernels, and why."""
+"""For each region that a backend was asked for: whether it computes it, and its cost compared with Mote's kernels."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from mote.ir.graph.region import Numbers
 
 @dataclass(frozen=True)
 class ExternalRegion:
-    """A region that a backend has been asked for: whether it computes it, what that costs, and why."""
+    """A region that a backend was asked for, as `mote plan --json` prints it."""
 
     backend: str
     """The name of the generator."""
     variant: str
-    """The alternative that is taken, or the cheapest one; empty where there is only one."""
+    """The artifact that the plan contains, or else the cheapest; empty if the backend has only one for the region."""
     layers: tuple[str, ...]
     """The numbers of its layers."""
     taken: bool
     """Whether the backend computes it in the plan."""
     cost: int | None
-    """The estimated cost, in the unit of the target's costs; None where there is no artifact that fits."""
+    """The estimated cost of the backend, in the unit of the cost table; None if it has no artifact that fits."""
     own_cost: int | None
-    """The estimated cost of Mote's own kernels, one by one; None where there is a layer that they do not compute."""
+    """The estimated cost of Mote's kernels, layer by layer; None if they cannot compute some layer."""
     ram: int | None
-    """Bytes of its inputs, outputs and working memory; None where there is no artifact that fits."""
+    """Bytes of its inputs, outputs and scratch; None if it has no artifact that fits."""
     why: str
     """The reason for or against it."""
 
 
 def external_regions(plan: Plan, offload: Offload) -> list[ExternalRegion]:
-    """The regions that generators have been asked for, in the order of their layers."""
+    """The regions that backends were asked for, in the order of their layers."""
     built, graph, costs = offload.built(plan.graph), plan.graph, plan.goal.costs
     taken = {steps[0].ops: steps[0].kernel for _, steps in plan.works if isinstance(steps[0].kernel, Offloaded)}
     owner = {n: ops for ops in taken for n in ops}
@@ -93,7 +93,7 @@ def _for(plan: Plan, ops: Numbers, cost: int, own: int | None) -> str:
 def _against(
     plan: Plan, ops: Numbers, kernel: Offloaded, own: int | None, instead: set[Numbers], offload: Offload
 ) -> str:
-    """Why the plan does without an artifact."""
+    """The reason why a plan does not use an artifact."""
     graph, unit, cost = plan.graph, plan.goal.costs.unit, round(kernel.artifact.cost)
     if large := offload.too_large(candidates_of(graph).op(ops), graph, kernel.artifact):
         return large

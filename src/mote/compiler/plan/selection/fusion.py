@@ -1,4 +1,4 @@
-"""Which operators one kernel computes together, and what that saves."""
+"""Fusion: which regions of operators a single kernel should compute, and the cycles that this saves."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mote.ir.graph import Graph, Op
 from mote.ir.graph.region import Numbers
 
 SURELY = 1e15
-"""Cycles that fusing saves where no operator of a region has a kernel of its own, or where it must fuse."""
+"""The gain of a region that has to be fused, in cycles: larger than any real one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fusion:
-    """The regions of a graph that are worth fusing for one `SelectionConfig`."""
+    """The regions of a graph that are worth fusing under one `SelectionConfig`."""
 
     candidates: Candidates
     how: Lowering
@@ -30,12 +30,12 @@ class Fusion:
     pushed: bool
     """The caller pushes the input row by row."""
     cost: Callable[[Numbers, Packed, bool], float]
-    """Latency of operators with one of their kernels, whole or by rows."""
+    """Callback: the cost of operators with a kernel, whole (True) or by rows."""
 
     @cached_property
     def wanted(self) -> dict[Numbers, float]:
-        """The cycles that fusing saves, of the regions that it pays for. With --optimize size, or apart, only external
-        generators fuse: one more kernel takes more code than it saves."""
+        """Regions that are worth fusing, with the cycles saved. With --optimize size or `config.apart`, only those of
+        external generators and pins: a fused kernel adds more code than it saves."""
         regions = [ops for ops in self.candidates.regions(self.how) if self._has_room(ops)]
         if self.how.optimize is Policy.SIZE or self.config.apart:
             regions = [ops for ops in regions if self._must_fuse(ops)]
@@ -48,15 +48,15 @@ class Fusion:
         return wanted
 
     def _has_room(self, region: Numbers) -> bool:
-        """Whether a region that an external generator computes is small enough for this config, or pinned."""
+        """Whether a region is within the RAM limit of the config for external generators, or pinned."""
         if self.config.room is None or self.candidates.pinned(region):
             return True
         taken = self.region_bytes(region)
         return taken is None or taken <= self.config.room
 
     def region_bytes(self, region: Numbers) -> int | None:
-        """The RAM that the artifacts of external generators take at least while they compute a region; None where a
-        kernel of the core can compute it."""
+        """Minimum RAM of a region while an external generator computes it, in bytes; None if a kernel of the core can
+        compute it."""
         kernels = self._somehow(region)
         if not kernels or not all(isinstance(kernel, Offloaded) for kernel in kernels):
             return None
@@ -68,15 +68,15 @@ class Fusion:
         return whole if adding is None else min(whole, adding.needs.sums)
 
     def _must_fuse(self, region: Numbers) -> bool:
-        """Whether an external generator computes a region, or a kernel is pinned for it that needs all of it."""
+        """Whether a region is fused in any case: an external generator has it, or a pinned kernel exists only fused."""
         if any(isinstance(kernel, Offloaded) for kernel in self._somehow(region)):
             return True
         return bool(self.candidates.pinned(region)) and not all(self._somehow((n,)) for n in region)
 
     def _gain(self, region: Numbers) -> float:
-        """Cycles that fusing a region saves, constants included; -inf where no kernel qualifies. In lean selections the
-        fused kernel must also run by rows without more scratch than the separate ones, unless an external generator
-        offers it or it is pinned."""
+        """Cycles that fusing a region saves, with constants at the exchange rate of flash; -inf if no kernel qualifies.
+        In lean selections a fused kernel must run by rows, with no more scratch than the separate ones, unless it is
+        external or pinned."""
         together, op = self._somehow(region), self.candidates.op(region)
         parts = [(n,) for n in region if not is_alias(self.candidates.graph, self.candidates.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
@@ -89,8 +89,8 @@ class Fusion:
         return sum(self._cheapest(*part) for part in apart.items()) - self._cheapest(region, together)
 
     def _somehow(self, ops: Numbers) -> list[Packed]:
-        """Candidate kernels of operators in any layout of their first input; in lean selections only pinned ones may
-        read another one than NHWC."""
+        """Candidate kernels of operators in any layout of their first input; in lean selections NHWC only, unless
+        pinned."""
         any_layout = self.config.layouts or bool(self.candidates.pinned(ops))
         layouts = self.candidates.readable(ops, self.how) if any_layout else [self.how.reads]
         lowerings = [

@@ -1,4 +1,4 @@
-"""The layouts of tensors between kernels."""
+"""Layout selection for the tensors between kernels."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mote.ir.graph.region import Numbers
 def layouts_of(
     candidates: Candidates, how: Lowering, config: SelectionConfig, pieces: Mapping[Numbers, Op]
 ) -> dict[int, Layout]:
-    """Layouts other than NHWC: of tensors whose consumers all prefer the same one, and whose producer can write it.
-    Inputs and outputs of the model stay NHWC."""
+    """Tensors with a layout other than NHWC: all consumers prefer it, and the producer can write it. Inputs and outputs
+    of the model stay NHWC. `pieces`: the operators of the graph, fused ones joined."""
     readers: dict[int, list[Numbers]] = {}
     for ops, op in pieces.items():
         for t in dict.fromkeys(op.inputs):
@@ -36,15 +36,16 @@ def layouts_of(
 
 
 def _only_others(candidates: Candidates, how: Lowering, readers: Sequence[Numbers]) -> bool:
-    """Whether a consumer is pinned to a kernel that cannot read NHWC."""
+    """Whether a consumer is pinned to a kernel that does not read NHWC, so that lean selections need the layout."""
     return any(candidates.pinned(ops) and not candidates.kernels(ops, how) for ops in readers)
 
 
 def _preferred(candidates: Candidates, how: Lowering, op: Op, ops: Numbers, tensor: int) -> Layout | None:
+    """The layout that a consumer prefers for a tensor; only the first input of an operator may be other than NHWC."""
     return candidates.preferred(ops, how) if op.inputs[0] == tensor else None
 
 
 def between(how: Lowering, op: Op, layouts: Mapping[int, Layout]) -> Lowering:
-    """The conditions that an operator's kernels are chosen for: its first input and its output in their layouts."""
+    """The conditions for an operator's kernels, with the chosen layouts of its first input and its output."""
     reads = layouts.get(op.inputs[0], NHWC) if op.inputs else NHWC
     return replace(how, reads=reads, writes=layouts.get(op.outputs[0], NHWC))

@@ -1,8 +1,8 @@
-"""Pins: kernels that a user, a file of pins or a test requires for layers.
+"""Pins: kernels that a user, a file of pins or a test requires for layers (`--kernel LAYER=NAME`).
 
-A pin's text is the name of a kernel or a family, and in brackets values for its knobs, `gemm4[columns=2,rows=1]`. Every
-kernel with constants has the knob `constants` beside those of its generator: `ram` copies them before the layer runs,
-`flash` leaves them where they are; without it the planner decides.
+A pin is the name of a kernel or a family, optionally with values of its knobs (parameters of its code generator) in
+brackets: `gemm4[columns=2,rows=1]`. Every kernel with constants also has the knob `constants`: `ram` copies them before
+the layer runs, `flash` leaves them there; without it the planner decides.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _PIN = re.compile(r"([^\[\]=,/]+)(?:\[([^\[\]/]*)\])?(?:/[^\[\]]*)?")
 
 @dataclass(frozen=True)
 class Pin:
-    """A kernel that a layer is to have: its name or family, values of its knobs, and where its constants lie."""
+    """A required kernel: its name or family, values of its knobs, and the place of its constants (ram, flash, or
+    empty)."""
 
     kernel: str
     knobs: Knobs = ()
@@ -40,7 +41,7 @@ class Pin:
 
     @staticmethod
     def parse(text: str) -> Pin:
-        """The pin that a text says: `NAME` or `NAME[knob=value,...]`; an instruction set behind a slash is ignored."""
+        """Parses `NAME` or `NAME[knob=value,...]`; an instruction set after a slash is ignored."""
         match = _PIN.fullmatch(text)
         if match is None:
             raise _malformed(text)
@@ -58,7 +59,7 @@ class Pin:
         return f"{self.kernel}{written((*self.knobs, *places))}"
 
     def admits(self, kernel: Packed) -> bool:
-        """Whether a kernel is the one, or of the family, that is wanted."""
+        """Whether a kernel has the required name or family."""
         return self.kernel in (kernel.name, kernel.family)
 
 
@@ -74,7 +75,7 @@ def _value(text: str) -> Knob:
 
 
 def pinned(inner: Candidates, pins: Mapping[str, str], how: Lowering, cores: int = 1) -> Candidates:
-    """The candidates restricted to the pinned kernels (by name or family) of layers (by name or number)."""
+    """The candidates restricted by pins: kernel (name or family) by layer (name or number)."""
     if not pins:
         return inner
     for text in pins.values():
@@ -92,7 +93,7 @@ def pinned(inner: Candidates, pins: Mapping[str, str], how: Lowering, cores: int
 
 
 def _check_place(pin: Pin, how: Lowering, cores: int) -> None:
-    """Refuses constants in RAM where something else brings them there, or nothing does."""
+    """Refuses the knob `constants=ram` where constants are in RAM anyway, or cannot be copied."""
     if pin.constants != RAM:
         return
     for elsewhere, why in (
@@ -106,7 +107,7 @@ def _check_place(pin: Pin, how: Lowering, cores: int) -> None:
 
 
 def one_layer(layers: Mapping[str, Collection[str]], layer: str, where: str) -> str:
-    """The number of the layer with a name or number; `layers` are the names of each, by number."""
+    """The number of the layer with this name or number. `layers`: the names of each layer, by number."""
     if layer in layers:
         return layer
     numbers = [number for number, names in layers.items() if layer in names]
@@ -121,13 +122,13 @@ def one_layer(layers: Mapping[str, Collection[str]], layer: str, where: str) -> 
 
 
 def _not_asked(kernel: str, families: Collection[str]) -> str:
-    """The hint that a kernel is a backend that has not been asked for."""
+    """The hint that a pinned kernel is a backend which `--backend` does not name; else empty."""
     return f"ask for it with --backend {kernel}" if kernel in backends() and kernel not in families else ""
 
 
 Key = tuple[int, str, str]
-"""The identity of an operator in all graphs of a model: index and name of its layer there, and its kind, since one
-layer may become several operators."""
+"""Identifies an operator in every graph of a model: index and name of its layer in the model, and its kind, since
+passes may turn a layer into several operators."""
 
 
 def _key(op: Op) -> Key:
@@ -135,7 +136,7 @@ def _key(op: Op) -> Key:
 
 
 class PinnedCandidates(Candidates):
-    """Candidates without the kernels that pins exclude. `pins`: the kernel, by layer."""
+    """Restricts other candidates to pinned kernels. `pins`: the required kernel of each pinned operator."""
 
     def __init__(self, inner: Candidates, pins: Mapping[Key, Pin]) -> None:
         super().__init__(inner.graph)
@@ -161,7 +162,7 @@ class PinnedCandidates(Candidates):
         return [k if k.loaded else self._copied(ops, k) for k in kernels if k.loaded or loadable(k)]
 
     def _with_knobs(self, ops: Numbers, how: Lowering, wanted: set[Pin]) -> list[Packed]:
-        """The kernels of operators with the knobs of their pins; none where the pins of a region differ in them."""
+        """Candidate kernels of operators with the knob values of their pins; none if pins of a fused region differ."""
         (first, *others) = {(pin.kernel, pin.knobs) for pin in wanted}
         if others:
             return []
@@ -204,7 +205,7 @@ class PinnedCandidates(Candidates):
         return kernel if able else None
 
     def check(self, ops: Numbers, how: Lowering) -> None:
-        """Refuses a pin that no kernel of the layer matches, alone or fused with its neighbours."""
+        """Raises PinError if no kernel of the layer matches its pin, alone or fused with neighbours."""
         pieces = [ops, *(region for region in self.regions(how) if ops[0] in region)]
         if any(self._all(self, piece, how) for piece in pieces):
             return
@@ -228,7 +229,7 @@ class PinnedCandidates(Candidates):
         )
 
     def _knobs_of(self, kernel: Packed, pieces: Sequence[Numbers], how: Lowering) -> str:
-        """The knobs that a kernel has, and the values of each, in words."""
+        """The knobs of a kernel and their possible values, as text for an error."""
         layouts = [replace(how, reads=kernel.needs.reads), how]
         known = [self.inner.knobs(piece, each) for piece in pieces for each in layouts]
         choices = next((knobs[kernel.family] for knobs in known if kernel.family in knobs), {})
@@ -237,7 +238,7 @@ class PinnedCandidates(Candidates):
         return f"{kernel.name} has {'the knobs ' + ', '.join(texts) if texts else 'no knobs'}"
 
     def _all(self, candidates: Candidates, ops: Numbers, how: Lowering) -> list[Packed]:
-        """The kernels of operators, with the first input in the model's layout or in their preferred one."""
+        """All candidate kernels of operators, with the first input in the model's layout or in the preferred one."""
         layout = candidates.preferred(ops, how)
         planar = [] if layout is None else candidates.kernels(ops, replace(how, reads=layout))
         called = (candidates.accumulating(ops, how), candidates.ring_kernel(ops, how))
