@@ -46,7 +46,7 @@ def classifier() -> Graph:
     return net.graph(net.op(Softmax, x, quant=(1 / 256, -128), beta=1.0))
 
 
-def halved(planned: Plan) -> dict[str, SplitKernel]:
+def split_kernels(planned: Plan) -> dict[str, SplitKernel]:
     """The kernels that are split, by operator."""
     kernels = {planned.op(step).kind: step.kernel for step in planned.steps}
     return {kind: kernel for kind, kernel in kernels.items() if isinstance(kernel, SplitKernel)}
@@ -72,16 +72,16 @@ def test_a_layer_is_split_where_that_pays() -> None:
     whole = {op.name: costs.of(free.graph, op, _single(s), s.whole) for op, (s, *_) in free.works}
     assert alone(free) == pytest.approx(sum(whole.values()))
     dear = plan(graph, FAST, replace(TWO, barrier=1e9))
-    assert not halved(dear) and "nothing to gain" in shares(dear)["CONV_2D"]
+    assert not split_kernels(dear) and "nothing to gain" in shares(dear)["CONV_2D"]
     middle = estimate(costs, plan(graph, Lowering(), replace(TWO, barrier=100.0)))
-    assert middle == pytest.approx(estimate(costs, free) + 100 * BARRIERS * len(_all_halved(free)))
+    assert middle == pytest.approx(estimate(costs, free) + 100 * BARRIERS * len(_all_split_kernels(free)))
 
 
 def _single(step: Any) -> Any:
     return step.kernel.alone if isinstance(step.kernel, SplitKernel) else step.kernel
 
 
-def _all_halved(planned: Plan) -> list[SplitKernel]:
+def _all_split_kernels(planned: Plan) -> list[SplitKernel]:
     return [step.kernel for step in planned.steps if isinstance(step.kernel, SplitKernel)]
 
 
@@ -108,7 +108,7 @@ def test_a_budget_decides() -> None:
 
 
 def test_bodies_and_one_core_are_not_split() -> None:
-    assert not halved(plan(classifier(), Lowering(), Goal()))
+    assert not split_kernels(plan(classifier(), Lowering(), Goal()))
     assert set(shares(plan(classifier(), Lowering(), Goal())).values()) == {""}
 
 
@@ -120,7 +120,7 @@ def test_plans_are_written_and_read() -> None:
 def damaged(kind: str, **change: Any) -> Plan:
     """A plan of which the split kernel of an operator is changed."""
     planned = plan(classifier(), Lowering(), TWO)
-    kernel = replace(halved(planned)[kind], **change)
+    kernel = replace(split_kernels(planned)[kind], **change)
     same = [step for step in planned.steps if planned.op(step).kind == kind][-1]
     return replace(planned, steps=tuple(replace(s, kernel=kernel) if s is same else s for s in planned.steps))
 
@@ -178,7 +178,7 @@ def planes(channels: int = 12) -> Graph:
 def test_kernels_of_whole_images_are_split_by_channels() -> None:
     for channels in (12, 13):
         planned = plan(planes(channels), SCALAR, TWO_HARTS)
-        kernel = halved(planned)["DEPTHWISE_CONV_2D"]
+        kernel = split_kernels(planned)["DEPTHWISE_CONV_2D"]
         first, scratch = channels - channels // 2, kernel.alone.needs.scratch or 0
         assert kernel.family == "depthwise_planes" and kernel.entry.call is Call.CHANNELS
         assert shares(planned)["DEPTHWISE_CONV_2D"] == f"split: channels 0-{first - 1} and {first}-{channels - 1}"

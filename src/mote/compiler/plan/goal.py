@@ -12,7 +12,7 @@ from mote.compiler.kernels.cost import Costs
 
 @dataclass(frozen=True)
 class Goal:
-    """What a plan must fit (RAM, flash, time) and which options it must obey."""
+    """The budgets of a plan (RAM, flash, time), and the options that it must obey."""
 
     ram: int | None = None
     """RAM budget in bytes for arena and counters."""

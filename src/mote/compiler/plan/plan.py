@@ -110,7 +110,7 @@ class Step:
 
 
 class Role(StrEnum):
-    """What a `Cell` holds."""
+    """The contents of a `Cell`."""
 
     ROW = "row"
     SUMS = "sums"
