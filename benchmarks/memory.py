@@ -31,12 +31,12 @@ from mote import compile, run
 from mote.compiler.compiled import Compiled
 from mote.compiler.plan import planner
 from mote.compiler.plan.budgets import Planner
-from mote.compiler.plan.memory.layout import Draft
+from mote.compiler.plan.memory.layout import PlacedPlan
 from mote.compiler.plan.memory.plan_bound import bound
-from mote.compiler.plan.scheduling import strategies
+from mote.compiler.plan.scheduling import directed_plans
+from mote.compiler.plan.scheduling.directed_plans import DirectedPlans
 from mote.compiler.plan.scheduling.frontier import UNLIMITED
-from mote.compiler.plan.scheduling.strategies import Side
-from mote.compiler.plan.selection.way import LEAN
+from mote.compiler.plan.selection.config import LEAN
 
 POINTS = {
     "KWS": (5_500, 6_100, 8_000, 16_500),
@@ -87,7 +87,7 @@ def row(
     **options: Any,
 ) -> str:
     common = {"target": arguments.target, "io": "int8", **options}
-    with patch.object(strategies, "ROOM_ROUNDS", 0):
+    with patch.object(directed_plans, "ROOM_ROUNDS", 0):
         with forgetting(), patch.object(planner, "knee", layer_by_layer):
             layers = compile(model, target=arguments.target, io="int8")
         with forgetting(), patch.object(Planner, "smallest", Planner.__dict__["lean"]):
@@ -116,13 +116,13 @@ def row(
     return f"| {' | '.join(cells)} |"
 
 
-def layer_by_layer(search: Planner) -> Draft:
+def layer_by_layer(search: Planner) -> PlacedPlan:
     """The plan in which every operator runs whole, with the kernels that take the least working memory."""
     prepared = search.prepared
-    side = Side(prepared.selection(LEAN), prepared.goal, False, prepared.say)
-    schedule = side.scheduler.cheapest(UNLIMITED)
+    directed = DirectedPlans(prepared.selection(LEAN), prepared.goal, False, prepared.say)
+    schedule = directed.scheduler.cheapest(UNLIMITED)
     assert schedule is not None
-    return side._arrange(schedule)
+    return directed._arrange(schedule)
 
 
 def figures(compiled: Compiled) -> tuple[str, str]:

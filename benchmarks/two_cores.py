@@ -22,7 +22,7 @@ from typing import Any
 import mlperf_tiny
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
-from mote.compiler.plan.plan import Halved
+from mote.compiler.plan.plan import SplitKernel
 from mote.hardware import targets
 from mote.hardware.targets import Target
 from mote.hardware.targets.flags import optimization
@@ -143,7 +143,7 @@ def row(name: str, model: Any, core: str) -> str:
     """A line of the table."""
     single, one, double, two = both(model, core)
     kernels = [steps[0].kernel for _, steps in double.plan.works]
-    split = sum(isinstance(kernel, Halved) for kernel in kernels)
+    split = sum(isinstance(kernel, SplitKernel) for kernel in kernels)
     estimate = single.cost / double.cost
     return (
         f"| {name} | {split} of {len(kernels)} | {single.plan.ram:,} | {double.plan.ram:,} | {one.longer:,} |"

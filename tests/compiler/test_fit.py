@@ -11,7 +11,7 @@ import mote
 from mote.base.errors import BudgetError
 from mote.compiler.compiled import Compiled
 from mote.compiler.fitting.code_size import CodeSize
-from mote.compiler.fitting.fit import Again, Gauge, fit
+from mote.compiler.fitting.fit import BuiltBudget, Replan, fit
 from mote.compiler.fitting.reserve import FIRST, Reserve
 from mote.compiler.line import compile
 from mote.ui.cli import main
@@ -19,17 +19,17 @@ from mote.ui.cli import main
 DIGITS = Path(__file__).parents[2] / "models" / "digits.tflite"
 
 
-class NeedsCode(Gauge[int]):
+class NeedsCode(BuiltBudget[int]):
     """Plans that take so much code as there is room for, and a little more."""
 
     def __init__(self, most: int) -> None:
         self.most = most
 
-    def measured(self, made: int) -> int | Again:
-        return made if made >= self.most else Again(Reserve(ram_code=made + 100), f"{made} bytes are too few")
+    def measured(self, made: int) -> int | Replan:
+        return made if made >= self.most else Replan(Reserve(ram_code=made + 100), f"{made} bytes are too few")
 
 
-class Settles(Gauge[int]):
+class Settles(BuiltBudget[int]):
     """Takes what there was before an error."""
 
     def refused(self, error: BudgetError, reserve: Reserve) -> int | None:
@@ -63,9 +63,9 @@ def test_an_error_is_raised_or_an_earlier_result_taken() -> None:
 def test_a_reserve_that_does_not_grow_is_a_bug() -> None:
     """The loop would not end."""
 
-    class Repeats(Gauge[int]):
-        def measured(self, made: int) -> int | Again:
-            return Again(FIRST, "once more")
+    class Repeats(BuiltBudget[int]):
+        def measured(self, made: int) -> int | Replan:
+            return Replan(FIRST, "once more")
 
     with pytest.raises(AssertionError, match="only grows"):
         fit(lambda reserve: 0, [Repeats()], FIRST)

@@ -27,7 +27,7 @@ from mote.hardware import targets
 from mote.hardware.toolchain import compilers
 from mote.ir.graph.types import DType
 from mote.ir.ops.matrix.fully_connected import FullyConnected
-from mote.optimize.nas.costs.shape_offers import ShapeOffers
+from mote.optimize.nas.costs.shape_candidates import ShapeCandidates
 from mote.optimize.tune.trials import _code, _external
 from mote.ui.cli import main
 from mote.ui.reporter.command import compile_command
@@ -180,7 +180,7 @@ def test_kernels_of_a_user_in_a_search(registered: None) -> None:
     how = Lowering(frozenset(), Policy.BALANCED)
 
     def offered() -> list[str]:
-        return [packed.name for packed in ShapeOffers(graph).everything((layer,), how)]
+        return [packed.name for packed in ShapeCandidates(graph).all_kernels((layer,), how)]
 
     before = offered()
     types = next(k.types for k in catalogue.KERNELS if k.computes == (FullyConnected,) and DType.INT8 in k.types.inputs)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mote.compiler.kernels.memo import SHARED
-from mote.compiler.plan.selection.code_size_model import traded
-from mote.compiler.plan.selection.offers import offers
+from mote.compiler.plan.selection.candidates import candidates_of
+from mote.compiler.plan.selection.code_size_model import cheapest_kernels
 from mote.compiler.stages import CompilerSession, using
 
 
@@ -23,5 +23,5 @@ def forgetting() -> Iterator[CompilerSession]:
 
 def _clear() -> None:
     SHARED.clear()
-    offers.cache_clear()
-    traded.cache_clear()
+    candidates_of.cache_clear()
+    cheapest_kernels.cache_clear()

@@ -14,7 +14,7 @@ from mote.compiler.emit.image.kernels import KernelRecord, merged, record
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Call, Kernel, Layout, Packed, Refusal, View
 from mote.compiler.passes import optimize
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.request import Lowering
 from mote.frontends import Source
 from mote.frontends.model import Model
@@ -46,9 +46,9 @@ def for_everybody(record: KernelRecord) -> bool:
 def kernels(graph: Graph) -> Iterator[Packed]:
     """Every kernel that any core could choose for an operator of a graph, or for several together."""
     for features in FEATURES:
-        offers, singles = Offers(graph), [(n,) for n in range(len(graph.ops))]
+        candidates, singles = Candidates(graph), [(n,) for n in range(len(graph.ops))]
         planar = {layout for ops in singles for layout in _layouts(graph, ops, features)}
-        for ops in (*singles, *offers.regions(Lowering(features))):
+        for ops in (*singles, *candidates.regions(Lowering(features))):
             given = tuple(graph.ops[n] for n in ops)
             if not any(op.bodies or op.is_view or not op.outputs for op in given):
                 for reads in _layouts(graph, ops, features):

@@ -14,7 +14,7 @@ from mote.bench.pictures.memory import Holding, MemoryMap, direction
 from mote.compiler import line
 from mote.compiler.compiled import Compiled, kernel_label
 from mote.compiler.given import CompileOptions
-from mote.compiler.plan.plan import Bodied, Plan, Step
+from mote.compiler.plan.plan import ControlFlowKernel, Plan, Step
 from mote.compiler.plan.selection.cores import divided
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.plan.selection.external_report import ExternalRegion, external_regions
@@ -226,7 +226,7 @@ def plan(
 
 def body_plans(op: Op, step: Step) -> list[dict[str, Any]]:
     """The plans of the bodies of control flow, which lie in the scratch of its step."""
-    if not isinstance(step.kernel, Bodied):
+    if not isinstance(step.kernel, ControlFlowKernel):
         return []
     return [
         {

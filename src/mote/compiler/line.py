@@ -32,7 +32,7 @@ from mote.compiler.emit.c.names import c_prefix
 from mote.compiler.emit.c.options import CONSTANTS, ProjectOptions
 from mote.compiler.emit.c.programs.golden import GoldenRun, runs
 from mote.compiler.emit.c.project import Job, generate
-from mote.compiler.fitting.fit import CodeInFlash, CodeInRam, Gauge, PlacedConstants, fit
+from mote.compiler.fitting.fit import BuiltBudget, CodeInFlash, CodeInRam, PlacedConstants, fit
 from mote.compiler.fitting.reserve import FIRST, Reserve
 from mote.compiler.given import CompileOptions
 from mote.compiler.kernels.catalogue import instruction_sets
@@ -91,11 +91,15 @@ def compile(
 
 
 def compile_within(
-    model: Any, settings: Settings, gauges: Sequence[Gauge[Compiled]], example_inputs: Any = None, say: Say = silent
+    model: Any,
+    settings: Settings,
+    budgets: Sequence[BuiltBudget[Compiled]],
+    example_inputs: Any = None,
+    say: Say = silent,
 ) -> Compiled:
-    """Compiles a model within additional budgets, which `gauges` check on the built model."""
+    """Compiles a model within additional budgets, which `budgets` check on the built model."""
     with reading(given_model(model, settings, example_inputs)) as subject:
-        return _compile(subject, settings, gauges, say)
+        return _compile(subject, settings, budgets, say)
 
 
 def compile_graph(graph: Graph, settings: Settings, say: Say = silent) -> Compiled:
@@ -171,15 +175,17 @@ def reading(source: Source) -> Iterator[CompilerInput]:
         yield subject_of(source)
 
 
-def _compile(subject: CompilerInput, settings: Settings, gauges: Sequence[Gauge[Compiled]], say: Say) -> Compiled:
+def _compile(
+    subject: CompilerInput, settings: Settings, budgets: Sequence[BuiltBudget[Compiled]], say: Say
+) -> Compiled:
     """Compiles within all budgets; if a budget includes code, the code is built and measured."""
     settings = replace(settings, preprocess=_steps(subject, settings))
     by_settings = partial(_planned, subject.graph, subject.where, say)
     settings = settled(subject.graph, settings, by_settings, say)
-    own: list[Gauge[Compiled]] = [RecomputedActivations(subject.graph, settings), PlacedConstants()]
+    own: list[BuiltBudget[Compiled]] = [RecomputedActivations(subject.graph, settings), PlacedConstants()]
     own += [CodeInRam()] if settings.place_code == "ram" else []
     own += [CodeInFlash()] if settings.flash is not None else []
-    return _fitted(subject, settings, [*own, *gauges], FIRST, say)
+    return _fitted(subject, settings, [*own, *budgets], FIRST, say)
 
 
 def emitted(subject: CompilerInput, settings: Settings, say: Say = silent, reserve: Reserve = FIRST) -> Compiled:
@@ -189,16 +195,16 @@ def emitted(subject: CompilerInput, settings: Settings, say: Say = silent, reser
 
 
 def _fitted(
-    subject: CompilerInput, settings: Settings, gauges: Sequence[Gauge[Compiled]], reserve: Reserve, say: Say
+    subject: CompilerInput, settings: Settings, budgets: Sequence[BuiltBudget[Compiled]], reserve: Reserve, say: Say
 ) -> Compiled:
-    """Plans and emits C, with more memory reserved each time, until all gauges accept the result."""
+    """Plans and emits C, with more memory reserved each time, until all budgets accept the result."""
     reasons: list[str] = []
 
     def tell(why: str) -> None:
         reasons.append(why)
         say(f"planning again: {why}")
 
-    compiled = fit(partial(_emitted, subject, settings, say), gauges, reserve, tell)
+    compiled = fit(partial(_emitted, subject, settings, say), budgets, reserve, tell)
     return replace(compiled, replanned=tuple(reasons))
 
 
@@ -282,8 +288,8 @@ def planned(
     runtime."""
     attempt = partial(_planned, graph, where or graph.name, say, fixed=fixed)
     settings = settled(graph, settings, attempt, say)
-    gauge = RecomputedActivations[Plan](graph, settings)
-    return fit(partial(attempt, settings), [gauge], reserve, say)
+    budget = RecomputedActivations[Plan](graph, settings)
+    return fit(partial(attempt, settings), [budget], reserve, say)
 
 
 def _planned(

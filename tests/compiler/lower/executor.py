@@ -31,7 +31,7 @@ from mote.compiler.lower.program import (
     Transfer,
     program,
 )
-from mote.compiler.plan.plan import LENT, Halved, Plan
+from mote.compiler.plan.plan import LENT, Plan, SplitKernel
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.graph import ABSENT
 from mote.ir.graph.rows import OUTSIDE, row_count
@@ -131,7 +131,7 @@ class Machine:
             self.memories[STATES][state.at : state.at + raw.size] = raw
         self.oldest = [0] * made.rings
         works = [(p.graph, op, steps[0].kernel) for p in plan.all for op, steps in p.works]
-        calls = [(graph, op, k.calls if isinstance(k, Halved) else (k,)) for graph, op, k in works]
+        calls = [(graph, op, k.calls if isinstance(k, SplitKernel) else (k,)) for graph, op, k in works]
         self.meaning = {id(k): (graph, op) for graph, op, kernels in calls for k in kernels}
         """What a kernel computes."""
         self.arrivals = {n: op.outputs[0] for n, (op, _) in enumerate(plan.works)}
@@ -239,10 +239,10 @@ class Machine:
 
     def _copies(self, frame: Frame, copies: Sequence[Transfer]) -> None:
         for c in copies:
-            if c.by_way is not None:
-                self._copy(frame, c.source, c.by_way)
+            if c.staging is not None:
+                self._copy(frame, c.source, c.staging)
         for c in copies:
-            self._copy(frame, c.by_way or c.source, c.target)
+            self._copy(frame, c.staging or c.source, c.target)
 
     def _copy(self, frame: Frame, source: Place, target: Place) -> None:
         frame.whole(target)[:] = frame.whole(source).copy()

@@ -14,7 +14,7 @@ from mote.compiler.kernels import cost
 from mote.compiler.kernels.contract import Call, Refusal
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Halved, Plan
+from mote.compiler.plan.plan import Plan, SplitKernel
 from mote.compiler.plan.planner import plan
 from mote.compiler.plan.selection.cores import BARRIERS, alone, divided, split
 from mote.compiler.plan.selection.estimate import estimate
@@ -46,10 +46,10 @@ def classifier() -> Graph:
     return net.graph(net.op(Softmax, x, quant=(1 / 256, -128), beta=1.0))
 
 
-def halved(planned: Plan) -> dict[str, Halved]:
+def split_kernels(planned: Plan) -> dict[str, SplitKernel]:
     """The kernels that are split, by operator."""
     kernels = {planned.op(step).kind: step.kernel for step in planned.steps}
-    return {kind: kernel for kind, kernel in kernels.items() if isinstance(kernel, Halved)}
+    return {kind: kernel for kind, kernel in kernels.items() if isinstance(kernel, SplitKernel)}
 
 
 def shares(planned: Plan) -> dict[str, str]:
@@ -72,17 +72,17 @@ def test_a_layer_is_split_where_that_pays() -> None:
     whole = {op.name: costs.of(free.graph, op, _single(s), s.whole) for op, (s, *_) in free.works}
     assert alone(free) == pytest.approx(sum(whole.values()))
     dear = plan(graph, FAST, replace(TWO, barrier=1e9))
-    assert not halved(dear) and "nothing to gain" in shares(dear)["CONV_2D"]
+    assert not split_kernels(dear) and "nothing to gain" in shares(dear)["CONV_2D"]
     middle = estimate(costs, plan(graph, Lowering(), replace(TWO, barrier=100.0)))
-    assert middle == pytest.approx(estimate(costs, free) + 100 * BARRIERS * len(_all_halved(free)))
+    assert middle == pytest.approx(estimate(costs, free) + 100 * BARRIERS * len(_all_split_kernels(free)))
 
 
 def _single(step: Any) -> Any:
-    return step.kernel.alone if isinstance(step.kernel, Halved) else step.kernel
+    return step.kernel.alone if isinstance(step.kernel, SplitKernel) else step.kernel
 
 
-def _all_halved(planned: Plan) -> list[Halved]:
-    return [step.kernel for step in planned.steps if isinstance(step.kernel, Halved)]
+def _all_split_kernels(planned: Plan) -> list[SplitKernel]:
+    return [step.kernel for step in planned.steps if isinstance(step.kernel, SplitKernel)]
 
 
 def test_flash_serves_one_core_at_a_time() -> None:
@@ -90,7 +90,7 @@ def test_flash_serves_one_core_at_a_time() -> None:
     slow = cost.load(cost.USUAL).on(Reads(wait_states=400, read_bytes=8))
     planned = plan(classifier(), FAST, replace(TWO, costs=slow))
     op, (step, *_) = next(work for work in planned.works if work[0].kind == "FULLY_CONNECTED")
-    assert isinstance(step.kernel, Halved)
+    assert isinstance(step.kernel, SplitKernel)
     waits = slow.waiting(planned.graph, op, step.kernel.alone)
     assert waits > 0.5 * slow.of(planned.graph, op, step.kernel.alone, whole=True)
     assert slow.of(planned.graph, op, step.kernel, whole=True) == pytest.approx(waits)
@@ -108,7 +108,7 @@ def test_a_budget_decides() -> None:
 
 
 def test_bodies_and_one_core_are_not_split() -> None:
-    assert not halved(plan(classifier(), Lowering(), Goal()))
+    assert not split_kernels(plan(classifier(), Lowering(), Goal()))
     assert set(shares(plan(classifier(), Lowering(), Goal())).values()) == {""}
 
 
@@ -120,7 +120,7 @@ def test_plans_are_written_and_read() -> None:
 def damaged(kind: str, **change: Any) -> Plan:
     """A plan of which the split kernel of an operator is changed."""
     planned = plan(classifier(), Lowering(), TWO)
-    kernel = replace(halved(planned)[kind], **change)
+    kernel = replace(split_kernels(planned)[kind], **change)
     same = [step for step in planned.steps if planned.op(step).kind == kind][-1]
     return replace(planned, steps=tuple(replace(s, kernel=kernel) if s is same else s for s in planned.steps))
 
@@ -143,7 +143,7 @@ def test_the_checker_refuses(kind: str, change: dict[str, Any], why: str) -> Non
 
 def test_the_checker_refuses_scratch_that_is_shared() -> None:
     planned = plan(classifier(), DSP, TWO)
-    step = next(s for s in planned.steps if isinstance(s.kernel, Halved) and s.kernel.needs.scratch)
+    step = next(s for s in planned.steps if isinstance(s.kernel, SplitKernel) and s.kernel.needs.scratch)
     for second in (0, 2, 1 << 16):
         wrong = replace(step, kernel=replace(step.kernel, second=second))
         with pytest.raises(PlanError, match="scratch"):
@@ -156,7 +156,9 @@ def test_the_checker_refuses_a_core_that_writes_what_the_other_reads() -> None:
     x = net.depthwise(net.input(1, 12, 8, 4), SAME, SAME)
     planned = plan(net.graph(net.op(Softmax, x, quant=(1 / 256, -128), beta=1.0)), FAST, TWO)
     step = planned.steps[0]
-    assert isinstance(step.kernel, Halved) and step.kernel.entry.call is Call.ROWS and not step.kernel.needs.scratch
+    assert (
+        isinstance(step.kernel, SplitKernel) and step.kernel.entry.call is Call.ROWS and not step.kernel.needs.scratch
+    )
     with pytest.raises(PlanError, match="not for two cores"):
         check(replace(planned, goal=Goal()))
     given, made = (planned.place[t] for t in (planned.op(step).inputs[0], planned.op(step).outputs[0]))
@@ -176,7 +178,7 @@ def planes(channels: int = 12) -> Graph:
 def test_kernels_of_whole_images_are_split_by_channels() -> None:
     for channels in (12, 13):
         planned = plan(planes(channels), SCALAR, TWO_HARTS)
-        kernel = halved(planned)["DEPTHWISE_CONV_2D"]
+        kernel = split_kernels(planned)["DEPTHWISE_CONV_2D"]
         first, scratch = channels - channels // 2, kernel.alone.needs.scratch or 0
         assert kernel.family == "depthwise_planes" and kernel.entry.call is Call.CHANNELS
         assert shares(planned)["DEPTHWISE_CONV_2D"] == f"split: channels 0-{first - 1} and {first}-{channels - 1}"
@@ -202,7 +204,7 @@ def test_a_single_channel_is_not_split() -> None:
 def test_the_checker_refuses_channels(change: dict[str, Any], why: str) -> None:
     planned = plan(planes(), SCALAR, TWO_HARTS)
     step = planned.steps[0]
-    assert isinstance(step.kernel, Halved) and step.kernel.of_channels
+    assert isinstance(step.kernel, SplitKernel) and step.kernel.of_channels
     check(planned)
     with pytest.raises(PlanError, match=why):
         check(replace(planned, steps=(replace(step, kernel=replace(step.kernel, **change)), *planned.steps[1:])))
@@ -212,7 +214,7 @@ def test_the_checker_refuses_channels_over_inputs() -> None:
     """A kernel that claims to work in place overwrites channels that the other core still reads."""
     planned = plan(planes(), SCALAR, TWO_HARTS)
     step = planned.steps[0]
-    assert isinstance(step.kernel, Halved) and step.kernel.of_channels
+    assert isinstance(step.kernel, SplitKernel) and step.kernel.of_channels
     given, made = (planned.place[t] for t in (planned.op(step).inputs[0], planned.op(step).outputs[0]))
     both = replace(given, tensors=(*given.tensors, *made.tensors))
     buffers = tuple(both if b is given else b for b in planned.buffers if b is not made)

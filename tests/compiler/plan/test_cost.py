@@ -15,7 +15,7 @@ from mote.compiler.kernels import cost
 from mote.compiler.kernels.catalogue import KERNELS
 from mote.compiler.kernels.contract import OTHER, OTHER_F32, OTHER_S16, Instance, Packed
 from mote.compiler.kernels.cost import Costs
-from mote.compiler.plan.scheduling.rows import Arrival, operator
+from mote.compiler.plan.scheduling.rows import PushedInput, operator
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.hardware import targets, toolchain
@@ -274,7 +274,7 @@ def test_bundled_models(core: str, name: str, options: dict[str, object]) -> Non
     works = [(op, steps[0]) for op, steps in compiled.plan.works]
     samples = []
     for (op, step), layer in zip(works, profile(compiled).layers, strict=True):
-        if not isinstance(op, Arrival):
+        if not isinstance(op, PushedInput):
             features = cost.features(compiled.plan.graph, op, step.kernel, step.whole)
             rows = 0 if step.whole else step.kernel.entry.group
             families = cost_fit.families_of(step.kernel)

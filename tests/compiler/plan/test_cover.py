@@ -19,7 +19,7 @@ from mote.compiler.plan.goal import DoesNotFitError, Goal
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.planner import plan
 from mote.compiler.plan.selection import cover as covers
-from mote.compiler.plan.selection.cover import cover, pieces
+from mote.compiler.plan.selection.cover import cover, partition
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.hardware import targets
@@ -96,7 +96,7 @@ def subsets(graph: Graph, regions: Iterable[Numbers]) -> list[tuple[Numbers, ...
     regions = list(regions)
     every = [chosen for count in range(len(regions) + 1) for chosen in combinations(regions, count)]
     apart = [chosen for chosen in every if len({n for ops in chosen for n in ops}) == sum(map(len, chosen))]
-    return [chosen for chosen in apart if in_order(graph, pieces(graph, chosen)) is not None]
+    return [chosen for chosen in apart if in_order(graph, partition(graph, chosen)) is not None]
 
 
 @given(graphs(), st.data())
@@ -108,7 +108,7 @@ def test_the_cover_is_the_best_of_all(graph: Graph, data: st.DataObject) -> None
     best = max(sum(gains[ops] for ops in chosen) for chosen in subsets(graph, regions))
     taken = cover(graph, gains)
     assert sum(gains[ops] for ops in taken) == best and set(taken) <= set(regions)
-    assert in_order(graph, pieces(graph, taken)) is not None
+    assert in_order(graph, partition(graph, taken)) is not None
 
 
 def chain(length: int) -> Graph:

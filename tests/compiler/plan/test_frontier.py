@@ -11,12 +11,12 @@ from mote.compiler.plan.budgets import Planner
 from mote.compiler.plan.check import check
 from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.planner import drafted, plan
+from mote.compiler.plan.planner import plan, plan_with_reasons
 from mote.compiler.plan.prepared import PreparedPlans
-from mote.compiler.plan.scheduling.frontier import UNLIMITED, rung_above, rung_below
+from mote.compiler.plan.scheduling.frontier import UNLIMITED, grid_limit_above, grid_limit_below
+from mote.compiler.plan.selection.candidates import Candidates, ordered
 from mote.compiler.plan.selection.code_size_model import flash
 from mote.compiler.plan.selection.estimate import estimate
-from mote.compiler.plan.selection.offers import Offers, ordered
 from mote.compiler.plan.selection.request import Lowering, Policy
 from tests.compiler.plan.test_plan import DSP, model
 
@@ -27,8 +27,8 @@ COSTS = Goal().costs
 
 
 @cache
-def offered(name: str) -> Offers:
-    return Offers(ordered(model(name)))
+def offered(name: str) -> Candidates:
+    return Candidates(ordered(model(name)))
 
 
 def planner(name: str, policy: Policy, goal: Goal | None = None) -> Planner:
@@ -48,11 +48,11 @@ def flash_of(found: Plan) -> float:
 def test_rungs() -> None:
     found = [1 << 20]
     while found[-1] > 1:
-        found.append(rung_below(found[-1]))
+        found.append(grid_limit_below(found[-1]))
     assert len(found) < 64 * 16
     for above, below in pairwise(found):
         assert below < above <= below + max(below // 32, 1)
-        assert rung_above(below + 1) == above and rung_above(above) == above
+        assert grid_limit_above(below + 1) == above and grid_limit_above(above) == above
 
 
 @pytest.mark.quick_cases(1)
@@ -112,12 +112,12 @@ def test_more_time_takes_no_more_ram(name: str) -> None:
     before = UNLIMITED
     for percent in (101, 110, 150, 1000):
         most = fastest * percent / 100
-        found = drafted(planner(name, Policy.BALANCED, Goal(most_cost=most))).plan
+        found = plan_with_reasons(planner(name, Policy.BALANCED, Goal(most_cost=most))).plan
         assert estimate(COSTS, found) <= most and found.ram <= before
         before = found.ram
     assert before == way.smallest.plan.ram
     with pytest.raises(TooSlowError) as refused:
-        drafted(planner(name, Policy.BALANCED, Goal(most_cost=0.9 * fastest)))
+        plan_with_reasons(planner(name, Policy.BALANCED, Goal(most_cost=0.9 * fastest)))
     assert refused.value.taken <= 1.02 * fastest
     with pytest.raises(TooSlowError):
-        drafted(planner(name, Policy.BALANCED, Goal(ram=before, most_cost=1.1 * fastest)))
+        plan_with_reasons(planner(name, Policy.BALANCED, Goal(ram=before, most_cost=1.1 * fastest)))

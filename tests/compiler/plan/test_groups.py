@@ -16,10 +16,10 @@ from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.memory import layout
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.prepared import PreparedPlans
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
+from mote.compiler.plan.selection.config import LEAN
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.plan.selection.select import Selection
-from mote.compiler.plan.selection.way import LEAN
 from mote.ir.graph.region import Numbers
 from mote.ir.ops.windows.conv import Conv2D
 from tests.compiler.lower.executor import execute
@@ -77,7 +77,7 @@ def test_rows_of_a_group_lie_apart_where_that_is_smaller(monkeypatch: pytest.Mon
 @pytest.mark.quick_cases(1)
 def test_groups_take_more_memory(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def least() -> int:
-        return PreparedPlans(Offers(model("keywords")), BALANCED, LEAST).side(LEAN).least
+        return PreparedPlans(Candidates(model("keywords")), BALANCED, LEAST).directed(LEAN).least
 
     grouped = least()
     monkeypatch.undo()

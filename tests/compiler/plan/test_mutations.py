@@ -15,7 +15,7 @@ from mote.compiler.kernels.armv7em.depthwise.planar import Planar
 from mote.compiler.kernels.contract import NHWC
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import KEPT, Halved, Plan
+from mote.compiler.plan.plan import KEPT, Plan, SplitKernel
 from mote.compiler.plan.planner import plan
 from mote.compiler.plan.selection.request import Lowering
 from mote.ir.graph import Graph
@@ -134,7 +134,7 @@ def other_layout(planned: Plan, random: Random) -> Plan:
     chosen = random.choice([s for s in planned.steps if planned.op(s).inputs])
     writes = NHWC if chosen.kernel.needs.writes != NHWC else Planar(256, 1)
     kernel = replace(chosen.kernel, needs=replace(chosen.kernel.needs, writes=writes))
-    if isinstance(kernel, Halved):
+    if isinstance(kernel, SplitKernel):
         kernel = replace(kernel, alone=replace(kernel.alone, needs=replace(kernel.alone.needs, writes=writes)))
     steps = (replace(s, kernel=kernel) if s.ops == chosen.ops else s for s in planned.steps)
     return replace(planned, steps=tuple(steps))
@@ -177,11 +177,11 @@ def step_done_twice(planned: Plan, random: Random) -> Plan:
 
 def other_halves(planned: Plan, random: Random) -> Plan:
     """A step that is split elsewhere, or whose cores have their scratch elsewhere."""
-    steps = [s for s in planned.steps if isinstance(s.kernel, Halved)]
+    steps = [s for s in planned.steps if isinstance(s.kernel, SplitKernel)]
     if not steps:
         return planned
     chosen = random.choice(steps)
-    assert isinstance(chosen.kernel, Halved)
+    assert isinstance(chosen.kernel, SplitKernel)
     change = random.choice(({"at": random.randrange(-1, chosen.rows.hi + 1)}, {"second": random.randrange(0, 64, 2)}))
     split = replace(chosen.kernel, **change)
     return replace(planned, steps=tuple(replace(s, kernel=split) if s is chosen else s for s in planned.steps))

@@ -11,13 +11,13 @@ from mote.base.errors import MoteError
 from mote.compiler.passes import optimize
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.planner import draft, plan
+from mote.compiler.plan.planner import plan, plan_one_memory
 from mote.compiler.plan.prepared import Memo
-from mote.compiler.plan.selection.offers import Offers, ordered
+from mote.compiler.plan.selection.candidates import Candidates, ordered
+from mote.compiler.plan.selection.config import ROOMY
 from mote.compiler.plan.selection.pins import pinned
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.plan.selection.select import Selection
-from mote.compiler.plan.selection.way import ROOMY
 from mote.frontends import tflite
 from mote.ir.ops.common import Axis
 from tests.compiler.plan.graphs import GraphNet
@@ -45,7 +45,7 @@ def test_every_kernel_that_a_layer_could_have(name: str) -> None:
     x = net.conv(net.conv(net.input(1, 9, 8, 4), 8, stride=2), 8, 1)
     graph = ordered(optimize(tflite.parse(net.finish(net.mean(net.depthwise(x))), "model"))[0])
     for number in (1, 2):
-        offered = Selection(Offers(graph), HOW, Goal(), ROOMY).variants[number,]
+        offered = Selection(Candidates(graph), HOW, Goal(), ROOMY).variants[number,]
         for family in {k.family for k in offered}:
             found = plan(graph, HOW, replace(goal, pins={str(number): family}))
             assert kernel_of(found, number) == (family, "pinned")
@@ -76,7 +76,7 @@ def test_a_pinned_layer_is_in_no_chain() -> None:
         ({"2": "joined"}, True),
     ):
         how = Lowering()
-        found = draft(Memo(pinned(Joining(graph, [(1, 2)]), pins, how)), how, Goal(pins=pins)).plan
+        found = plan_one_memory(Memo(pinned(Joining(graph, [(1, 2)]), pins, how)), how, Goal(pins=pins)).plan
         assert ((1, 2) in {s.ops for s in found.steps}) == together
 
 

@@ -24,11 +24,11 @@ from mote.compiler.plan.knee import WORTH
 from mote.compiler.plan.plan import Cell, Plan
 from mote.compiler.plan.planner import plan
 from mote.compiler.plan.scheduling.op_order import order
-from mote.compiler.plan.scheduling.rows import Arrival
-from mote.compiler.plan.selection.offers import offers
+from mote.compiler.plan.scheduling.rows import PushedInput
+from mote.compiler.plan.selection.candidates import candidates_of
+from mote.compiler.plan.selection.config import ROOMY
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.plan.selection.select import Selection
-from mote.compiler.plan.selection.way import ROOMY
 from mote.frontends import tflite
 from mote.hardware.targets import Memory
 from mote.ir.graph import Graph, Op
@@ -174,7 +174,7 @@ def test_real_shapes(case: str) -> None:
     name, features, optimize, goal = REAL[case]
     found = planned(model(name), Lowering(features, Policy(optimize)), goal)
     assert not found.layered
-    assert any(isinstance(op, Arrival) for op, _ in found.works) == goal.pushed
+    assert any(isinstance(op, PushedInput) for op, _ in found.works) == goal.pushed
 
 
 @pytest.mark.quick_cases(1)
@@ -214,7 +214,7 @@ def test_the_least_ram_that_hardly_costs_anything(name: str) -> None:
     """These numbers only go down; on a part with room for it the plan is the same."""
     graph, how = strip_io.run(model(name)), Lowering(DSP, Policy.BALANCED)
     found = plan(graph, how)
-    selection = Selection(offers(found.graph), how, Goal(), ROOMY)
+    selection = Selection(candidates_of(found.graph), how, Goal(), ROOMY)
     fastest = sum(worth(selection, op, selection.best(ops, True), True) for ops, op in selection.ops.items())
     taken = sum(worth(selection, op, steps[0].kernel, steps[0].whole) for op, steps in found.works)
     assert found.ram <= KNEES[name] and taken <= WORTH * fastest

@@ -17,9 +17,9 @@ from mote.compiler.kernels.contract import OTHER, Call, Entry, Layout, Needs, Pa
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.planner import draft
+from mote.compiler.plan.planner import plan_one_memory
 from mote.compiler.plan.prepared import Memo
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.ir.graph import Graph
 from mote.ir.graph.graph import ABSENT
@@ -38,7 +38,7 @@ GOALS = {"whole": Goal(), "least": LEAST, "pushed": PUSHED, "small": SMALL}
 SAME = Axis(3, 1, 1, 1, 1)
 
 
-class Joining(Offers):
+class Joining(Candidates):
     """A kernel for each of some regions, made up, that costs less than its operators one by one."""
 
     def __init__(self, graph: Graph, regions: list[Numbers], scratch: int | None = None) -> None:
@@ -48,9 +48,9 @@ class Joining(Offers):
     def regions(self, how: Lowering) -> list[Numbers]:
         return self.wanted
 
-    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+    def all_kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         if ops not in self.wanted:
-            return super().everything(ops, how)
+            return super().all_kernels(ops, how)
         op = self.op(ops)
         operands = tuple(position for position, _ in op.computed(self.graph))
         return [
@@ -70,8 +70,8 @@ class Joining(Offers):
             )
         ]
 
-    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return None if ops in self.wanted else super().adding(ops, how)
+    def accumulating(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return None if ops in self.wanted else super().accumulating(ops, how)
 
     def preferred(self, ops: Numbers, how: Lowering) -> Layout | None:
         return None if ops in self.wanted else super().preferred(ops, how)
@@ -80,9 +80,9 @@ class Joining(Offers):
         return ops not in self.wanted and super().writes(ops, how, layout)
 
 
-def planned(known: Offers, goal: Goal, policy: Policy = Policy.BALANCED) -> Plan:
+def planned(known: Candidates, goal: Goal, policy: Policy = Policy.BALANCED) -> Plan:
     """A plan that checker and executor accept."""
-    found = draft(Memo(known), Lowering(optimize=policy), goal).plan
+    found = plan_one_memory(Memo(known), Lowering(optimize=policy), goal).plan
     check(found)
     case = stimuli(known.graph, 1)[0]
     expected = known.graph.evaluate(case)

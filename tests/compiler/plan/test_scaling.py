@@ -15,11 +15,11 @@ from mote.compiler.plan import planner, prepared
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.json_codec import same
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.scheduling.frontier import Lane, PlanFront
-from mote.compiler.plan.scheduling.strategies import Side
-from mote.compiler.plan.selection.offers import offers, ordered
+from mote.compiler.plan.scheduling.directed_plans import DirectedPlans
+from mote.compiler.plan.scheduling.frontier import PlanFront, ScheduleSpace
+from mote.compiler.plan.selection.candidates import candidates_of, ordered
+from mote.compiler.plan.selection.config import LEAN
 from mote.compiler.plan.selection.request import Lowering
-from mote.compiler.plan.selection.way import LEAN
 from mote.ui.cli import main
 from tests.helpers.network import Net
 from tests.helpers.support import soaked
@@ -65,10 +65,10 @@ def test_compiling_plans_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     net = Net()
     model = tmp_path / "model.tflite"
     model.write_bytes(net.finish(net.conv(net.input(1, 4, 4, 1), 2)))
-    drafts, draft = [], planner.draft
-    monkeypatch.setattr(planner, "draft", lambda *given: drafts.append(given) or draft(*given))
+    made, plan_one_memory = [], planner.plan_one_memory
+    monkeypatch.setattr(planner, "plan_one_memory", lambda *given: made.append(given) or plan_one_memory(*given))
     assert main(["compile", str(model), "--output", str(tmp_path / "c")]) == 0
-    assert len(drafts) == 1
+    assert len(made) == 1
 
 
 def test_goals_of_other_limits_share_what_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_goals_of_other_limits_share_what_is_prepared(monkeypatch: pytest.Monkey
     shared = plans(goals)
     assert not selections
     for goal, plan in zip(goals, shared, strict=True):
-        offers.cache_clear()
+        candidates_of.cache_clear()
         assert same(planner.plan(graph, Lowering(), goal), plan)
     assert selections
 
@@ -94,11 +94,16 @@ def test_goals_of_other_limits_share_what_is_prepared(monkeypatch: pytest.Monkey
 def test_memos_are_not_passed_on() -> None:
     """A copy with other fields begins with nothing computed."""
     graph = frontends.load(planning.residuals(8, SIDE))
-    kept = prepared.Memo(offers(ordered(graph)))
+    kept = prepared.Memo(candidates_of(ordered(graph)))
     first = kept.prepared(Lowering(), Goal(least=True), silent)
     assert kept.prepared(Lowering(), Goal(ram=1), silent) is first
     selection = first.selection(LEAN)
     assert first.selection(LEAN) is selection
     assert replace(first, alone=True).selection(LEAN) is not selection
-    memos = [f for kind in (prepared.PreparedPlans, Lane, PlanFront, Side) for f in fields(kind) if f.name[0] == "_"]
+    memos = [
+        f
+        for kind in (prepared.PreparedPlans, ScheduleSpace, PlanFront, DirectedPlans)
+        for f in fields(kind)
+        if f.name[0] == "_"
+    ]
     assert len(memos) == 12 and not any(f.init for f in memos)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from mote.compiler.kernels import cost
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.memory.bound import lower_bound
+from mote.compiler.plan.scheduling.directed_plans import rows_of as rows_of_selection
 from mote.compiler.plan.scheduling.rows import RowGraph
-from mote.compiler.plan.scheduling.schedule import Pace, Scheduler, Segment
+from mote.compiler.plan.scheduling.schedule import Interleaving, Scheduler, Segment
 from mote.compiler.plan.scheduling.search import Effort
-from mote.compiler.plan.scheduling.strategies import rows_of as rows_of_selection
-from mote.compiler.plan.selection.offers import Offers, ordered
+from mote.compiler.plan.selection.candidates import Candidates, ordered
+from mote.compiler.plan.selection.config import ROOMY
 from mote.compiler.plan.selection.request import Lowering
 from mote.compiler.plan.selection.select import Selection
-from mote.compiler.plan.selection.way import ROOMY
 from mote.ir.graph import Graph
 from mote.ir.ops.common import Axis
 from mote.ir.ops.elementwise.arithmetic import Add
@@ -30,7 +30,7 @@ EFFORT = 100_000
 
 
 def rows_of(graph: Graph, pushed: bool = False, bottom_up: bool = False) -> RowGraph:
-    selection = Selection(Offers(ordered(graph)), Lowering(), Goal(pushed=pushed), ROOMY)
+    selection = Selection(Candidates(ordered(graph)), Lowering(), Goal(pushed=pushed), ROOMY)
     return rows_of_selection(selection, bottom_up)
 
 
@@ -81,10 +81,12 @@ def test_an_eager_order_is_omitted_only_where_it_is_the_lazy_one() -> None:
         pushed = pushed and pushable(graph)
         scheduler = Scheduler(rows_of(graph, pushed, bottom_up and not pushed), cost.load(cost.USUAL))
         segments = set(scheduler.segments())
-        for lo, hi, pace in segments:
-            if pace is Pace.LAZY and hi - lo > 1:
-                lazy, eager = (list(scheduler.nodes(Segment(lo, hi, p))) for p in (Pace.LAZY, Pace.EAGER))
-                omitted = Segment(lo, hi, Pace.EAGER) not in segments
+        for lo, hi, interleaving in segments:
+            if interleaving is Interleaving.LAZY and hi - lo > 1:
+                lazy, eager = (
+                    list(scheduler.nodes(Segment(lo, hi, p))) for p in (Interleaving.LAZY, Interleaving.EAGER)
+                )
+                omitted = Segment(lo, hi, Interleaving.EAGER) not in segments
                 assert lazy == eager or not omitted
                 found[omitted] += 1
 

@@ -21,10 +21,10 @@ from mote.compiler.line import compile
 from mote.compiler.plan.check import PlanError, check
 from mote.compiler.plan.memory.several_memories import spread
 from mote.compiler.plan.memory.traffic import in_one, traffic
-from mote.compiler.plan.planner import draft
+from mote.compiler.plan.planner import plan_one_memory
 from mote.compiler.plan.prepared import Memo
+from mote.compiler.plan.selection.candidates import candidates_of
 from mote.compiler.plan.selection.estimate import estimate
-from mote.compiler.plan.selection.offers import offers
 from mote.hardware import toolchain
 from mote.hardware.targets import Memory
 from mote.hardware.toolchain import Mode
@@ -216,7 +216,7 @@ def test_code_is_in_the_fastest_flash(tmp_path: Path) -> None:
 def test_checker_knows_the_memories() -> None:
     """Equal offsets of different memories are different bytes; a buffer in the wrong memory is refused."""
     whole = compile(DIGITS, target="cortex-m7", optimize="speed").plan
-    layers = draft(Memo(offers(whole.graph)), whole.how, whole.goal)
+    layers = plan_one_memory(Memo(candidates_of(whole.graph)), whole.how, whole.goal)
     plan = spread(layers, [Memory("fast", "ram", whole.ram // 2), Memory("slow", "ram", whole.ram)])
     check(plan)
     refused = 0

@@ -15,7 +15,7 @@ from mote.base.errors import BudgetError, MoteError
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import Knob, Packed, Refusal, View
 from mote.compiler.line import compile, given_model, subject_of
-from mote.compiler.plan.selection.offers import offers, ordered
+from mote.compiler.plan.selection.candidates import candidates_of, ordered
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import make_settings
 from mote.optimize.search import running
@@ -52,7 +52,7 @@ def cheapest(of: TuningTask, setup: Setup) -> list[int]:
     knobs."""
     plan = of.compile(setup).plan
     graph = prepared(subject_of(of.model).graph, of.settings).whole
-    space = Space(offers(ordered(graph)), plan.how, of.settings.costs, places=False)
+    space = Space(candidates_of(ordered(graph)), plan.how, of.settings.costs, places=False)
     measurer = of.measurer
     assert isinstance(measurer, Counted)
     return [
@@ -189,7 +189,7 @@ def test_structure() -> None:
     source = given_model(DIGITS, settings)
     plan = compile(source, settings).plan
     graph = prepared(subject_of(source).graph, settings).whole
-    space = Space(offers(ordered(graph)), plan.how, settings.costs, places=False)
+    space = Space(candidates_of(ordered(graph)), plan.how, settings.costs, places=False)
     move = space.moves(plan)[0]
     assert not any(steps[0].kernel.family == move.family for _, steps in plan.works)
     with running(of := TuningTask(source, settings, Counted((move.pin,)))) as runner:

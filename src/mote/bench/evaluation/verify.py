@@ -32,7 +32,7 @@ from mote.compiler.options.parsing import check_at_least
 from mote.compiler.passes.folding import simplify_control
 from mote.compiler.passes.rewriting import tflm_numerics
 from mote.compiler.passes.training.spec import Learner
-from mote.compiler.plan.scheduling.rows import Arrival
+from mote.compiler.plan.scheduling.rows import PushedInput
 from mote.compiler.prepared import PreparedGraph
 from mote.compiler.settings import Settings
 from mote.deploy.boards.boards_file import BoardEntry
@@ -171,7 +171,7 @@ def judged(compiled: Compiled) -> Judged:
             graph.short_name(op),
         )
         for i, (op, steps) in enumerate(plan.works)
-        if not isinstance(op, Arrival)
+        if not isinstance(op, PushedInput)
     ]
     subject = firmware(compiled)
     apart = external.parts(plan)

@@ -8,7 +8,7 @@ from mote.base.errors import BudgetError, MoteError
 from mote.bench.measure.profiler.costs import profile
 from mote.bench.measure.profiler.instructions import cycle_model
 from mote.compiler.compiled import Compiled
-from mote.compiler.fitting.fit import Again, Gauge
+from mote.compiler.fitting.fit import BuiltBudget, Replan
 from mote.compiler.fitting.reserve import Reserve
 from mote.hardware import toolchain
 from mote.hardware.toolchain.builder import board_of
@@ -19,7 +19,7 @@ CLOSE = 1.03
 """How many times the limit a plan may take on the emulated core, where none takes less."""
 
 
-class MeasuredTime(Gauge[Compiled]):
+class MeasuredTime(BuiltBudget[Compiled]):
     """The time limit of a model, measured on the emulated core: it is planned again where its estimate was too low, and
     refused where that does not meet the limit. Without tools for the core the model stays as it is."""
 
@@ -27,7 +27,7 @@ class MeasuredTime(Gauge[Compiled]):
         self.best: Compiled | None = None
         self.rounds = 0
 
-    def measured(self, made: Compiled) -> Compiled | Again:
+    def measured(self, made: Compiled) -> Compiled | Replan:
         limit = made.settings.cycle_limit
         if limit is None or not _can_run(made):
             return made
@@ -39,9 +39,9 @@ class MeasuredTime(Gauge[Compiled]):
         taken = _cycles(made)
         error = max(taken / made.cost, made.reserve.estimate_error * taken / limit)
         reserve = replace(made.reserve, estimate_error=error)
-        return Again(reserve, f"{taken:,} cycles were measured, {taken - limit:,} more than the limit")
+        return Replan(reserve, f"{taken:,} cycles were measured, {taken - limit:,} more than the limit")
 
-    def refused(self, error: BudgetError, reserve: Reserve) -> Compiled | Again | None:
+    def refused(self, error: BudgetError, reserve: Reserve) -> Compiled | Replan | None:
         limit = None if self.best is None else self.best.settings.cycle_limit
         return None if self.best is None or limit is None else _checked(self.best, limit)
 

@@ -1,1 +1,1 @@
-"""Budgets that depend on what was built: the reserve of a plan, and the loop that makes it large enough."""
+"""Budgets that include what is known only after a build (code size): a loop that plans again with a larger reserve."""

@@ -1,4 +1,4 @@
-"""Code size of a model: of the linked firmware where there is a compiler for the core, else an estimate."""
+"""Code size of a model: of the linked firmware if there is a compiler for the core, else an estimate."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ from mote.hardware.toolchain.builder import board_of
 CODE, CODE_PER_FILE, CODE_PER_OPERATOR = 4096, 2560, 64
 """Estimated bytes of code without a compiler: per model, per kernel header and per operator."""
 LARGEST = 2
-"""How many times as much the functions of external generators take at most, with another compiler and other flags."""
+"""Safety factor for the code size of external functions, which was measured with another compiler or flags."""
 ON_HOST = "the host's code is not a microcontroller's"
+"""The reason for an estimate on the host."""
 
 
 @dataclass(frozen=True)
 class CodeSize:
-    """Bytes of a model's code: of the linked firmware, or a conservative estimate and the reason for it."""
+    """Bytes of a model's code: measured in the linked firmware; or an upper estimate, and the reason why it is none."""
 
     nbytes: int
     estimated: str = ""
+    """The reason why `nbytes` is an estimate; empty if it was measured."""
     ram: int = 0
     """Bytes of code copied to RAM."""
     built: Built | None = None
-    """All that was measured of the linked model, for its header."""
+    """Measurements of the linked model (compiler, code size, stack) for the generated header."""
 
     @property
     def what(self) -> str:
-        """Its label in messages."""
+        """The label of `nbytes` in messages."""
         return "code, by an estimate on the safe side" if self.estimated else "code"
 
 
@@ -59,13 +61,13 @@ def code_size(compiled: Compiled) -> CodeSize:
 
 
 def with_built(compiled: Compiled, code: CodeSize) -> Compiled:
-    """The model with the measurements of its code in the header, where a compiler made it."""
+    """The model with the measurements of its code in the generated header, if there are any."""
     return compiled if code.built is None else compiled.with_built(code.built)
 
 
 def several_code_size(models: Sequence[Compiled], *projects: Project) -> CodeSize:
-    """The code size of several models in one firmware, whose C is one project or a project for each: of the linked
-    firmware without the harness, or an estimate with kernels once."""
+    """The code size of several models in one firmware: of the linked firmware without the harness, or an estimate that
+    counts shared kernels once. `projects`: their C, as one project or one for each model."""
     target = models[0].settings.target
     if target.is_host:
         return CodeSize(_estimate(*models), ON_HOST)
@@ -88,14 +90,14 @@ def _linked(what: Firmware, compiler: Compiler) -> CodeSize:
 
 
 def _stack(elf: Path, learning: Sequence[str]) -> int | None:
-    """The most stack of a model; None where the code does not tell."""
+    """The worst-case stack of a model in bytes; None if it cannot be derived from the code."""
     with suppress(MoteError):
         return stack_of(elf, learning)
     return None
 
 
 def _estimate(*models: Compiled) -> int:
-    """An upper estimate for any core and optimization."""
+    """An upper estimate of code size in bytes, for any core and optimization level."""
     plans = [plan for compiled in models for plan in compiled.plan.all]
     files = {step.kernel.files for plan in plans for step in plan.steps}
     operators = sum(len(plan.works) for plan in plans)
@@ -105,7 +107,7 @@ def _estimate(*models: Compiled) -> int:
 
 
 def checked_code(compiled: Compiled) -> CodeSize:
-    """The code size, checked against the flash together with the constants."""
+    """The code size; raises BudgetError if code and constants exceed the flash."""
     code = code_size(compiled)
     check_budgets(compiled, code.nbytes, what=code.what)
     return code

@@ -1,9 +1,12 @@
-"""Budgets that depend on what was built: a model is planned and built until everything holds what it takes.
+"""Budgets that include what is known only after a build: plans and builds a model until it fits all of them.
 
-What is known afterwards (the size of code, constants that RAM does not hold, the error of estimates) is reserved for
-the next plan. A reserve only grows, and each growth is a finite step towards a limit: constants move to flash once,
-activations that are computed again are counted up to all of them, reserved code gains at least a byte of RAM or
-`RESERVED` bytes of flash until the budget is gone, and plans for a time limit are counted. So the loop ends.
+What a build shows (code size, constants that do not fit in RAM, the error of estimates) is reserved in the next plan. A
+reserve only grows, in finitely many steps: constants move to flash once, recomputed activations are at most all of
+them, reserved code grows by at least a byte of RAM or `RESERVED` bytes of flash until the budget is gone, and attempts
+for a time limit are counted. So the loop ends.
+
+Example: with --flash 60K the first plan leaves 1 KB for code other than kernels, and takes 59 KB. The linked firmware
+has 63 KB. The next plan reserves 4 KB, takes smaller kernels, and its firmware has 59.5 KB.
 """
 
 from __future__ import annotations
@@ -22,79 +25,80 @@ from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.selection.code_size_model import flash
 
 RESERVED = 512
-"""Bytes of flash at least that are reserved for more code than expected, as another plan may be the same else."""
+"""Minimum growth of the reserve for code in flash, in bytes: with a smaller one the plan might not change."""
 Made = TypeVar("Made")
 
 
-class Again(NamedTuple):
-    """The request for another plan."""
+class Replan(NamedTuple):
+    """The request for another plan, with a larger reserve and the reason."""
 
     reserve: Reserve
     why: str
 
 
-class Gauge(Generic[Made]):
-    """A budget that depends on what was built."""
+class BuiltBudget(Generic[Made]):
+    """A budget that includes what is known only after a build. `Made`: what is planned or built."""
 
-    def measured(self, made: Made) -> Made | Again:
-        """The result with what was measured of it, or a larger reserve for another one."""
+    def measured(self, made: Made) -> Made | Replan:
+        """Checks a result: returns it (with measurements), or requests another one with a larger reserve."""
         return made
 
-    def refused(self, error: BudgetError, reserve: Reserve) -> Made | Again | None:
-        """The answer where no plan leaves this reserve: another one, an earlier result, or None for the error."""
+    def refused(self, error: BudgetError, reserve: Reserve) -> Made | Replan | None:
+        """Called if no plan leaves room for a reserve: another request, an earlier result, or None to raise the
+        error."""
         return None
 
 
 def fit(
     attempt: Callable[[Reserve], Made],
-    gauges: Sequence[Gauge[Made]],
+    budgets: Sequence[BuiltBudget[Made]],
     reserve: Reserve,
     tell: Say = silent,
 ) -> Made:
-    """The first result that all gauges accept, from a reserve on. `tell` is called with the reason for each other plan
-    than the first."""
+    """The first result that all budgets accept. `attempt` plans (and builds) with a reserve; the first is `reserve`.
+    `tell` is called with the reason for each further attempt."""
     while True:
-        outcome: Made | Again | None
+        outcome: Made | Replan | None
         try:
-            outcome = _measured(attempt(reserve), gauges)
+            outcome = _measured(attempt(reserve), budgets)
         except BudgetError as error:
-            outcome = next((one for gauge in gauges if (one := gauge.refused(error, reserve)) is not None), None)
+            outcome = next((one for budget in budgets if (one := budget.refused(error, reserve)) is not None), None)
             if outcome is None:
                 raise
-        if not isinstance(outcome, Again):
+        if not isinstance(outcome, Replan):
             return outcome
         assert outcome.reserve.exceeds(reserve), "a reserve only grows"
         reserve = outcome.reserve
         tell(outcome.why)
 
 
-def _measured(made: Made, gauges: Sequence[Gauge[Made]]) -> Made | Again:
-    for gauge in gauges:
-        outcome = gauge.measured(made)
-        if isinstance(outcome, Again):
+def _measured(made: Made, budgets: Sequence[BuiltBudget[Made]]) -> Made | Replan:
+    for budget in budgets:
+        outcome = budget.measured(made)
+        if isinstance(outcome, Replan):
             return outcome
         made = outcome
     return made
 
 
-class PlacedConstants(Gauge[Compiled]):
-    """Constants in RAM beside a plan: where it does not hold all of them, those that are read most are in RAM all the
-    same, and the plan counts reads of flash."""
+class PlacedConstants(BuiltBudget[Compiled]):
+    """The budget of RAM for constants (`--place-constants ram`) beside the plan. If they do not all fit, those read
+    most are placed there, and the next plan counts wait states of flash."""
 
-    def measured(self, made: Compiled) -> Compiled | Again:
+    def measured(self, made: Compiled) -> Compiled | Replan:
         room = made.reserve.room(made.settings, made.plan)
         if made.ram_constants > room:
             over = made.ram_constants - room
             reserve = replace(made.reserve, flash_constants=True)
-            return Again(reserve, f"RAM lacks {over:,} bytes for all constants, so that some stay in flash")
+            return Replan(reserve, f"RAM lacks {over:,} bytes for all constants, so that some stay in flash")
         check_budgets(made, code=0)
         return made
 
 
-class CodeInRam(Gauge[Compiled]):
-    """Code in RAM beside a plan. Plans in less RAM may have more code."""
+class CodeInRam(BuiltBudget[Compiled]):
+    """The budget of RAM for code that runs from RAM, beside the plan."""
 
-    def measured(self, made: Compiled) -> Compiled | Again:
+    def measured(self, made: Compiled) -> Compiled | Replan:
         known, code = made.reserve.ram_code, code_size(made).ram
         built = replace(made, ram_code=code)
         try:
@@ -103,18 +107,20 @@ class CodeInRam(Gauge[Compiled]):
             if code <= known or not built.ram_beside:
                 raise
             why = f"code takes {code:,} bytes of RAM, and {known:,} were reserved"
-            return Again(replace(made.reserve, ram_code=code), why)
+            return Replan(replace(made.reserve, ram_code=code), why)
         return built
 
 
-class CodeInFlash(Gauge[Compiled]):
-    """Code and constants within a flash budget. As long as more reserved code changes nothing, twice as much is added.
-    Where such a plan exceeds its own budget already, a plan for no flash at all decides: it has the least."""
+class CodeInFlash(BuiltBudget[Compiled]):
+    """The flash budget of code and constants. If a larger reserve does not change the plan, the step is doubled. If
+    that plan exceeds its own flash limit already, all flash is reserved: the plan with the least flash decides."""
 
     before: Plan | None = None
+    """The plan of the last attempt."""
     step = RESERVED
+    """Minimum growth of the reserve in the next attempt, in bytes."""
 
-    def measured(self, made: Compiled) -> Compiled | Again:
+    def measured(self, made: Compiled) -> Compiled | Replan:
         code, left = code_size(made), made.plan.goal.flash
         over = made.project.constants + code.nbytes - (made.settings.flash_limit or 0)
         if over <= 0 or not left:
@@ -125,8 +131,8 @@ class CodeInFlash(Gauge[Compiled]):
         more = left if unchanged and flash(step.kernel for step in made.plan.steps) > left else max(over, self.step)
         self.before = made.plan
         reserve = replace(made.reserve, flash_code=made.reserve.flash_code + more)
-        return Again(reserve, f"constants and code exceed the flash budget by {over:,} bytes")
+        return Replan(reserve, f"constants and code exceed the flash budget by {over:,} bytes")
 
     def _is_unchanged(self, plan: Plan) -> bool:
-        """Whether the plan before was the same, for another budget."""
+        """Whether the last attempt had the same plan, for another flash limit."""
         return self.before is not None and replace(plan, goal=self.before.goal) == self.before

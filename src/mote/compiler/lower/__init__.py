@@ -1,1 +1,1 @@
-"""Plan -> Program: instructions with static addresses, the only form that back ends see."""
+"""Plan -> Program: lowers a plan to instructions with static addresses, the only form that back ends see."""

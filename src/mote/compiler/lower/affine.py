@@ -1,4 +1,4 @@
-"""Formulas for the rows that are computed and read."""
+"""Affine formulas for the rows that an instruction reads, in place of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from mote.ir.graph.rows import OUTSIDE
 
 @dataclass(frozen=True)
 class Affine:
-    """Which row a window's tap k reads at count n: start + n * step + k * spread, where the tensor has that row."""
+    """The row that tap k of a window reads at position n: start + n * step + k * spread, if the tensor has that row.
+    Example: a 3x3 window with padding and stride 2 has start -1, step 2, spread 1."""
 
     start: int
     step: int
@@ -18,8 +19,8 @@ class Affine:
 
 
 def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) -> Affine | None:
-    """The formula start + n * step + k * spread for samples (n, k, value); OUTSIDE stands for any value outside
-    0..count-1. None where there is no such formula."""
+    """Fits start + n * step + k * spread to samples (n, k, value), exactly; OUTSIDE is any value outside of 0..count-1.
+    None if there is no such formula."""
     given = list(samples)
     known = [s for s in given if s[2] != OUTSIDE or count is None]
     if not known:
@@ -38,6 +39,7 @@ def affine(samples: Iterable[tuple[int, int, int]], count: int | None = None) ->
 
 
 def _slope(points: Sequence[tuple[int, int]], default: int) -> int:
+    """The slope through the first point (x, y) and another one; `default` if all have the same x."""
     x0, y0 = points[0]
     other = next(((x, y) for x, y in points if x != x0), None)
     return default if other is None else (other[1] - y0) // (other[0] - x0)

@@ -1,7 +1,12 @@
-"""A plan as instructions for one small machine, in which there are no operators any more: what back ends print.
+"""`Program`: a plan lowered to instructions of a small virtual machine, without operators; what back ends print.
 
-Every address is known. A body of control flow is a program of its own: its arena is the working memory of the
-instruction that runs it, and what it is lent lies where it lies outside of it.
+Every instruction is a kernel call with static addresses, and runs once or several times (*turns*); the schedule is the
+order of turns. A control flow body is a program of its own: its arena is the scratch buffer of the instruction that
+runs it, and its inputs are in memory of the outer program (lent).
+
+Example: CONV with 12 rows, MAX_POOL 2x2, FULLY_CONNECTED, by rows. There are three instructions with 12, 6 and 1 turns,
+and the schedule is 0, 0, 1, 0, 0, 1, ..., 2. Turn n of CONV computes row n and reads the rows n - 1, n and n + 1 of its
+input: an `Operand` with 3 taps, start -1, step 1, spread 1.
 """
 
 from __future__ import annotations
@@ -16,8 +21,8 @@ from mote.compiler.lower.values import ValueRange, value_range
 from mote.compiler.offload.contract import Artifact, Offloaded, Pointer
 from mote.compiler.plan.control import outside
 from mote.compiler.plan.memory.several_memories import constant_reads
-from mote.compiler.plan.plan import KEPT, LENT, Bodied, Buffer, Copy, Halved, Plan, Step
-from mote.compiler.plan.scheduling.rows import Arrival, further_outputs, tap_rows
+from mote.compiler.plan.plan import KEPT, LENT, Buffer, ControlFlowKernel, Copy, Plan, SplitKernel, Step
+from mote.compiler.plan.scheduling.rows import PushedInput, further_outputs, tap_rows
 from mote.ir.graph import Op, Rows, State, Tensor
 from mote.ir.graph.rows import OUTSIDE, row_count
 from mote.ir.graph.tensor import Array, Shape
@@ -25,75 +30,76 @@ from mote.ir.graph.types import DType, StateRole
 from mote.ir.ops.control.control_flow import Control, If, While
 
 STATES = 0x10
-"""The memory of what is kept from one inference to the next."""
+"""Memory number of the states, which persist between inferences."""
 IMAGE = 0x11
-"""The memory of constants."""
+"""Memory number of constants in flash."""
 NO_ROWS = Rows(0, 0)
 
 
 class Form(IntEnum):
-    """How an instruction calls its kernel, or what it does without one."""
+    """The calling convention of an instruction's kernel, or its operation if it has none."""
 
     WHOLE = 0
-    """The kernel's own function over contiguous tensors."""
+    """Calls the kernel once for contiguous tensors."""
     ROW = 1
-    """Its row function, from pointers to rows."""
+    """Calls the kernel's row function for one output row, with an array of pointers to input rows."""
     EACH = 2
-    """Its own function over a row of each tensor."""
+    """Calls an element-wise kernel for one row of each tensor."""
     ROWS = 3
-    """Its function for several rows, from pointers to the rows under all of them."""
+    """Calls the kernel's function for a group of output rows, with pointers to the input rows of the whole group."""
     SUMS = 4
-    """One row into running sums."""
+    """Calls the kernel to accumulate one input row."""
     RING = 5
-    """New rows into a ring buffer."""
+    """Calls the kernel to write new rows into a ring buffer."""
     ARRIVAL = 6
-    """A row that the caller hands over is copied."""
+    """Copies an input row that the caller pushes."""
     COPY = 7
-    """`hi` bytes are copied from operand 0 to `out`; none where an operator with bodies has come to its end."""
+    """Copies `hi` bytes from operand 0 to `out`; none (`hi` = 0) at the end of a control flow operator."""
     JUMP = 8
-    """On to position `lo` of the schedule."""
+    """Jumps to position `lo` of the schedule."""
     BRANCH = 9
-    """On to position `lo` where the byte at operand 0 is zero."""
+    """Jumps to position `lo` of the schedule if the byte at operand 0 is zero."""
     REPEAT = 10
-    """On to position `lo`, but for every `times`-th time."""
+    """Jumps to position `lo` of the schedule, except every `times`-th time that it is reached (the end of a loop)."""
 
 
 class Kind(IntEnum):
-    """How the rows of a place are found."""
+    """How the addresses of a tensor's rows are computed."""
 
     STRIP = 0
-    """One after another."""
+    """Contiguous rows."""
     TABLE = 1
-    """Each where a table says."""
+    """Each at an offset from a table."""
     RING = 2
-    """One after another, from the oldest on."""
+    """A ring buffer: contiguous modulo its size, from the oldest row on."""
 
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """An array in flash."""
+    """An array of constants in flash; compared by identity."""
 
     data: Array
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the rows of a tensor lie."""
+    """The addresses of the rows of a tensor."""
 
     row_bytes: int
     rows: int
     memory: int
-    """The number of an arena, STATES, IMAGE, or, of what a body is lent, LENT and below."""
+    """The number of an arena; or STATES, IMAGE (constants), or LENT and below (memory of the outer program)."""
     at: int = 0
-    """Where row 0 is, in bytes; of a constant, from where that begins."""
+    """Offset of row 0 in the memory, in bytes; of a constant, in its array."""
     kind: Kind = Kind.STRIP
     ring: int = 0
+    """The number of the ring buffer, for RING."""
     offsets: tuple[int | None, ...] = ()
-    """Of a table: of each row, in bytes; None for rows that nobody needs."""
+    """For TABLE: offset of each row, in bytes; None for rows that nothing reads."""
     constant: Constant | None = None
     dtype: DType = field(default=DType.INT8, compare=False)
     tensors: tuple[int, ...] = field(default=(), compare=False)
-    """The tensors of the plan that lie there, which are views of one another."""
+    """The tensors of the plan at these addresses, which are views of one another."""
 
     @property
     def nbytes(self) -> int:
@@ -101,20 +107,20 @@ class Place:
 
     @property
     def end(self) -> int:
-        """Behind its last byte."""
+        """The offset after its last byte."""
         if self.kind is Kind.TABLE:
             return max((o for o in self.offsets if o is not None), default=0) + self.row_bytes
         return self.at + self.nbytes
 
     def begins_with(self, other: Place) -> bool:
-        """Whether both begin at the same byte."""
+        """Whether both begin at the same address."""
         return (self.memory, self.at, self.constant) == (other.memory, other.at, other.constant)
 
 
 @dataclass(frozen=True)
 class Operand:
-    """An input of an instruction: the rows start + y * step + k * spread of a place for `taps` values of k, or the
-    listed ones; the whole place from row `start` on without taps."""
+    """An input of an instruction. For output row y it reads the `taps` rows start + y * step + k * spread (k =
+    0..taps-1) of `place`, or the `listed` ones; with 0 taps, all rows from `start` on."""
 
     place: Place
     taps: int = 0
@@ -122,16 +128,17 @@ class Operand:
     step: int = 0
     spread: int = 0
     listed: tuple[int, ...] = ()
-    """`taps` for each turn of the instruction, or, where it computes several rows in a turn, for each row from 0 on."""
+    """If no formula fits: the rows of all taps, for each turn in order; for instructions with groups of rows, for each
+    output row from 0 on."""
 
     def row(self, y: int, tap: int = 0) -> int:
-        """The row that a tap reads by the formula, which the place need not have."""
+        """The row that a tap reads by the formula; it may be outside of the tensor (padding)."""
         return self.start + y * self.step + tap * self.spread
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """Working memory, or that of running sums."""
+    """A scratch buffer or accumulators."""
 
     memory: int
     at: int
@@ -140,7 +147,7 @@ class Scratch:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One kernel call of each turn, or what jumps and copies."""
+    """A kernel call that is executed once in each of its turns; or a jump or copy."""
 
     name: str
     form: Form
@@ -148,61 +155,62 @@ class Instruction:
     operands: tuple[Operand, ...] = ()
     out: Place | None = None
     others: tuple[Place, ...] = ()
-    """Further outputs of WHOLE, in the operator's order, each contiguous."""
+    """For WHOLE: outputs after the first, in the operator's order, contiguous."""
     scratch: Scratch | None = None
     sums: Scratch | None = None
     counter: int | None = None
-    """Which counter says how many turns it has had; None where there is one turn only."""
+    """The number of the counter of its turns; None if it has a single turn."""
     times: int = 1
-    """How many turns there are."""
+    """Number of its turns in an inference; for REPEAT, see there."""
     lo: int = 0
     hi: int = 0
     first: int = 0
     step: int = 0
-    """Turn n is for row (or tap) first + n * step; of a group of rows, some of which may lie before row 0."""
+    """Turn n computes row (or accumulates tap) first + n * step; with groups, the first row of a group, which may be
+    negative (only rows from 0 on exist)."""
     listed: tuple[int, ...] = ()
-    """Or for the n-th of these."""
+    """If no formula fits: the row (or tap) of each turn."""
     group: int = 1
-    """How many rows are computed in a turn."""
+    """Number of output rows per turn."""
     last: int = 0
-    """Behind the last row that there is to compute."""
+    """The end of the rows to compute: groups are cut off there."""
     rows: Rows = NO_ROWS
-    """Of WHOLE: those that are computed."""
+    """For WHOLE: the output rows to compute."""
     kind: str = ""
     shape: Shape = ()
-    """Of the operator and its output, for comments."""
+    """The operator's kind and output shape, for comments."""
     reads: int = 0
-    """About how many bytes of its constants an inference reads."""
+    """Estimated bytes of its constants that an inference reads."""
     control: Branches | Loop | None = None
     external: ExternalCalls | None = None
     second: Instruction | None = None
-    """Of WHOLE: the call for the rows that a second core computes; this one is for the others."""
+    """For WHOLE on two cores: the second core's call; this instruction is the first core's."""
 
     @property
     def called(self) -> Packed:
-        """The kernel of an instruction that has one."""
+        """The kernel, for instructions that have one."""
         assert self.kernel is not None
         return self.kernel
 
     @property
     def target(self) -> Place:
-        """The output of an instruction that is not a jump."""
+        """The output, for instructions that are no jumps."""
         assert self.out is not None
         return self.out
 
     @property
     def shares(self) -> tuple[Instruction, ...]:
-        """The calls of each core: one where it is not split."""
+        """The call of each core; one if it is not split."""
         return (self,) if self.second is None else (self, self.second)
 
     @property
     def begins(self) -> list[int]:
-        """The first row (or tap) of each turn."""
+        """The row (or tap, or first row of the group) of each turn."""
         return list(self.listed) or [self.first + n * self.step for n in range(self.times)]
 
     @property
     def computed(self) -> list[int]:
-        """The rows of all turns."""
+        """The output rows (or taps) of all turns, in order."""
         if self.group == 1:
             return self.begins
         return [y for begin in self.begins for y in range(max(begin, 0), min(begin + self.group, self.last))]
@@ -213,7 +221,7 @@ class Instruction:
 
     @property
     def memory(self) -> list[Place | Scratch]:
-        """All that it reads and writes, its bodies outside of their arenas included."""
+        """All memory that it reads and writes, including what its bodies access outside of their arenas."""
         lent = (lent.place for body in self.bodies for lent in body.lent)
         parts = (*(o.place for o in self.operands), self.out, *self.others, self.scratch, self.sums, *lent)
         second = self.second.memory if self.second else []
@@ -222,48 +230,48 @@ class Instruction:
 
 @dataclass(frozen=True)
 class ExternalCalls:
-    """The calls of an external generator, which take the place of a kernel's."""
+    """The C calls of an external generator, instead of a kernel call."""
 
     artifact: Artifact
     places: Mapping[int, Place]
-    """Of the tensors whose addresses they are given, by id."""
+    """By id: the tensors whose addresses are passed."""
     shown: tuple[Place, ...]
     """The outputs that traces show."""
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """A tensor that is copied whole."""
+    """A copy of a whole tensor."""
 
     source: Place
     target: Place
-    by_way: Place | None = None
-    """Where it is moved before anything is copied: where it lies, something else is copied to."""
+    staging: Place | None = None
+    """Where the source is staged before any other copy, if one of these would overwrite it; else None."""
 
 
 @dataclass(frozen=True)
 class Lent:
-    """Memory of the program around a body that the body uses."""
+    """Memory of the outer program that a body reads or writes."""
 
     place: Place
     written: bool
     output: int | None = None
-    """The output of the operator that is copied there when the body has run."""
+    """The index of the operator's output that is copied there after the body; None if the body accesses it directly."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A body of control flow. Its memory 0 is the working memory of the instruction, LENT - k is `lent[k]`."""
+    """A control flow body. Its memory 0 is the scratch buffer of the instruction, its memory LENT - k is `lent[k]`."""
 
     program: Program
     lent: tuple[Lent, ...]
     copies: tuple[Transfer, ...]
-    """Between its own memories, when it has run."""
+    """Copies after the body, between its memories."""
 
 
 @dataclass(frozen=True)
 class Branches:
-    """The first body where the byte at operand 0 is not zero, else the second one."""
+    """An IF: runs the first body if the byte at operand 0 is not zero, else the second one."""
 
     bodies: tuple[Body, ...]
     shown: tuple[Place, ...]
@@ -272,29 +280,31 @@ class Branches:
 
 @dataclass(frozen=True)
 class Loop:
-    """The last body again and again: `trips` times, or as long as the first output of the first body is not zero."""
+    """A WHILE: runs the last body `trips` times; or, if that is None, as long as the first body (the condition) outputs
+    a value other than zero."""
 
     bodies: tuple[Body, ...]
     shown: tuple[Place, ...]
     """The outputs that traces show."""
     begin: tuple[Transfer, ...]
+    """Copies of the operator's inputs to the loop variables, before the first iteration."""
     trips: int | None
 
 
 @dataclass(frozen=True)
 class Initial:
-    """The initial value of a state."""
+    """The initial value of a state at offset `at` of the memory STATES."""
 
     at: int
     data: Array
     role: StateRole = StateRole.NONE
     values: ValueRange = field(default_factory=ValueRange)
-    """The values that it can have, where it is learned; of labels, the classes."""
+    """The valid values of a learned state; for labels, the range of classes."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output; an input that is handed over row by row has no place."""
+    """An input or output of the model; a pushed input has no place."""
 
     tensor: Tensor
     place: Place | None
@@ -302,12 +312,13 @@ class Port:
 
 @dataclass(frozen=True)
 class Program:
-    """A plan lowered to instructions, one for each of `Plan.works`, and the order in which they take turns."""
+    """A plan lowered to instructions, one for each of `Plan.works`. `schedule`: the instruction of each turn, in
+    order."""
 
     instructions: tuple[Instruction, ...]
     schedule: tuple[int, ...]
     arenas: tuple[int, ...]
-    """Bytes in each memory."""
+    """Size of the arena in each memory, in bytes."""
     state_bytes: int
     states: tuple[Initial, ...]
     rings: int
@@ -316,11 +327,11 @@ class Program:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     zone: int = 0
-    """Bytes around every buffer that nobody else has."""
+    """Bytes of red zone around every buffer."""
     mixed: bool = False
-    """Memory is used for elements of several types, bytes aside, which C lets nobody confuse."""
+    """Whether memory holds elements of several types wider than a byte, so that C's strict aliasing rule matters."""
     cores: int = 1
-    """Cores that run it."""
+    """Number of cores that run it."""
 
     @property
     def pushed(self) -> bool:
@@ -328,57 +339,57 @@ class Program:
 
     @property
     def straight(self) -> bool:
-        """One instruction after another, each with one turn."""
+        """Whether instructions run one after another, each with a single turn."""
         return self.schedule == tuple(range(len(self.instructions)))
 
     @property
     def split(self) -> bool:
-        """Whether a second core computes parts of it."""
+        """Whether a second core computes some instructions in part."""
         return any(i.second is not None for i in self.instructions)
 
     @property
     def counter_bytes(self) -> int:
-        """Bytes of each counter."""
+        """Bytes of a turn counter."""
         return 1 if all(i.times < 1 << 8 for i in self.instructions) else 2
 
     @property
     def learns(self) -> bool:
-        """Whether it has states that hold what is learned."""
+        """Whether some of its states are learned parameters."""
         return any(state.role is StateRole.LEARNED for state in self.states)
 
     @property
     def trains(self) -> bool:
-        """Whether it has states for training on the device."""
+        """Whether it has states of training on the device: learned parameters, labels and the like."""
         return any(state.role is not StateRole.NONE for state in self.states)
 
     @property
     def jumps(self) -> bool:
-        """Whether there is control flow."""
+        """Whether it has jumps or copies: control flow, flattened for an image."""
         return any(i.form >= Form.COPY for i in self.instructions)
 
     @property
     def all(self) -> list[Program]:
-        """This program, and those of the bodies of control flow in it."""
+        """This program, and those of all control flow bodies in it."""
         return [self, *(p for i in self.instructions for body in i.bodies for p in body.program.all)]
 
     @property
     def turns(self) -> list[Instruction]:
-        """The instruction of each turn."""
+        """The instruction of each turn, in execution order."""
         return [self.instructions[number] for number in self.schedule]
 
     @property
     def artifacts(self) -> list[Artifact]:
-        """The artifacts of external generators that are called, in order."""
+        """The artifacts of external generators that it calls, in order."""
         return [i.external.artifact for i in self.instructions if i.external is not None]
 
     @property
     def polls(self) -> bool:
-        """Whether a step may be left before it is done: an accelerator works on it."""
+        """Whether a call may return while an accelerator still works on it, to be polled."""
         return any(call.returns_status for artifact in self.artifacts for call in artifact.calls)
 
     @property
     def kernels(self) -> list[Packed]:
-        """Those that are called, in order."""
+        """The kernels that are called, in order, those of bodies and of both cores included."""
         shares = (share for program in self.all for i in program.instructions for share in i.shares)
         return [i.kernel for i in shares if i.kernel is not None]
 
@@ -390,11 +401,11 @@ def program(plan: Plan) -> Program:
 
 @dataclass
 class _Lowered:
-    """Lowers a plan, or the plan of a body."""
+    """Lowers a plan, or the plan of a control flow body."""
 
     plan: Plan
     constants: dict[int, Constant]
-    """By the identity of the array, which the plan keeps alive."""
+    """Constants by the `id()` of their array, which the plan keeps alive; shared with the programs of bodies."""
 
     def program(self) -> Program:
         plan, graph, counters = self.plan, self.plan.graph, 0
@@ -426,10 +437,10 @@ class _Lowered:
     def _instruction(self, op: Op, steps: tuple[Step, ...], counter: int) -> Instruction:
         step, kernel, graph = steps[0], steps[0].kernel, self.plan.graph
         output = op.output(graph)
-        begun = Instruction(
+        base = Instruction(
             op.name,
             Form.WHOLE,
-            None if isinstance(op, Arrival) else kernel,
+            None if isinstance(op, PushedInput) else kernel,
             out=self._place(self.plan.place[output.id], output.dtype),
             scratch=_room(step.scratch_memory, step.scratch, kernel.needs.scratch),
             sums=_room(step.sums_memory, step.sums, kernel.needs.sums),
@@ -439,27 +450,27 @@ class _Lowered:
             shape=output.shape,
             reads=constant_reads(graph, op),
         )
-        if isinstance(op, Arrival):
-            return _turning(replace(begun, form=Form.ARRIVAL), [s.rows.lo for s in steps])
-        if isinstance(kernel, Bodied):
+        if isinstance(op, PushedInput):
+            return _turning(replace(base, form=Form.ARRIVAL), [s.rows.lo for s in steps])
+        if isinstance(kernel, ControlFlowKernel):
             assert isinstance(op, Control)
-            return self._control(op, begun, kernel)
+            return self._control(op, base, kernel)
         if isinstance(kernel, Offloaded):
             external = self._external(op, kernel.artifact)
             if kernel.entry.call is Call.ADDS:
-                return replace(self._sums(op, begun, steps), external=external)
-            return replace(self._whole(op, begun, step), external=external)
+                return replace(self._sums(op, base, steps), external=external)
+            return replace(self._whole(op, base, step), external=external)
         if kernel.entry.call is Call.ADDS:
-            return self._sums(op, begun, steps)
+            return self._sums(op, base, steps)
         if kernel.entry.call is Call.RING:
-            return replace(begun, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
-        return self._whole(op, begun, step) if step.whole else self._rows(op, begun, steps)
+            return replace(base, form=Form.RING, operands=(Operand(self._tensor(op.input(graph, 1))),))
+        return self._whole(op, base, step) if step.whole else self._rows(op, base, steps)
 
-    def _sums(self, op: Op, begun: Instruction, steps: tuple[Step, ...]) -> Instruction:
+    def _sums(self, op: Op, base: Instruction, steps: tuple[Step, ...]) -> Instruction:
         tensor, taps = op.input(self.plan.graph), [s.tap for s in steps if s.tap is not None]
         rows = tap_rows(self.plan.graph, op, steps[0].kernel)
         operand = self._operand(tensor, taps, [(rows[tap],) for tap in taps])
-        return _turning(replace(begun, form=Form.SUMS, operands=(operand,)), taps)
+        return _turning(replace(base, form=Form.SUMS, operands=(operand,)), taps)
 
     def _external(self, op: Op, artifact: Artifact) -> ExternalCalls:
         tensors = self.plan.graph.tensors
@@ -467,7 +478,7 @@ class _Lowered:
         places = {t: self._tensor(tensors[t]) for t in pointers if isinstance(t, int)}
         return ExternalCalls(artifact, places, tuple(places[t] for t in self.plan.shown(op)))
 
-    def _whole(self, op: Op, begun: Instruction, step: Step) -> Instruction:
+    def _whole(self, op: Op, base: Instruction, step: Step) -> Instruction:
         graph, kernel = self.plan.graph, step.kernel
         operands = tuple(Operand(self._tensor(op.input(graph, p))) for p in kernel.entry.operands)
         ranges = {
@@ -477,11 +488,11 @@ class _Lowered:
         }
         lo, hi = ranges.get(kernel.entry.call, (0, 0))
         out, *others = (self._tensor(graph.tensors[t]) for t in (op.outputs[0], *further_outputs(op)))
-        whole = replace(begun, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
-        return self._halves(op, whole, kernel) if isinstance(kernel, Halved) else whole
+        whole = replace(base, operands=operands, out=out, others=tuple(others), lo=lo, hi=hi, rows=step.rows)
+        return self._halves(op, whole, kernel) if isinstance(kernel, SplitKernel) else whole
 
-    def _halves(self, op: Op, whole: Instruction, kernel: Halved) -> Instruction:
-        """An instruction for the rows or channels of the first core, with that of the second one."""
+    def _halves(self, op: Op, whole: Instruction, kernel: SplitKernel) -> Instruction:
+        """Splits an instruction into those of the two cores: the first core's, with the other one as `second`."""
         room, rows = whole.scratch, whole.rows
         halves = []
         for packed, start in zip(kernel.calls, (0, kernel.second), strict=True):
@@ -510,27 +521,27 @@ class _Lowered:
         return replace(first, second=second)
 
     def _behind(self, op: Op, at: int, position: int, operand: Operand) -> Operand:
-        """An operand of the second core, from the row on that row `at` of the output needs."""
+        """The operand of the second core: from the input row on that output row `at` needs."""
         first = (op.reads(self.plan.graph, position, at) or (0,))[0]
         rows = row_count(op.input(self.plan.graph, position).shape)
         place = replace(operand.place, rows=rows, row_bytes=operand.place.nbytes // rows)
         return Operand(place, start=first)
 
-    def _rows(self, op: Op, begun: Instruction, steps: tuple[Step, ...]) -> Instruction:
+    def _rows(self, op: Op, base: Instruction, steps: tuple[Step, ...]) -> Instruction:
         graph, kernel, group = self.plan.graph, steps[0].kernel, max(s.rows.hi - s.rows.lo for s in steps)
         ys = [y for s in steps for y in range(s.rows.lo, s.rows.hi)]
         ys = ys if group == 1 else sorted(ys)
         last = max(ys) + 1
         begins = [s.rows.lo if s.rows.hi == min(s.rows.lo + group, last) else s.rows.hi - group for s in steps]
-        begun = _turning(replace(begun, group=group, last=last), begins)
+        base = _turning(replace(base, group=group, last=last), begins)
         inputs = [op.input(graph, p) for p in kernel.entry.operands]
         reads = [[op.reads(graph, p, y) or () for y in ys] for p in kernel.entry.operands]
         if kernel.entry.rows and kernel.entry.group > 1:
             under = self._operand(inputs[0], ys, reads[0], windows=True)
             assert not under.listed and under.spread == 1, "kernels for several rows take plain windows only"
             under = replace(under, taps=(kernel.entry.group - 1) * under.step + under.taps)
-            others = (_in_one_piece(self._operand(t, ys, own)) for t, own in zip(inputs[1:], reads[1:], strict=True))
-            return replace(begun, form=Form.ROWS, operands=(under, *others), hi=kernel.entry.group)
+            others = (_as_one_row(self._operand(t, ys, own)) for t, own in zip(inputs[1:], reads[1:], strict=True))
+            return replace(base, form=Form.ROWS, operands=(under, *others), hi=kernel.entry.group)
         form, hi = Form.ROW, 0
         if not kernel.entry.row:
             reads = [[(rows or (0,))[:1] for rows in own] for own in reads]
@@ -540,8 +551,8 @@ class _Lowered:
             self._operand(t, ys, own, bool(kernel.entry.row), group > 1) for t, own in zip(inputs, reads, strict=True)
         ]
         if kernel.entry.row:
-            operands[1:] = map(_in_one_piece, operands[1:])
-        return replace(begun, form=form, operands=tuple(operands), hi=hi)
+            operands[1:] = map(_as_one_row, operands[1:])
+        return replace(base, form=form, operands=tuple(operands), hi=hi)
 
     def _operand(
         self,
@@ -551,8 +562,9 @@ class _Lowered:
         windows: bool = False,
         from_0: bool = False,
     ) -> Operand:
-        """The rows of a tensor that are read for each y: by a formula, or listed, for each y or from 0 on. Windows read
-        what lies outside of the tensor too."""
+        """The operand that reads rows `reads[i]` of a tensor for output row `ys[i]`: by a formula if one fits, else
+        listed, in the order of `ys` or (`from_0`) for all output rows from 0 on. `windows`: may read OUTSIDE
+        (padding)."""
         taps, have = max(map(len, reads)), row_count(tensor.shape)
         samples = [(y, k, row) for y, rows in zip(ys, reads, strict=True) for k, row in enumerate(rows)]
         formula = affine(samples, have if windows else None) if len(samples) == taps * len(ys) else None
@@ -564,7 +576,7 @@ class _Lowered:
         return Operand(place, taps, listed=tuple(row for rows in every for row in rows))
 
     def _view(self, tensor: Tensor) -> Buffer:
-        """The rows of a tensor; of a view of another shape, rows of that shape over the same memory."""
+        """The buffer of a tensor; of a view of another shape, with that shape's rows over the same memory."""
         buffer, count = self.plan.place[tensor.id], row_count(tensor.shape)
         if count == len(buffer.offsets):
             return buffer
@@ -573,7 +585,7 @@ class _Lowered:
         return Buffer(buffer.tensors, row, offsets, buffer.layout, buffer.memory)
 
     def _tensor(self, tensor: Tensor) -> Place:
-        """A contiguous tensor, all of it."""
+        """The place of a contiguous tensor, or of a constant."""
         if tensor.data is not None:
             return self._constant(tensor)
         buffer = self.plan.place[tensor.id]
@@ -587,7 +599,7 @@ class _Lowered:
         return Place(tensor.nbytes // rows, rows, IMAGE, constant=constant, dtype=tensor.dtype)
 
     def _place(self, buffer: Buffer, dtype: DType) -> Place:
-        """Where the rows of a buffer lie."""
+        """The place of a buffer."""
         memory = STATES if buffer.memory == KEPT else buffer.memory
         place = Place(buffer.row_bytes, len(buffer.offsets), memory, dtype=dtype, tensors=buffer.tensors)
         if buffer.ring is not None:
@@ -596,8 +608,8 @@ class _Lowered:
             return replace(place, kind=Kind.TABLE, offsets=buffer.offsets)
         return replace(place, at=buffer.base)
 
-    def _control(self, op: Control, begun: Instruction, kernel: Bodied) -> Instruction:
-        """An operator with bodies."""
+    def _control(self, op: Control, base: Instruction, kernel: ControlFlowKernel) -> Instruction:
+        """The instruction of an IF or WHILE."""
         tensors = self.plan.graph.tensors
         parts = zip(kernel.plans, kernel.copies, strict=True)
         bodies = tuple(self._body(op, n, plan, copies) for n, (plan, copies) in enumerate(parts))
@@ -609,10 +621,11 @@ class _Lowered:
             control = Loop(bodies, shown, begin, op.trips)
         operands = tuple(Operand(self._tensor(tensors[t])) for t in op.inputs)
         out = self._tensor(op.output(self.plan.graph))
-        return replace(begun, form=Form.COPY, kernel=None, operands=operands, out=out, control=control)
+        return replace(base, form=Form.COPY, kernel=None, operands=operands, out=out, control=control)
 
     def _body(self, op: Control, number: int, plan: Plan, copies: Sequence[Copy]) -> Body:
-        """A body with the memory that it uses outside: what it is lent, and the outputs of a branch that are copied."""
+        """A control flow body with the memory that it accesses in the outer program: what it is lent, and targets of
+        copies."""
         inner, graph, tensors = _Lowered(plan, self.constants), plan.graph, self.plan.graph.tensors
         known, written = outside(op, plan, number), _written(op, number, plan)
         lent = [Lent(self._tensor(tensors[known[t]]), t in written) for t in plan.goal.lent]
@@ -625,13 +638,13 @@ class _Lowered:
                 lent.append(Lent(made, True, copy.output))
             else:
                 target = inner._tensor(graph.tensors[graph.inputs[copy.output]])
-            aside = None if copy.by_way is None else replace(source, memory=0, at=copy.by_way, constant=None)
+            aside = None if copy.staging is None else replace(source, memory=0, at=copy.staging, constant=None)
             done.append(Transfer(source, target, aside))
         return Body(inner.program(), tuple(lent), tuple(done))
 
 
 def _written(op: Control, number: int, plan: Plan) -> tuple[int, ...]:
-    """The tensors that a body is lent and writes to: states, outputs of a branch, and what goes round in a loop."""
+    """The lent tensors that a body writes: states, outputs of a branch, loop variables."""
     graph = plan.graph
     kept = tuple(s.before for s in graph.states)
     if isinstance(op, If):
@@ -640,6 +653,7 @@ def _written(op: Control, number: int, plan: Plan) -> tuple[int, ...]:
 
 
 def _mixed(plan: Plan) -> bool:
+    """See `Program.mixed`."""
     used = {t.dtype for p in plan.all for t in p.graph.tensors.values() if t.data is None}
     wide = {dtype for dtype in used if dtype.itemsize > 1}
     works = any(step.scratch is not None or step.sums is not None for p in plan.all for step in p.steps)
@@ -648,8 +662,8 @@ def _mixed(plan: Plan) -> bool:
     return len(wide) > 1 or bool(wide and works and used - wide) or (works and bool(wide - {DType.FLOAT32}))
 
 
-def _in_one_piece(operand: Operand) -> Operand:
-    """An operand of which every row is made from all, as from weights that learn: a single row."""
+def _as_one_row(operand: Operand) -> Operand:
+    """An operand that every output row reads whole (such as learned weights): as a single row."""
     place = operand.place
     if (operand.taps, operand.start, operand.step) != (1, 0, 0) or operand.listed or place.kind is not Kind.STRIP:
         return operand
@@ -660,11 +674,11 @@ def _room(memory: int, at: int | None, nbytes: int | None) -> Scratch | None:
     return None if at is None else Scratch(memory, at, nbytes or 0)
 
 
-def _turning(begun: Instruction, values: Sequence[int]) -> Instruction:
-    """An instruction with a turn for each of these values."""
+def _turning(base: Instruction, values: Sequence[int]) -> Instruction:
+    """The instruction with a turn for each value: by a formula if one fits, else listed."""
     if len(values) == 1:
-        return replace(begun, first=values[0])
+        return replace(base, first=values[0])
     formula = affine([(n, 0, v) for n, v in enumerate(values)])
     if formula is None:
-        return replace(begun, listed=tuple(values))
-    return replace(begun, first=formula.start, step=formula.step)
+        return replace(base, listed=tuple(values))
+    return replace(base, first=formula.start, step=formula.step)

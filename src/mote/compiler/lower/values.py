@@ -1,4 +1,4 @@
-"""The values that a state can have: by these a model knows its own records of what it has learned from others."""
+"""Valid values of states, by which firmware checks saved weights before it loads them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from mote.ir.ops.control.control_flow import If
 
 
 class Values(IntEnum):
-    """How the values of a state are compared: `MOTE_WEIGHTS_...` of `mote_weights.h`."""
+    """How saved values of a state are checked: `MOTE_WEIGHTS_...` in `mote_weights.h`."""
 
     NONE = 0
-    """The state is not learned: it is neither saved nor compared."""
+    """Not learned: neither saved nor checked."""
     ANY = 1
+    """Not checked."""
     FLOAT = 2
-    """float32, finite."""
+    """float32: must be finite."""
     INT8 = 3
-    """int8, from the least to the largest."""
+    """int8: must be in a range."""
     INT32 = 4
-    """int32, from the least to the largest."""
+    """int32: must be in a range."""
 
 
 @dataclass(frozen=True)
 class ValueRange:
-    """The values that a state can have."""
+    """The valid values of a state: `low` to `high`, both inclusive, for INT8 and INT32."""
 
     kind: Values = Values.NONE
     low: int = 0
@@ -34,8 +35,8 @@ class ValueRange:
 
 
 def value_range(graph: Graph, state: State) -> ValueRange:
-    """The values of a state of a graph: of a learned one, those that mean something to all operators that read it; of
-    labels, the classes."""
+    """The valid values of a state: for a learned one, those that all operators which read it accept; for a label, the
+    classes."""
     if state.role is StateRole.LABEL:
         return ValueRange(high=class_count(graph, state.before) - 1)
     if state.role is not StateRole.LEARNED:
@@ -49,12 +50,12 @@ def value_range(graph: Graph, state: State) -> ValueRange:
 
 
 def class_count(graph: Graph, label: int) -> int:
-    """The classes that a label names: those that its readers know, or as many as the first output has channels."""
+    """The number of classes of a label: as its readers have it, or else the channels of the first output."""
     return _known_classes(graph, label) or graph.tensors[graph.outputs[0]].channels
 
 
 def _known_classes(graph: Graph, label: int) -> int:
-    """The classes by the bounds of what reads a label, in branches too; 0: nothing has any."""
+    """The number of classes by the bounds of a label's readers, branches included; 0 if none has bounds."""
     for op in graph.ops:
         for position in (i for i, t in enumerate(op.inputs) if t == label):
             if isinstance(op, If) and position > 0:
@@ -67,7 +68,7 @@ def _known_classes(graph: Graph, label: int) -> int:
 
 
 def _bounds(graph: Graph, state: State) -> tuple[int, int] | None:
-    """The least and the largest value; None: any."""
+    """The least and the largest value of a state that all of its readers accept; None: any."""
     read = (op.bounds(graph, i) for op in graph.ops for i, t in enumerate(op.inputs) if t == state.before)
     known = [bounds for bounds in read if bounds is not None]
     return (max(low for low, _ in known), min(high for _, high in known)) if known else None

@@ -1,4 +1,4 @@
-"""The plans of a graph within budgets of RAM, flash and time."""
+"""Searches the Pareto fronts of a graph for plans within budgets of RAM, flash and time."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from heapq import heappop, heappush
 from itertools import count
 
 from mote.compiler.plan.goal import DoesNotFitError, Goal, TooSlowError
-from mote.compiler.plan.memory.layout import Draft
+from mote.compiler.plan.memory.layout import PlacedPlan
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.prepared import PreparedPlans
+from mote.compiler.plan.scheduling.directed_plans import NEAR, with_room
 from mote.compiler.plan.scheduling.frontier import (
     UNLIMITED,
-    Drafts,
-    Lane,
     Limit,
+    PlacementCache,
     PlanFront,
-    Sketch,
-    rung_above,
-    rung_below,
+    ScheduleSpace,
+    UnplacedPlan,
+    grid_limit_above,
+    grid_limit_below,
 )
-from mote.compiler.plan.scheduling.strategies import NEAR, with_room
 from mote.compiler.plan.selection.code_size_model import flash
+from mote.compiler.plan.selection.config import LEAN, RATES
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.plan.selection.request import Policy
 from mote.compiler.plan.selection.select import MOST_RATE
-from mote.compiler.plan.selection.way import LEAN, RATES
 
 FLASH_STEP, FLASH_STEPS = 1.1, 16
-"""Price increase of flash from one plan to the next on the flash curve, and the number of plans."""
+"""Ratio of successive exchange rates of flash in `Planner.fastest`, and their number."""
 RATE_STEP = 2.0
-"""Price increase of flash from one attempt to fit a budget to the next."""
+"""Ratio of successive exchange rates of flash that are tried for a flash budget."""
 
 
 @dataclass(eq=False)
@@ -41,11 +41,11 @@ class Planner:
 
     prepared: PreparedPlans
     goal: Goal
-    drafts: Drafts = field(init=False, default_factory=Drafts)
+    placements: PlacementCache = field(init=False, default_factory=PlacementCache)
 
     @property
     def _policies(self) -> int:
-        """Number of rates that belong to policies whose plans must not be faster than the result."""
+        """Number of `rates` that policies use: plans at these must not be faster than the result."""
         return sum(rate <= RATES[Policy.BALANCED] for rate in self.rates)
 
     @cached_property
@@ -60,68 +60,67 @@ class Planner:
 
     @cached_property
     def fastest(self) -> list[tuple[float, int]]:
-        """Latency and bytes of constants of the fastest kernels without a RAM budget, at the current and at increasing
-        exchange rates of flash."""
-        lane = self.prepared.front(searched=False).lanes[0]
-        return [lane.fastest(self.rate * FLASH_STEP**k) for k in range(FLASH_STEPS)]
+        """Latency, and bytes of constants, of running each operator whole with its best kernel, at increasing exchange
+        rates of flash: the fastest plan first, then those with less flash."""
+        space = self.prepared.front(searched=False).spaces[0]
+        return [space.fastest(self.rate * FLASH_STEP**k) for k in range(FLASH_STEPS)]
 
     @cached_property
     def usual(self) -> float:
-        """Latency of the plan without a RAM budget, at least that of the fastest kernels: it may have less flash than
-        these have at any of their exchange rates."""
-        sketch = self.prepared.front(searched=False).within(Limit(UNLIMITED), self.rate)
-        return max([self.fastest[0][0], *([sketch.cost] if sketch is not None else [])])
+        """Latency of the plan without a RAM budget: the reference for plans with less flash than any of `fastest`."""
+        unplaced = self.prepared.front(searched=False).within(Limit(UNLIMITED), self.rate)
+        return max([self.fastest[0][0], *([unplaced.cost] if unplaced is not None else [])])
 
     @cached_property
     def rate(self) -> float:
-        """The lowest exchange rate of flash at which the plan without a RAM budget meets the flash budget."""
+        """The lowest of `rates` at which the plan without a RAM budget meets the flash budget; else the highest."""
         front = self.prepared.front(searched=False)
-        return next((r for r in self.rates if self.flashes(front.within(Limit(UNLIMITED), r))), self.rates[-1])
+        return next((r for r in self.rates if self.meets_flash(front.within(Limit(UNLIMITED), r))), self.rates[-1])
 
-    def flashes(self, sketch: Sketch | None) -> bool:
+    def meets_flash(self, unplaced: UnplacedPlan | None) -> bool:
         """Whether a plan meets the flash budget."""
-        return sketch is not None and (self.goal.flash is None or sketch.flash <= self.goal.flash)
+        return unplaced is not None and (self.goal.flash is None or unplaced.flash <= self.goal.flash)
 
-    def meeting(self, cost: float) -> Draft:
+    def within_latency(self, cost: float) -> PlacedPlan:
         """The plan with least RAM, then least flash, within a latency budget."""
         ram = UNLIMITED if self.goal.ram is None else self.goal.ram
         if self.lean.plan.ram <= ram and estimate(self.goal.costs, self.smallest.plan) <= cost:
             return self.smallest
-        sketches = [
-            (front, sketch, limit)
+        candidates = [
+            (front, unplaced, limit)
             for front in (self.prepared.front(bottom_up) for bottom_up in self.prepared.fronts)
-            for limit in (*front.rungs(self.rates[0], ram), *front.last_rungs())
-            if (sketch := self._within_flash(front, limit)) is not None and sketch.cost <= cost
+            for limit in (*front.limits(self.rates[0], ram), *front.least_peak_limits())
+            if (unplaced := self._fastest_within_flash(front, limit)) is not None and unplaced.cost <= cost
         ]
         best: tuple[int, PlanFront, Limit] | None = None
-        for front, sketch, limit in sorted(sketches, key=lambda candidate: candidate[1].peak):
-            if self._may_fit(limit, sketch, ram if best is None else best[0] - 1):
-                taken = self.drafts.ram(front, sketch)
+        for front, unplaced, limit in sorted(candidates, key=lambda candidate: candidate[1].peak):
+            if self._may_fit(limit, unplaced, ram if best is None else best[0] - 1):
+                taken = self.placements.ram(front, unplaced)
                 if taken <= ram and (best is None or taken < best[0]):
                     best = taken, front, limit
         if best is None:
             raise TooSlowError(estimate(self.goal.costs, self.within(self.goal.ram).plan))
         return self._leaner(cost, *best)
 
-    def _within_flash(self, front: PlanFront, limit: Limit) -> Sketch | None:
+    def _fastest_within_flash(self, front: PlanFront, limit: Limit) -> UnplacedPlan | None:
         """The fastest plan within a limit that meets the flash budget."""
-        sketches = (front.within(limit, rate) for rate in self.rates)
-        return next((sketch for sketch in sketches if self.flashes(sketch)), None)
+        candidates = (front.within(limit, rate) for rate in self.rates)
+        return next((unplaced for unplaced in candidates if self.meets_flash(unplaced)), None)
 
-    def _leaner(self, cost: float, ram: int, front: PlanFront, limit: Limit) -> Draft:
+    def _leaner(self, cost: float, ram: int, front: PlanFront, limit: Limit) -> PlacedPlan:
         """The plan with least flash within this RAM and latency."""
         for rate in reversed(self.rates):
-            sketch = front.within(limit, rate)
+            unplaced = front.within(limit, rate)
             if (
-                sketch is not None
-                and sketch.cost <= cost
-                and self.flashes(sketch)
-                and self.drafts.ram(front, sketch) <= ram
+                unplaced is not None
+                and unplaced.cost <= cost
+                and self.meets_flash(unplaced)
+                and self.placements.ram(front, unplaced) <= ram
             ):
-                return self.drafts.placed(front, sketch)
+                return self.placements.placed(front, unplaced)
         raise AssertionError("one of them has been found")
 
-    def within(self, ram: int | None) -> Draft:
+    def within(self, ram: int | None) -> PlacedPlan:
         """The fastest plan within a RAM budget. It never gets slower with a larger budget: every plan for a smaller one
         is among the candidates, and all cheaper candidates do not fit."""
         cheapest = self._cheapest(ram)
@@ -138,102 +137,110 @@ class Planner:
             raise DoesNotFitError(self.smallest.plan.ram)
         return cheapest[1]
 
-    def _least_flash(self) -> Draft:
-        """The plan with the least flash, where no plan meets the flash budget."""
+    def _least_flash(self) -> PlacedPlan:
+        """The plan with the least flash, without a RAM budget: the answer if none meets the flash budget."""
         front = self.prepared.front(searched=False)
-        sketch = front.within(Limit(UNLIMITED), self.rates[-1])
-        assert sketch is not None
-        return self.drafts.placed(front, sketch)
+        unplaced = front.within(Limit(UNLIMITED), self.rates[-1])
+        assert unplaced is not None
+        return self.placements.placed(front, unplaced)
 
     def _least_lean_cost(self, ram: int) -> float:
-        """A lower bound for the cost of plans of lean kernels within `ram` bytes."""
-        sides = {b: self.prepared.side(LEAN, b) for b in self.prepared.directions}
-        orders = (side.scheduler if b in self.prepared.fronts else side.unsearched for b, side in sides.items())
-        lanes = [Lane(self.prepared.selection(LEAN), scheduler) for scheduler in orders]
-        sketches = [PlanFront([lane], False, 0).within(Limit(rung_above(ram)), 0.0) for lane in lanes]
-        return min((sketch.cost for sketch in sketches if sketch is not None), default=0.0)
+        """A lower bound for the cost of plans of the leanest kernels within `ram` bytes."""
+        spaces = []
+        for bottom_up in self.prepared.directions:
+            directed = self.prepared.directed(LEAN, bottom_up)
+            scheduler = directed.scheduler if bottom_up in self.prepared.fronts else directed.unsearched
+            spaces.append(ScheduleSpace(self.prepared.selection(LEAN), scheduler))
+        candidates = [PlanFront([space], False, 0).within(Limit(grid_limit_above(ram)), 0.0) for space in spaces]
+        return min((unplaced.cost for unplaced in candidates if unplaced is not None), default=0.0)
 
-    def _cheapest(self, ram: int | None) -> tuple[float, Draft] | None:
-        """The cheapest plan on the Pareto fronts that fits the budgets, and its cost; best-first search."""
-        queue: list[tuple[float, int, Candidate]] = []
+    def _cheapest(self, ram: int | None) -> tuple[float, PlacedPlan] | None:
+        """The cheapest plan on the Pareto fronts that fits the budgets when placed, and its cost, by best-first search;
+        None if none fits."""
+        queue: list[tuple[float, int, QueueEntry]] = []
         known: set[tuple[object, ...]] = set()
 
         def push(front: PlanFront, limits: Iterable[Limit], rate: int) -> None:
             for limit in limits:
-                sketch = front.within(limit, self.rates[rate])
-                if sketch is not None:
-                    heappush(queue, (sketch.cost, next(count_), Candidate(front, sketch, limit, rate)))
+                unplaced = front.within(limit, self.rates[rate])
+                if unplaced is not None:
+                    heappush(queue, (unplaced.cost, next(count_), QueueEntry(front, unplaced, limit, rate)))
 
         count_ = count()
         most = UNLIMITED if ram is None else ram
         for bottom_up in self.prepared.fronts if ram is not None else (False,):
             front = self.prepared.front(bottom_up, searched=ram is not None)
-            push(front, front.rungs(self.rates[0], most), 0)
-            push(front, front.last_rungs() if ram is not None else (), 0)
+            push(front, front.limits(self.rates[0], most), 0)
+            push(front, front.least_peak_limits() if ram is not None else (), 0)
         while queue:
-            cost, _, candidate = heappop(queue)
-            front, sketch = candidate.front, candidate.sketch
-            if self.flashes(sketch) and self._may_fit(candidate.limit, sketch, most) and sketch.memory not in known:
-                if self.drafts.ram(front, sketch) <= most:
-                    return cost, self.drafts.placed(front, sketch)
-                known.add(sketch.memory)
-            others = self._policies if self.flashes(sketch) else len(self.rates)
-            if candidate.rate + 1 < others:
-                rate, limit = candidate.rate + 1, candidate.limit
-                below = rung_below(sketch.peak)
+            cost, _, entry = heappop(queue)
+            front, unplaced = entry.front, entry.unplaced
+            if (
+                self.meets_flash(unplaced)
+                and self._may_fit(entry.limit, unplaced, most)
+                and unplaced.memory not in known
+            ):
+                if self.placements.ram(front, unplaced) <= most:
+                    return cost, self.placements.placed(front, unplaced)
+                known.add(unplaced.memory)
+            others = self._policies if self.meets_flash(unplaced) else len(self.rates)
+            if entry.rate + 1 < others:
+                rate, limit = entry.rate + 1, entry.limit
+                below = grid_limit_below(unplaced.peak)
                 limits = (
                     [limit]
                     if limit.few or limit.whole < UNLIMITED
-                    else front.rungs(self.rates[rate], limit.nbytes, below)
+                    else front.limits(self.rates[rate], limit.nbytes, below)
                 )
                 push(front, limits, rate)
         return None
 
     @staticmethod
-    def _may_fit(limit: Limit, sketch: Sketch, ram: int) -> bool:
-        return sketch.peak <= ram or limit.nbytes == UNLIMITED
+    def _may_fit(limit: Limit, unplaced: UnplacedPlan, ram: int) -> bool:
+        """Whether a plan may fit when placed. Without a limit, contiguous tensors may take less than its peak."""
+        return unplaced.peak <= ram or limit.nbytes == UNLIMITED
 
     @cached_property
-    def smallest(self) -> Draft:
-        """The fastest of the plans with the least known RAM."""
+    def smallest(self) -> PlacedPlan:
+        """The plan with the least RAM that was found; of equal ones the fastest."""
         least, costs = self.lean, self.goal.costs
-        drafts = [(least.plan.ram, estimate(costs, least.plan), least)]
+        ranked = [(least.plan.ram, estimate(costs, least.plan), least)]
         for front in (self.prepared.front(bottom_up) for bottom_up in self.prepared.fronts):
-            for limit in (*front.last_rungs(), *front.rungs(self.rate, least.plan.ram)):
-                sketch = front.within(limit, self.rate)
-                if sketch is not None and self._may_fit(limit, sketch, min(drafts, key=_ram_first)[0] - 1):
-                    drafts.append((self.drafts.ram(front, sketch), sketch.cost, self.drafts.placed(front, sketch)))
-        return min(drafts, key=_ram_first)[2]
+            for limit in (*front.least_peak_limits(), *front.limits(self.rate, least.plan.ram)):
+                unplaced = front.within(limit, self.rate)
+                if unplaced is not None and self._may_fit(limit, unplaced, min(ranked, key=_ram_first)[0] - 1):
+                    placed = self.placements.placed(front, unplaced)
+                    ranked.append((self.placements.ram(front, unplaced), unplaced.cost, placed))
+        return min(ranked, key=_ram_first)[2]
 
     @cached_property
-    def lean(self) -> Draft:
-        """The plan with the least known RAM of lean kernels: top-down or bottom-up, with whole operators where they do
-        not increase RAM."""
-        sides = sorted(
-            (self.prepared.side(LEAN, bottom_up) for bottom_up in self.prepared.directions), key=lambda side: side.least
-        )
-        best = sides[0].smallest
-        for side in sides[1:]:
-            if side.least < best.plan.arena:
-                best = min(best, side.smallest, key=lambda d: d.plan.ram)
-        for side in sides:
-            if NEAR * side.least < best.plan.arena:
-                best = side.narrower(best.plan.ram - 1) or best
+    def lean(self) -> PlacedPlan:
+        """The plan with the least RAM among those of the leanest kernels, top-down or bottom-up; where that takes no
+        more RAM, with whole operators and faster kernels."""
+        directions = [self.prepared.directed(LEAN, bottom_up) for bottom_up in self.prepared.directions]
+        directions.sort(key=lambda directed: directed.least)
+        best = directions[0].smallest
+        for directed in directions[1:]:
+            if directed.least < best.plan.arena:
+                best = min(best, directed.smallest, key=lambda placed: placed.plan.ram)
+        for directed in directions:
+            if NEAR * directed.least < best.plan.arena:
+                best = directed.narrower(best.plan.ram - 1) or best
         return with_room(self.prepared.selection(LEAN), best)
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A sketch in the queue of the best-first search."""
+class QueueEntry:
+    """An unplaced plan in the queue of the best-first search."""
 
     front: PlanFront
-    sketch: Sketch
+    unplaced: UnplacedPlan
     limit: Limit
     rate: int
     """Index in `Planner.rates`."""
 
 
-def _ram_first(ranked: tuple[int, float, Draft]) -> tuple[int, float]:
+def _ram_first(ranked: tuple[int, float, PlacedPlan]) -> tuple[int, float]:
     return ranked[:2]
 
 

@@ -1,7 +1,8 @@
-"""A checker of plans that knows nothing of how they were made.
+"""Checks a plan independently of the planner, by simulating its steps on an arena of byte tags.
 
-It walks the steps over an arena in which every byte remembers which row wrote it. A step may only read bytes that still
-hold the rows it wants, and may only write where nothing lies that is needed later or that it reads itself.
+Each byte is tagged with the tensor byte that was last written there. A step may only read bytes whose tags are those of
+the rows that it needs, and its writes must not overlap its reads, except in place. Example: if CONV row 2 took the
+place of CONV row 0 before POOL row 0 has read that, POOL would find tags of row 2, and the plan is refused.
 """
 
 from __future__ import annotations
@@ -14,27 +15,27 @@ from itertools import accumulate
 import numpy as np
 
 from mote.compiler.kernels.contract import ALIGNMENT, NHWC, Call
-from mote.compiler.plan.plan import KEPT, LENT, Bodied, Copy, Halved, Plan, Step
-from mote.compiler.plan.scheduling.rows import Arrival, tap_rows
+from mote.compiler.plan.plan import KEPT, LENT, ControlFlowKernel, Copy, Plan, SplitKernel, Step
+from mote.compiler.plan.scheduling.rows import PushedInput, tap_rows
 from mote.ir.graph import Graph, Op, Rows
 from mote.ir.graph.rows import OUTSIDE, row_count
 
 FREE, SCRATCH, SUMS, OPENED = -1, -2, -3, -(1 << 40)
-"""Contents of a byte that belongs to no tensor. The accumulators of tensor t are SUMS - t, the decrypted constants of
-what computes it OPENED - t."""
+"""Tags of bytes that belong to no tensor. Accumulators of output tensor t have the tag SUMS - t; decrypted (or copied)
+constants of the operator that computes tensor t have OPENED - t."""
 
 Span = tuple[int, int, int]
-"""Offset (counted through all memories), bytes, and what they hold."""
+"""Bytes in memory: offset (counted through all memories), size, and tag of the first byte (or of all, if negative)."""
 Spans = dict[tuple[int, int], Span]
-"""Of rows of tensors."""
+"""Spans by (tensor, row)."""
 
 
 class PlanError(Exception):
-    """The plan would compute a wrong result: always a bug of the planner."""
+    """Raised for a plan that would compute a wrong result: always a bug of the planner."""
 
 
 def check(plan: Plan) -> None:
-    """Prove that every row is intact whenever it is read, and that every row is computed, or raise PlanError."""
+    """Raises PlanError unless every row is computed, and is intact whenever it is read."""
     _Checker(plan).check()
 
 
@@ -42,13 +43,13 @@ class _Checker:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.graph = plan, plan.graph
         self.sizes = {**dict(enumerate(plan.arenas)), KEPT: plan.state_bytes, **plan.lent}
-        """Of each memory."""
-        self.owner = np.full(sum(self.sizes.values()), FREE, np.int64)
+        """Size of each memory, by number."""
+        self.tags = np.full(sum(self.sizes.values()), FREE, np.int64)
         self.start = dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0), strict=False))
-        """Of each memory in `owner`, where they lie one after another."""
-        self.root = _meanings(self.graph)
+        """Offset of each memory in `tags`, where they are concatenated."""
+        self.root = _roots(self.graph)
         self.base: dict[int, int] = {}
-        """A number for byte 0 of each tensor's memory, so that every byte of every tensor has its own."""
+        """The tag of byte 0 of each tensor that is no view; tags of different tensors are disjoint."""
         at = 0
         for t, tensor in self.graph.tensors.items():
             if tensor.data is None and self.root[t] == t:
@@ -91,8 +92,7 @@ class _Checker:
                 self._read(span, "the caller")
 
     def _check_lent(self) -> None:
-        """Checks that every lent tensor is at offset 0 of the caller's memory, and that only outputs and states are
-        written there."""
+        """Checks that every lent tensor is at offset 0 of its memory of the caller."""
         for k, t in enumerate(self.plan.goal.lent):
             buffer = self.plan.place[t]
             if (buffer.memory, buffer.offset) != (LENT - k, 0):
@@ -103,9 +103,9 @@ class _Checker:
             self._write(span)
 
     def _step(self, step: Step, op: Op, where: str) -> None:
-        if isinstance(step.kernel, Bodied):
+        if isinstance(step.kernel, ControlFlowKernel):
             self._check_bodies(step.kernel, op, where)
-        reads = {} if isinstance(op, Arrival) else self._reads(step, op)
+        reads = {} if isinstance(op, PushedInput) else self._reads(step, op)
         writes = self._writes(step, op)
         self._check_layouts(step, op, where)
         if step.whole and step.tap is None and step.kernel.entry.call is not Call.RING:
@@ -130,7 +130,7 @@ class _Checker:
         if sums and not first:
             self._read_sums(sums, where)
         self._check_apart(step, op, reads, writes, work, sums, where)
-        if isinstance(step.kernel, Halved):
+        if isinstance(step.kernel, SplitKernel):
             self._check_split(step, step.kernel, op, where)
         for span in work:
             self._write(span)
@@ -141,9 +141,9 @@ class _Checker:
         for position in op.updates:
             self._write_all(op.outputs[position])
 
-    def _check_split(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
-        """Checks that two cores may compute a step in any order, and at the same time: neither writes what the other
-        reads or writes, and each has scratch of its own."""
+    def _check_split(self, step: Step, kernel: SplitKernel, op: Op, where: str) -> None:
+        """Checks that two cores may compute a step concurrently: neither writes what the other reads or writes, and
+        each has its own scratch."""
         if self.plan.goal.cores != 2 or not step.whole or op.bodies or op.updates or step.sums is not None:
             raise PlanError(f"{where} is not for two cores")
         if kernel.alone.entry.call not in (Call.FLAT, Call.ROWS, Call.CHANNELS) or len(op.outputs) > 1:
@@ -172,9 +172,9 @@ class _Checker:
             if any(_meet(a, b) for a in written for b in touched):
                 raise PlanError(f"{where}: a core writes what the other reads or writes")
 
-    def _check_channels(self, step: Step, kernel: Halved, op: Op, where: str) -> None:
-        """Checks that the cores compute channels each, from inputs that nobody writes to: of one pixel where each has
-        a kernel of its own, which is given an aligned output."""
+    def _check_channels(self, step: Step, kernel: SplitKernel, op: Op, where: str) -> None:
+        """Checks a split by channels: each core has some, and the step does not write in place. Kernels with weights of
+        their own need an output of one pixel, and an aligned first channel."""
         out = self.graph.tensors[op.outputs[0]]
         if not 0 < kernel.at < out.channels:
             raise PlanError(f"{where}: a core has no channels")
@@ -186,9 +186,9 @@ class _Checker:
         if any(_meet(a, b) for a in writes for b in self._reads(step, op).values()):
             raise PlanError(f"{where}: a core writes what the other reads")
 
-    def _check_begin(self, kernel: Halved, op: Op, where: str) -> None:
-        """Checks that the second core can begin in the middle of tensors: an operand has as many rows as the output,
-        each for the row at its position, or the same ones for all; and what it is given is aligned."""
+    def _check_begin(self, kernel: SplitKernel, op: Op, where: str) -> None:
+        """Checks a split of an element-wise kernel, which the second core calls with pointers into the middle of
+        tensors: operands have the rows of the output (or are broadcast), and the pointers are aligned."""
         count = row_count(self.graph.tensors[op.outputs[0]].shape)
         begun = [(op.outputs[0], count, kernel.at)]
         for position in kernel.entry.operands:
@@ -201,8 +201,8 @@ class _Checker:
             raise PlanError(f"{where}: the second core does not begin with an aligned row")
 
     def _opened(self, step: Step, op: Op, where: str) -> Span | None:
-        """The decrypted or copied constants of a step, which lie inside of its working memory, behind the kernel's own:
-        a step right behind another one of its operator finds them as that one left them."""
+        """The decrypted (or copied) constants of a step, which are in its scratch buffer, after the kernel's own
+        scratch. Consecutive steps of an operator share them; None if the kernel has none."""
         sealed = step.kernel.sealed
         if sealed is None:
             return None
@@ -215,7 +215,7 @@ class _Checker:
         return self._span(step.scratch_memory, step.scratch + sealed.begin, sealed.nbytes, OPENED - op.outputs[0])
 
     def _check_wanted(self, step: Step, op: Op, where: str) -> None:
-        """Checks the alignment and the memory that a kernel requires for its tensors and its scratch buffer."""
+        """Checks the alignment and the memories that a kernel requires for its tensors and its scratch buffer."""
         alignment, reached = step.kernel.needs.tensor_alignment, step.kernel.needs.memories
         if not step.whole or (alignment <= ALIGNMENT and not reached):
             return
@@ -230,21 +230,23 @@ class _Checker:
                 raise PlanError(f"{where}: a tensor lies in a memory that the kernel cannot reach")
 
     def _first_tap(self, step: Step) -> bool:
+        """Whether a step is the first of its operator."""
         return next(s for s in self.plan.steps if s.ops == step.ops) is step
 
     def _last_tap(self, step: Step) -> bool:
+        """Whether a step is the last of its operator."""
         return next(s for s in reversed(self.plan.steps) if s.ops == step.ops) is step
 
     def _check_taps(self, op: Op, steps: tuple[Step, ...]) -> None:
-        """Every row of the window inside the image is added once; every row of an input arrives, from the top, and so
-        are rows computed that change states."""
+        """Checks that an accumulating kernel adds every row of its window once, and that pushed inputs and operators
+        that update states with each row (`Op.sequential`) have all rows, top-down."""
         if steps[0].tap is not None:
             rows, kernel = tap_rows(self.graph, op, steps[0].kernel), steps[0].kernel
             if kernel.entry.ordered and [s.tap for s in steps] != list(range(len(rows))):
                 raise PlanError(f"{op.kind} '{op.name}' does not take rows one after another")
             if sorted(s.tap or 0 for s in steps) != [k for k, r in enumerate(rows) if r != OUTSIDE]:
                 raise PlanError(f"{op.kind} '{op.name}' does not add every row once")
-        if isinstance(op, Arrival):
+        if isinstance(op, PushedInput):
             count = row_count(self.graph.tensors[op.outputs[0]].shape)
             if [(s.rows.lo, s.rows.hi) for s in steps] != [(y, y + 1) for y in range(count)]:
                 raise PlanError(f"the rows of '{op.name}' do not arrive one after another")
@@ -254,7 +256,7 @@ class _Checker:
                 raise PlanError(f"{op.kind} '{op.name}' does not compute each row once, from the top")
 
     def _check_strip(self, tensor: int, who: str) -> None:
-        """A kernel that gets a pointer to row 0 only needs contiguous rows."""
+        """Checks that the rows of a tensor are contiguous, as `who` has a pointer to row 0 only."""
         buffer = self.plan.place.get(tensor)
         if buffer is None:
             return
@@ -262,6 +264,8 @@ class _Checker:
             raise PlanError(f"{who}: rows of tensor {tensor} do not lie one after another")
 
     def _reads(self, step: Step, op: Op) -> Spans:
+        """The rows that a step reads. After its first step, a sequential operator reads the new values of its
+        states."""
         graph = self.graph
         spans: Spans = {}
         later = {p: o for o, p in op.updates.items()} if op.sequential and not self._first_tap(step) else {}
@@ -278,6 +282,7 @@ class _Checker:
         return spans
 
     def _writes(self, step: Step, op: Op) -> Spans:
+        """The output rows that a step writes; accumulating kernels write theirs in the last step."""
         if step.tap is not None and not self._last_tap(step):
             return {}
         spans = self._spans(op.outputs[0], range(step.rows.lo, step.rows.hi))
@@ -286,8 +291,8 @@ class _Checker:
                 spans |= self._spans(t, range(row_count(self.graph.tensors[t].shape)))
         return spans
 
-    def _check_bodies(self, kernel: Bodied, op: Op, where: str) -> None:
-        """The plans of bodies are right, and leave every output in its place."""
+    def _check_bodies(self, kernel: ControlFlowKernel, op: Op, where: str) -> None:
+        """Checks the plans of control flow bodies, and that each body leaves its outputs where they belong."""
         if len(kernel.plans) != len(op.bodies):
             raise PlanError(f"{where} has {len(kernel.plans)} plans for {len(op.bodies)} bodies")
         loop = op.kind == "WHILE"
@@ -302,21 +307,21 @@ class _Checker:
             self._check_room(plan, copies, kernel.needs.scratch or 0, where)
 
     def _check_room(self, plan: Plan, copies: tuple[Copy, ...], scratch: int, where: str) -> None:
-        """Working memory holds a body's arena, and what is moved out of the way behind it."""
+        """Checks that scratch holds a body's arena, followed by the staging areas of its copies."""
         end = plan.arena
         for copy in copies:
-            if copy.by_way is not None:
-                if copy.by_way < end or copy.by_way % ALIGNMENT:
+            if copy.staging is not None:
+                if copy.staging < end or copy.staging % ALIGNMENT:
                     raise PlanError(f"{where}: what is moved has no place of its own")
-                end = copy.by_way + plan.graph.tensors[copy.tensor].nbytes
+                end = copy.staging + plan.graph.tensors[copy.tensor].nbytes
         if end > scratch:
             raise PlanError(f"{where}: a body needs {end} bytes of {scratch}")
 
-    def _span(self, memory: int, offset: int, nbytes: int, meaning: int) -> Span:
-        """Bytes of a memory, numbered through all memories."""
+    def _span(self, memory: int, offset: int, nbytes: int, tag: int) -> Span:
+        """A span in a memory; raises PlanError if it is not inside."""
         if offset < 0 or offset + nbytes > self.sizes[memory]:
             raise PlanError(f"{nbytes} bytes at {offset} lie outside of the arena")
-        return self.start[memory] + offset, nbytes, meaning
+        return self.start[memory] + offset, nbytes, tag
 
     def _nbytes(self, tensor: int) -> int:
         """Size of a tensor in its layout, in bytes."""
@@ -326,9 +331,9 @@ class _Checker:
         return rows * layout.row_bytes(value, rows)
 
     def _spans(self, tensor: int, rows: range | dict[int, None]) -> Spans:
-        """Where rows of a tensor lie; rows of a view of another shape are found in the memory it is a view of."""
+        """The spans of rows of a tensor; rows of a view of another shape are computed from the contiguous tensor."""
         buffer, nbytes = self.plan.place[tensor], self._nbytes(tensor)
-        meaning = self.base[self.root[tensor]]
+        tag = self.base[self.root[tensor]]
         count = row_count(self.graph.tensors[tensor].shape)
         row = nbytes // count
         spans: Spans = {}
@@ -340,28 +345,29 @@ class _Checker:
             else:
                 self._check_strip(tensor, "a view")
                 offset = buffer.offset + y * row
-            spans[tensor, y] = self._span(buffer.memory, offset, row, meaning + y * row)
+            spans[tensor, y] = self._span(buffer.memory, offset, row, tag + y * row)
         return spans
 
     def _read(self, span: Span, who: str) -> None:
-        offset, nbytes, meaning = span
-        held = self.owner[offset : offset + nbytes]
-        if np.any(held != np.arange(meaning, meaning + nbytes, dtype=np.int64)):
+        """Checks that the bytes of a row still hold it."""
+        offset, nbytes, tag = span
+        held = self.tags[offset : offset + nbytes]
+        if np.any(held != np.arange(tag, tag + nbytes, dtype=np.int64)):
             raise PlanError(f"{who} reads {nbytes} bytes at {offset} that do not hold what it wants")
 
     def _read_sums(self, span: Span, who: str) -> None:
-        offset, nbytes, meaning = span
-        if np.any(self.owner[offset : offset + nbytes] != meaning):
+        """Checks that accumulators or decrypted constants are intact."""
+        offset, nbytes, tag = span
+        if np.any(self.tags[offset : offset + nbytes] != tag):
             raise PlanError(f"{who}: its sums or constants were overwritten")
 
     def _write(self, span: Span) -> None:
-        offset, nbytes, meaning = span
-        self.owner[offset : offset + nbytes] = (
-            meaning if meaning < 0 else np.arange(meaning, meaning + nbytes, dtype=np.int64)
-        )
+        """Tags the bytes of a span."""
+        offset, nbytes, tag = span
+        self.tags[offset : offset + nbytes] = tag if tag < 0 else np.arange(tag, tag + nbytes, dtype=np.int64)
 
     def _check_layouts(self, step: Step, op: Op, where: str) -> None:
-        """A kernel finds its inputs and leaves its output in the layout of their buffers."""
+        """Checks that a kernel reads and writes the layouts of its buffers."""
         wrong = self.plan.place[op.outputs[0]].layout != step.kernel.needs.writes
         wrong = wrong or any(self.plan.place[t].layout != NHWC for t in op.outputs[1:])
         for position, t in enumerate(op.inputs):
@@ -380,7 +386,7 @@ class _Checker:
         ranked = sorted(reads.items(), key=lambda item: item[1][0])
         starts = [span[0] for _, span in ranked]
         longest = max((span[1] for span in reads.values()), default=0)
-        needed = cache(lambda t: self._made_of(step, op, t))
+        needed = cache(lambda t: self._dependents(step, op, t))
         for (made, y), out in writes.items():
             near = range(bisect_right(starts, out[0] - longest), bisect_left(starts, out[0] + out[1]))
             for (t, r), source in (ranked[k] for k in near):
@@ -403,13 +409,13 @@ class _Checker:
             raise PlanError(f"{where} has no place for its sums")
 
     def _goes_on_as(self, step: Step, op: Op, given: int, made: int) -> bool:
-        """Whether an output of control flow, or of a kernel that leaves most of an input as it is, may lie where that
-        input does: it begins with what it is given, which it is given as nothing else."""
+        """Whether output `made` may take the memory of input `given`, for control flow and kernels that update most of
+        an input in place: it must be the output at the position of that input, which is passed at no other position."""
         same = [p for p, t in op.computed(self.graph) if self.root[t] == self.root[given]]
         return len(same) == 1 and same[0] in step.kernel.needs.in_place and op.outputs[same[0] : same[0] + 1] == (made,)
 
-    def _made_of(self, step: Step, op: Op, tensor: int) -> dict[int, set[int]]:
-        """Which rows of those that a step computes need each row of an input."""
+    def _dependents(self, step: Step, op: Op, tensor: int) -> dict[int, set[int]]:
+        """By row of an input: the output rows of a step that depend on it."""
         places = [p for p, t in enumerate(op.inputs) if t == tensor]
         every = range(row_count(self.graph.tensors[tensor].shape))
         dependents: dict[int, set[int]] = {}
@@ -422,39 +428,40 @@ class _Checker:
 
 
 def _check_outputs(plan: Plan, copies: tuple[Copy, ...], where: str, *, loop: bool) -> None:
-    """Each output of a body is copied, once, or computed where it belongs; in a loop that is where the input at its
-    position lies, which nothing may be copied to before what lies there has been moved."""
-    graph, meaning = plan.graph, _meanings(plan.graph)
+    """Checks that each output of a body is either copied once, or computed where it belongs. In a loop that is the
+    input at its position; a copied output that is itself an input is staged first, as other copies may overwrite it."""
+    graph, root = plan.graph, _roots(plan.graph)
     if [c.output for c in copies] != sorted({c.output for c in copies}):
         raise PlanError(f"{where}: an output of a body is copied twice")
     copied = {c.output: c for c in copies}
     for i, t in enumerate(graph.outputs):
         if loop:
-            there = meaning[t] == graph.inputs[i]
+            there = root[t] == graph.inputs[i]
         else:
             there = t in plan.goal.lent and t not in (*graph.inputs, *graph.outputs[:i])
         if there == (i in copied) or (i in copied and copied[i].tensor != t):
             raise PlanError(f"{where}: output {i} of a body does not get where it belongs")
-        if loop and i in copied and (meaning[t] in graph.inputs) != (copied[i].by_way is not None):
+        if loop and i in copied and (root[t] in graph.inputs) != (copied[i].staging is not None):
             raise PlanError(f"{where}: output {i} of a body is copied over what is still needed")
 
 
 def _only_at(op: Op, tensor: int, positions: tuple[int, ...]) -> bool:
-    """Whether an operator reads a tensor at these positions only."""
+    """Whether an operator reads a tensor at no position but `positions`."""
     return all(p in positions for p, t in enumerate(op.inputs) if t == tensor)
 
 
 def _meet(a: Span, b: Span) -> bool:
+    """Whether two spans overlap."""
     return a[0] < b[0] + b[1] and b[0] < a[0] + a[1]
 
 
-def _meanings(graph: Graph) -> dict[int, int]:
-    """Tensors that hold the same bytes (reshapes of one another) have one meaning."""
-    meaning = {t: t for t in graph.tensors}
+def _roots(graph: Graph) -> dict[int, int]:
+    """By tensor: the tensor of which it is a view, or itself."""
+    root = {t: t for t in graph.tensors}
     for op in graph.ops:
         if _is_view(graph, op):
-            meaning[op.outputs[0]] = meaning[op.inputs[0]]
-    return meaning
+            root[op.outputs[0]] = root[op.inputs[0]]
+    return root
 
 
 def _is_view(graph: Graph, op: Op) -> bool:

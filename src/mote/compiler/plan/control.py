@@ -1,7 +1,7 @@
-"""Control flow: each body is a plan of its own, whose arena is in the scratch of the operator's step.
+"""Control flow: each body of an IF or WHILE has its own plan, whose arena is in the scratch buffer of the operator.
 
-A body finds its inputs where they lie outside of it. The outputs of a branch are computed where they belong; those of a
-loop's body are copied there when it has run, because the next turn begins with them.
+A body reads its inputs in the memory of the outer plan (memory that is lent, see `rows.LENT`). The outputs of a branch
+are written there directly; those of a loop body are copied to the loop variables after each iteration.
 """
 
 from __future__ import annotations
@@ -11,63 +11,64 @@ from dataclasses import replace
 
 from mote.compiler.kernels.contract import NHWC, Entry, Layout, Needs, Packed, Price, aligned
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Bodied, Copy, Plan
+from mote.compiler.plan.plan import ControlFlowKernel, Copy, Plan
 from mote.compiler.plan.scheduling.rows import alignment_of, roots
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.estimate import estimate
-from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
 from mote.ir.ops.control.control_flow import Control, If, While
 
 Make = Callable[[Graph, Lowering, Goal], Plan]
-"""Plans a body."""
+"""Callback: plans the graph of a control flow body."""
 BETWEEN = 0.25, 0.5, 0.75
-"""Where plans of bodies lie between the least RAM and that of the usual plan."""
+"""RAM budgets of further plans of bodies, as shares of the way from the least RAM to that of the default plan."""
 WORTH = 0.1
-"""How much more RAM the usual plan takes where others are tried, as a share of the least."""
+"""Further plans are tried if the default plan takes at least this share more RAM than the least."""
 CALL = 40.0
 """Estimated cost of calling a body, in the unit of the costs."""
 
 
-def with_bodies(known: Offers, goal: Goal, make: Make) -> Offers:
-    """The offers of a graph, extended by those for control flow."""
-    return Bodies(known, goal, make) if any(op.bodies for op in known.graph.ops) else known
+def with_bodies(inner: Candidates, goal: Goal, make: Make) -> Candidates:
+    """The candidates of a graph, extended by kernels for its IF and WHILE operators, if it has any."""
+    return ControlFlowCandidates(inner, goal, make) if any(op.bodies for op in inner.graph.ops) else inner
 
 
-class Bodies(Offers):
-    """Offers for control flow: plans of the bodies, one by the policy, one with the least RAM, and some between."""
+class ControlFlowCandidates(Candidates):
+    """Adds candidates for IF and WHILE: a kernel with the default plans of the bodies, one with the plans of least RAM,
+    and some between."""
 
-    def __init__(self, known: Offers, goal: Goal, make: Make) -> None:
-        super().__init__(known.graph)
-        self.known, self.goal, self.make = known, goal, make
+    def __init__(self, inner: Candidates, goal: Goal, make: Make) -> None:
+        super().__init__(inner.graph)
+        self.inner, self.goal, self.make = inner, goal, make
         self._bodied: dict[tuple[Numbers, Lowering], list[Packed]] = {}
 
-    def of(self, graph: Graph) -> Offers:
-        return Bodies(self.known.of(graph), self.goal, self.make)
+    def of(self, graph: Graph) -> Candidates:
+        return ControlFlowCandidates(self.inner.of(graph), self.goal, self.make)
 
     def regions(self, how: Lowering) -> list[Numbers]:
-        return self.known.regions(how)
+        return self.inner.regions(how)
 
-    def claimed(self) -> list[Numbers]:
-        return self.known.claimed()
+    def external_regions(self) -> list[Numbers]:
+        return self.inner.external_regions()
 
     def refusal(self, ops: Numbers, kernel: str) -> str:
-        return self.known.refusal(ops, kernel)
+        return self.inner.refusal(ops, kernel)
 
-    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return self.known.adding(ops, how)
+    def accumulating(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.inner.accumulating(ops, how)
 
-    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return self.known.ring(ops, how)
+    def ring_kernel(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self.inner.ring_kernel(ops, how)
 
     def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
-        return self.known.wanted_layouts(ops, how)
+        return self.inner.wanted_layouts(ops, how)
 
-    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+    def all_kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         op = self.graph.ops[ops[0]]
         if not isinstance(op, Control):
-            return self.known.everything(ops, how)
+            return self.inner.all_kernels(ops, how)
         if how.reads != NHWC or how.writes != NHWC:
             return []
         if (ops, how) not in self._bodied:
@@ -78,8 +79,8 @@ class Bodies(Offers):
         return self._bodied[ops, how]
 
     def _faster(self, op: Control, how: Lowering, least: int) -> list[Packed]:
-        """The usual plans, and, for a budget of RAM, plans between these and that with the least RAM; none where not
-        even that one is within the budget."""
+        """Kernels that are faster than the one with `least` bytes of scratch: with the default plans of the bodies, and
+        with plans between, if RAM has a budget; none if not even `least` fits the budget."""
         if self.goal.ram is not None and least + self._live(op) > self.goal.ram:
             return []
         usual = self._kernel(op, how)
@@ -88,7 +89,7 @@ class Bodies(Offers):
         return [*(self._kernel(op, how, ram=least + int(more * share)) for share in between), usual]
 
     def _live(self, op: Control) -> int:
-        """Bytes of RAM that the tensors take which bodies read, at least."""
+        """A lower bound for the bytes of RAM of the tensors that bodies read."""
         root, read = roots(self.graph), dict[int, int]()
         for t in (self.graph.tensors[i] for i in op.inputs):
             if t.data is None and t.id not in self.goal.lent:
@@ -96,7 +97,8 @@ class Bodies(Offers):
         return sum(read.values())
 
     def _kernel(self, op: Control, how: Lowering, least: bool = False, ram: int | None = None) -> Packed:
-        """The plans of all bodies, made for speed, also within a budget of RAM, or for the least RAM."""
+        """The kernel of a control flow operator, its bodies planned for least RAM, within a RAM budget, or by
+        default."""
         plain = replace(how, reads=NHWC, writes=NHWC)
         plans = tuple(self.make(body, plain, self._goal(op, body, least, ram)) for body in op.bodies)
         results = plans[-1:] if isinstance(op, While) else plans
@@ -104,7 +106,7 @@ class Bodies(Offers):
         scratch = max(_end(plan, moved) for plan, moved in zip(plans, copies, strict=True))
         taken = [estimate(self.goal.costs, plan) + CALL for plan in plans]
         turns = 1 if not isinstance(op, While) or op.trips is None else op.trips
-        return Bodied(
+        return ControlFlowKernel(
             op.kind.lower(),
             {},
             entry=Entry(operands=tuple(range(len(op.inputs)))),
@@ -134,7 +136,7 @@ class Bodies(Offers):
 
 
 def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:
-    """Tensors of a body that are stored outside of it, and the outer tensors that they alias."""
+    """Maps tensors of body `number` that are stored outside of it to the outer tensors that they alias."""
     graph = plan.graph
     first = 1 if isinstance(op, If) else 0
     aliases = dict(zip(graph.inputs, op.given[first:], strict=True))
@@ -148,7 +150,7 @@ def outside(op: Control, plan: Plan, number: int) -> dict[int, int]:
 
 
 def _copies(op: Control, plan: Plan) -> tuple[Copy, ...]:
-    """The copies after a body to the operator's outputs."""
+    """The copies of a body's outputs to the operator's outputs (or loop variables)."""
     body = plan.graph
     if isinstance(op, If):
         own = set(_own_outputs(body))
@@ -172,13 +174,13 @@ def _alignment(plan: Plan) -> int:
 
 
 def _end(plan: Plan, copies: tuple[Copy, ...]) -> int:
-    """Bytes of scratch of a body."""
-    ends = [c.by_way + aligned(plan.graph.tensors[c.tensor].nbytes) for c in copies if c.by_way is not None]
+    """Bytes of scratch that a body takes: its arena and the staging areas of copies."""
+    ends = [c.staging + aligned(plan.graph.tensors[c.tensor].nbytes) for c in copies if c.staging is not None]
     return max([plan.arena, *ends])
 
 
 def _own_outputs(body: Graph) -> list[int]:
-    """Outputs that can be written directly to the caller's memory: neither inputs nor duplicates."""
+    """Outputs of a branch that can be computed directly in the outer plan's memory: no inputs, states or duplicates."""
     root = roots(body)
     taken = {*body.inputs, *(s.before for s in body.states), *(s.after for s in body.states)}
     outputs: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""The goals of a plan: budgets and constraints."""
+"""The goal of a plan: budgets and constraints, and the errors of goals that cannot be met."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from mote.compiler.kernels.cost import Costs
 
 @dataclass(frozen=True)
 class Goal:
-    """The memory and time that a plan may take."""
+    """The budgets of a plan (RAM, flash, time), and the options that it must obey."""
 
     ram: int | None = None
     """RAM budget in bytes for arena and counters."""
     spend: bool = True
-    """Use the RAM budget for speed. Otherwise it is only a capacity, as of a part: the plan is the unconstrained one,
-    if that fits."""
+    """Whether the RAM budget is to be used for speed. Otherwise it is only a capacity, such as that of a part: the
+    default plan is taken if it fits."""
     flash: int | None = None
-    """Flash budget in bytes for constants and the kernels' code, estimated."""
+    """Flash budget in bytes for constants and (estimated) code of kernels."""
     most_cost: float | None = None
-    """Cost limit of an inference: the plan with the least memory within it is chosen."""
+    """Latency budget of an inference, in the unit of `costs`: the plan with the least RAM within it is chosen."""
     least: bool = False
     """Minimize RAM."""
     pushed: bool = False
     """The caller pushes the input row by row."""
     outputs_kept: bool = False
-    """Outputs are copied out of the arena, and samples of a row are counted: the caller pushes any number of them."""
+    """Outputs are copied out of the arena, and the caller may push parts of rows, whose samples are counted."""
     small_steps: bool = False
     """No step computes more than one row, where an operator can run by rows."""
     zone: int = 0
@@ -36,7 +36,7 @@ class Goal:
     recompute: float = 0.0
     """Percent of the model's work that may be recomputed to save memory."""
     pins: Mapping[str, str] = field(default_factory=dict)
-    """Required kernels, by name or family, for layers by name or number."""
+    """Pinned kernels (name or family) by layer (name or number)."""
     lent: tuple[int, ...] = ()
     """Tensors in the caller's memory: inputs and outputs of a control flow body."""
     costs: Costs = field(default_factory=partial(cost.load, cost.USUAL))
@@ -44,9 +44,9 @@ class Goal:
     cores: int = 1
     """Cores that compute one inference: with two, layers are split where that pays."""
     loads: bool = False
-    """Constants may be copied to RAM before a layer reads them, where flash is waited for."""
+    """Constants may be copied to RAM before a layer reads them, where flash has wait states."""
     barrier: float = 0.0
-    """Cost of a barrier between two cores."""
+    """Cost of a barrier between two cores, in the unit of `costs`."""
 
 
 class DoesNotFitError(Exception):

@@ -1,7 +1,7 @@
-"""Immutable data as JSON and back: dataclasses, enums, tuples, mappings, frozen sets, NumPy arrays.
+"""Serializes immutable data to JSON and back: dataclasses, enums, tuples, mappings, frozen sets, NumPy arrays.
 
 Shared objects (a kernel that many steps call, an array) are written once, to a table, and are shared again after
-reading. Only classes of this package are read, by module and name.
+reading. Only dataclasses and enums of this package are read, by module and name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_NESTED = 256
 
 
 class SerialError(Exception):
-    """Raised for text that `dump` does not write."""
+    """Raised by `load` for text that `dump` has not written."""
 
 
 def dump(value: object) -> str:
@@ -84,7 +84,7 @@ class _Writer:
         return self._shared(value)
 
     def _shared(self, value: object) -> dict[str, int]:
-        """Arrays and dataclasses, each written once."""
+        """A reference to an array or dataclass, which is added to the table if it is new."""
         if id(value) not in self.places:
             if isinstance(value, np.ndarray):
                 entry = {TYPE: "array", **_bytes(value)}
@@ -144,7 +144,7 @@ def _name(value: object) -> str:
 
 
 def _class(name: str) -> type[Any]:
-    """The dataclass or enum of this package with a name."""
+    """The dataclass or enum of this package with the name `module:class`."""
     module, _, cls = name.partition(":")
     if not module.startswith(PACKAGE):
         raise ValueError(f"'{name}' is no type of Mote")

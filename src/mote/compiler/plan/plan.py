@@ -1,4 +1,12 @@
-"""The Plan: what is computed when, by which kernel, where every byte lies. Back ends print what it is lowered to."""
+"""The `Plan`: the order of kernel calls and the address of every row of every tensor. `compiler/lower` turns it into
+instructions, which back ends print.
+
+Example: CONV with 12 output rows, MAX_POOL 2x2 and FULLY_CONNECTED, within 900 bytes of RAM. A *step* is a kernel call:
+CONV row 0, CONV row 1, POOL row 0, CONV row 2, ... A *work* is an operator (or a fused region) with its steps; here
+there are three, with 12, 6 and 1 steps. A *buffer* has the addresses of a tensor's rows: those of CONV's are 576, 744,
+576, ..., as row 2 overwrites row 0 once POOL has read it. A *cell* is one row with its live range: CONV row 0 is 96
+bytes at 576, live from step 0 to step 2.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +22,7 @@ from mote.compiler.plan.json_codec import dump, load, same
 from mote.compiler.plan.scheduling.rows import (
     KEPT,
     LENT,
-    Arrival,
+    PushedInput,
     alignment_of,
     further_outputs,
     operator,
@@ -26,37 +34,50 @@ from mote.ir.graph import Graph, Op, Rows
 from mote.ir.graph.region import Numbers, in_order
 from mote.ir.ops.control.state import SlidingWindow
 
-__all__ = ["KEPT", "LENT", "Bodied", "Buffer", "Cell", "Copy", "Halved", "Option", "Plan", "Role", "Runs", "Step"]
+__all__ = [
+    "KEPT",
+    "LENT",
+    "Buffer",
+    "Cell",
+    "ControlFlowKernel",
+    "Copy",
+    "Option",
+    "Plan",
+    "Role",
+    "Runs",
+    "SplitKernel",
+    "Step",
+]
 
 ARENA_ALIGNMENT = 8
 """Minimum alignment of an arena, in bytes."""
 STATUS_BYTES = 4
-"""Bytes of what a call to an accelerator returned."""
+"""Bytes of the status that an accelerator call returns, kept until the accelerator is done."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Where the rows of a tensor and its views lie; of running sums where there are no tensors."""
+    """The addresses of the rows of a tensor and its views, or of an accumulator (then `tensors` is empty)."""
 
     tensors: tuple[int, ...]
     row_bytes: int
     offsets: tuple[int | None, ...]
-    """Of each row; None for rows that nobody needs."""
+    """Offset of each row in its memory, in bytes; None for rows that nothing reads."""
     layout: Layout = NHWC
     memory: int = 0
-    """Which of the plan's memories it is in, or KEPT, or LENT and below."""
+    """Index in `Plan.memories`; or KEPT (states), or LENT and below (memory of the caller)."""
     ring: int | None = None
-    """The number of the ring buffer that the rows are, if they are one: row 0 is the oldest, wherever that lies."""
+    """The number of the ring buffer that holds the rows, if any: row 0 is the oldest row, whose address then moves."""
 
     @cached_property
     def base(self) -> int | None:
-        """The offset of row 0, if all rows lie one after another from there."""
+        """The offset of row 0 if the rows are contiguous, else None."""
         bases = {o - i * self.row_bytes for i, o in enumerate(self.offsets) if o is not None}
         return bases.pop() if len(bases) == 1 and min(bases) >= 0 else None
 
     @property
     def offset(self) -> int:
-        """Where the whole tensor begins; of a tensor of which nobody needs a row, anywhere."""
+        """The offset of a contiguous tensor; 0 if nothing reads any of its rows."""
         if all(o is None for o in self.offsets):
             return 0
         assert self.base is not None
@@ -69,27 +90,27 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Step:
-    """One kernel call: `rows` of the output of its operators, or one more row added to their sums."""
+    """One kernel call: computes `rows` of the output of its operators, or accumulates one input row."""
 
     ops: Numbers
-    """The operators that the kernel computes (see `Plan.op`): one, or several whose intermediate tensors have no
-    buffer."""
+    """The numbers of the operators that the kernel computes (see `Plan`): one, or several fused ones, whose
+    intermediate tensors have no buffer."""
     kernel: Packed
     rows: Rows
     whole: bool = True
-    """The step computes all of its operators."""
+    """Whether this step alone computes the whole output."""
     tap: int | None = None
-    """ADDS kernels: which row of the window is added."""
+    """For accumulating kernels (`Call.ADDS`): the row of the window that the step accumulates."""
     sums: int | None = None
-    """The offset of the running sums."""
+    """The offset of the accumulators; None for kernels without."""
     scratch: int | None = None
-    """The offset of the working memory."""
+    """The offset of the scratch buffer; None for kernels without."""
     sums_memory: int = 0
     scratch_memory: int = 0
 
 
 class Role(StrEnum):
-    """The purpose of a cell in the arena."""
+    """The contents of a `Cell`."""
 
     ROW = "row"
     SUMS = "sums"
@@ -97,20 +118,20 @@ class Role(StrEnum):
 
 
 class Runs(StrEnum):
-    """How the steps of an operator compute it."""
+    """How an operator is cut into steps, as reports print it."""
 
     WHOLE = "whole"
     ROWS = "rows"
     SUMS = "sums"
-    """From rows of the input that are added up."""
+    """One step for each input row, which is accumulated."""
     INPUT = "input"
-    """From rows that the caller hands over."""
+    """A pushed input: one step for each row that the caller passes."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A row (or sums, or working memory) in the arena: from the step that writes it (-1: the caller) to the last one
-    that reads it (the number of steps: the caller)."""
+    """A row, an accumulator or a scratch buffer in the arena, with its live range: from step `first`, which writes it
+    (-1: the caller, before the run), to step `last`, the last reader (the number of steps: the caller, after it)."""
 
     tensors: tuple[int, ...]
     row: int
@@ -128,14 +149,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Option:
-    """A kernel that could compute an operator; `why` it does, or does not."""
+    """A candidate kernel of an operator; `why`: the reason for or against it."""
 
     kernel: str
     family: str
     cost: int
-    """About what it takes, in the unit of the core's table."""
+    """Estimated cost, in the unit of the core's cost table."""
     constants: int
-    """Bytes of flash."""
+    """Bytes of constants in flash."""
     scratch: int
     chosen: bool
     why: str
@@ -143,26 +164,26 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The whole decision, as data that can be written and read back. Operators are known by their numbers, which are
-    their places in `graph.ops`; negative ones are inputs that are handed over row by row (see `rows.operator`)."""
+    """Order, kernels and addresses of a compiled graph, as data that can be written and read back. Operators are
+    identified by their indices in `graph.ops`; negative numbers are pushed inputs (see `rows.operator`)."""
 
     graph: Graph
-    """The operators in the order in which they run."""
+    """The graph, its operators in execution order."""
     how: Lowering
     goal: Goal
-    """The goal that the plan was made for."""
+    """The budgets and constraints that the plan meets."""
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
     cells: tuple[Cell, ...]
     scheduled: int
-    """The most bytes that are live at one step of the schedule; a row counts with the bytes that align it, which a
-    tensor in one piece does not have."""
+    """Peak of live bytes, with every row padded to its alignment; contiguous tensors need no such padding, so that the
+    arena may be smaller."""
     bottom_up: bool = False
     memories: tuple[Memory, ...] = ()
-    """Those that the arena is spread over, fastest first; none where there is no choice."""
+    """The memories that the arena is spread over, fastest first; empty on targets with one."""
 
     choices: Mapping[Numbers, tuple[Option, ...]] = field(default_factory=dict)
-    """The kernels that each step's operators could have had, the one that they have first."""
+    """The candidate kernels of each step's operators, the chosen one first."""
 
     def __repr__(self) -> str:
         return f"<Plan of {self.graph.name!r}: {len(self.steps)} steps, arena {self.arena:,} bytes>"
@@ -182,7 +203,7 @@ class Plan:
 
     @property
     def zone(self) -> int:
-        """Bytes around every buffer that nobody else has: debug builds see whether a kernel writes there."""
+        """Bytes of red zone around every buffer: debug builds check that no kernel writes there."""
         return self.goal.zone
 
     @cached_property
@@ -198,12 +219,12 @@ class Plan:
 
     @property
     def peak(self) -> int:
-        """The most bytes that are live at one step: no placement of this schedule needs less."""
+        """Peak of live bytes: a lower bound of the arena for this schedule."""
         return min(self.scheduled, self.arena)
 
     @cached_property
     def arenas(self) -> tuple[int, ...]:
-        """Bytes in each of the memories, of which there is always one."""
+        """Bytes of the arena in each memory (one where `memories` is empty)."""
         ends = [0] * max(len(self.memories), 1)
         for cell in self.cells:
             ends[cell.memory] = max(ends[cell.memory], cell.end + self.zone)
@@ -215,7 +236,7 @@ class Plan:
 
     @cached_property
     def works(self) -> tuple[tuple[Op, tuple[Step, ...]], ...]:
-        """The operators in order, those that a kernel computes together as one, with their steps."""
+        """The operators in execution order, fused ones joined into one operator, each with its steps."""
         steps: dict[Numbers, list[Step]] = {}
         for step in self.steps:
             steps.setdefault(step.ops, []).append(step)
@@ -225,34 +246,33 @@ class Plan:
 
     @cached_property
     def numbers(self) -> dict[Numbers, int]:
-        """The place in `works` of what steps compute."""
+        """Index in `works` by `Step.ops`."""
         return {steps[0].ops: i for i, (_, steps) in enumerate(self.works)}
 
     def number(self, step: Step) -> str:
-        """The number of what a step computes, as all reports show it: that of its layer in the model, or 3+4 of two
-        layers; nothing for an input that is handed over."""
+        """The label of a step's operators in reports: the number of the layer in the model, `3+4` for two fused layers;
+        empty for a pushed input."""
         return "+".join(self.graph.numbers[i] for i in step.ops) if step.ops[0] >= 0 else ""
 
     def op(self, step: Step) -> Op:
-        """The operators of a step, as one operator."""
+        """The operator that a step computes; fused operators joined into one."""
         return self.works[self.numbers[step.ops]][0]
 
     def shown(self, op: Op) -> list[int]:
-        """The outputs of an operator that traces show: of several, those of the type that has the most bytes."""
-        made = [op.outputs[0], *further_outputs(op)]
-        tensors = [self.graph.tensors[t] for t in made]
+        """The outputs of an operator that traces record: of several, all of the element type with the most bytes."""
+        tensors = [self.graph.tensors[t] for t in (op.outputs[0], *further_outputs(op))]
         sizes = {x.dtype: sum(t.nbytes for t in tensors if t.dtype == x.dtype) for x in tensors}
         return [t.id for t in tensors if t.dtype == max(sizes, key=lambda dtype: sizes[dtype])]
 
     @staticmethod
     def traced(steps: tuple[Step, ...]) -> list[int]:
-        """The rows of an operator's output in the order in which its steps finish them; sums end in the last step."""
+        """Output rows of an operator in the order in which its steps complete them; accumulators are complete last."""
         return [y for s in steps if s.tap is None or s is steps[-1] for y in range(s.rows.lo, s.rows.hi)]
 
     def runs(self, steps: tuple[Step, ...]) -> Runs:
-        """How an operator runs that has these steps."""
+        """How an operator is cut into `steps`."""
         first = steps[0]
-        if isinstance(self.op(first), Arrival):
+        if isinstance(self.op(first), PushedInput):
             return Runs.INPUT
         if first.kernel.entry.call is Call.ADDS:
             return Runs.SUMS
@@ -260,34 +280,34 @@ class Plan:
 
     @property
     def layered(self) -> bool:
-        """Every operator runs whole."""
+        """Whether every operator runs whole."""
         return all(step.whole for step in self.steps)
 
     @property
     def straight(self) -> bool:
-        """One operator after another, each in one step."""
+        """Whether operators run one after another, each in a single step."""
         return [step.ops for step in self.steps] == list(self.numbers)
 
     @property
     def pushed(self) -> bool:
-        """The input is handed over row by row."""
-        return any(isinstance(op, Arrival) for op, _ in self.works)
+        """Whether the caller pushes the input row by row."""
+        return any(isinstance(op, PushedInput) for op, _ in self.works)
 
     @property
     def static(self) -> int:
-        """Bytes of RAM besides the arena: where the run has got to, and what is kept for the next one."""
+        """Bytes of RAM besides the arena: progress counters, states, output copies, pending accelerator calls."""
         position = self.position_bytes + self.counter_bytes * self.counters
         pending = STATUS_BYTES + self.external_state if self.polls else 0
         return position + self.kept_bytes + self.how.sealed + self.outputs_kept + pending
 
     @property
     def polls(self) -> bool:
-        """Whether a step may be left before it is done: an accelerator works on it."""
+        """Whether a step may return while an accelerator still works on it, to be called again."""
         return any(call.returns_status for artifact in self._artifacts for call in artifact.calls)
 
     @property
     def external_state(self) -> int:
-        """Bytes that are kept meanwhile."""
+        """Bytes that an unfinished accelerator call keeps between polls."""
         return max((artifact.state for artifact in self._artifacts), default=0)
 
     @property
@@ -296,14 +316,14 @@ class Plan:
 
     @property
     def outputs_kept(self) -> int:
-        """Bytes of outputs outside of the arena, and of the counter of samples that goes with them."""
+        """Bytes of output copies outside of the arena, and of their counter of samples; 0 without copies."""
         if not self.goal.outputs_kept:
             return 0
         return 2 + sum(aligned(self.graph.tensors[t].nbytes, ARENA_ALIGNMENT) for t in self.graph.outputs)
 
     @cached_property
     def state_bytes(self) -> int:
-        """Bytes of the states that are its own."""
+        """Bytes of the states (values kept between inferences) that are not in the caller's memory."""
         places = outside_places(self.graph, self.goal.lent)
         ends = (places[s.before][1] + s.initial.nbytes for s in self.graph.states if places[s.before][0] == KEPT)
         return aligned(max(ends, default=0), self.state_alignment)
@@ -315,14 +335,14 @@ class Plan:
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes that live from one inference to the next: states, the oldest row of each ring buffer, and how many
-        inferences there still are before the outputs mean something."""
+        """Bytes that persist between inferences: states, the head of each ring buffer, and the number of warm-up
+        inferences left before outputs are valid."""
         counts = 2 * self.rings + 2 * (self.graph.warm_up > 0)
         return aligned(self.state_bytes + counts, self.state_alignment)
 
     @property
     def kept(self) -> list[tuple[Buffer, bool]]:
-        """Where the states lie, and whether each is a window over a stream."""
+        """The buffer of each state, and whether it is a sliding window over a stream."""
         windows = {op.outputs[0] for op in self.graph.ops if isinstance(op, SlidingWindow)}
         return [(self.place[s.after], s.after in windows) for s in self.graph.states]
 
@@ -332,17 +352,17 @@ class Plan:
 
     @property
     def counters(self) -> int:
-        """How many operators take more than one step: each counts them."""
+        """Number of operators with more than one step: each has a step counter."""
         return sum(len(steps) > 1 for _, steps in self.works)
 
     @property
     def position_bytes(self) -> int:
-        """Bytes of the place in the schedule."""
+        """Bytes of the index of the next step."""
         return 2 if len(self.steps) + 1 < 1 << 16 else 4
 
     @property
     def counter_bytes(self) -> int:
-        """Bytes of the counter of each operator that runs by rows."""
+        """Bytes of an operator's step counter."""
         return 1 if all(len(steps) < 1 << 8 for _, steps in self.works) else 2
 
     @property
@@ -351,34 +371,36 @@ class Plan:
 
     @cached_property
     def opened(self) -> frozenset[int]:
-        """The steps that decrypt the constants of their operator: not those right behind another one of it."""
+        """Indices of steps that decrypt (or copy) constants to scratch: the first of consecutive steps of an
+        operator."""
         steps = self.steps
         return frozenset(i for i, s in enumerate(steps) if s.kernel.sealed and (i == 0 or steps[i - 1].ops != s.ops))
 
     @property
     def decrypted(self) -> int:
-        """Bytes of constants that an inference decrypts; each body of control flow counts once."""
+        """Bytes of constants that an inference decrypts or copies; each control flow body counts once."""
         sealed = (p.steps[i].kernel.sealed for p in self.all for i in p.opened)
         return sum(s.nbytes for s in sealed if s is not None)
 
     @property
     def taps(self) -> int:
-        """The most row pointers that a kernel is given."""
+        """Maximum number of row pointers that a kernel takes."""
         return max((s.kernel.entry.taps for plan in self.all for s in plan.steps), default=0)
 
     @property
     def all(self) -> list[Plan]:
-        """This plan, and those of the bodies of control flow in it."""
+        """This plan, and the plans of all control flow bodies in it."""
         kernels = (steps[0].kernel for _, steps in self.works)
-        bodies = (body for k in kernels if isinstance(k, Bodied) for body in k.plans)
+        bodies = (body for k in kernels if isinstance(k, ControlFlowKernel) for body in k.plans)
         return [self, *(plan for body in bodies for plan in body.all)]
 
     @property
     def lent(self) -> dict[int, int]:
-        """Bytes of the memories that the caller lends."""
+        """Size in bytes of each memory of the caller, by its number (LENT and below)."""
         return {LENT - k: self.graph.tensors[t].nbytes for k, t in enumerate(self.goal.lent)}
 
     def labels(self) -> Iterator[str]:
+        """The label of each step in reports, such as `#0 CONV_2D conv row 3`."""
         for step in self.steps:
             span = "" if step.whole else f" row {step.rows.lo if step.tap is None else step.tap}"
             op = self.op(step)
@@ -387,24 +409,24 @@ class Plan:
 
 @dataclass(frozen=True)
 class Copy:
-    """An output of a body that is copied to where it belongs when the body has run."""
+    """Copies an output of a control flow body to the operator's output (or loop variable) after the body has run."""
 
     output: int
-    """Its position."""
+    """Index of the output."""
     tensor: int
     """The source, a tensor of the body."""
-    by_way: int | None = None
-    """The offset in the working memory to which it is moved before anything is copied: where it lies, something else
-    is copied to."""
+    staging: int | None = None
+    """Offset in scratch of a staging copy of the source, made before the other copies, if one of these would overwrite
+    it; else None."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bodied(Packed):
-    """The kernel of an operator with bodies: their plans, whose arenas start at the step's scratch buffer."""
+class ControlFlowKernel(Packed):
+    """The kernel of an IF or WHILE: the plans of its bodies, whose arenas start at the step's scratch buffer."""
 
     plans: tuple[Plan, ...] = ()
     copies: tuple[tuple[Copy, ...], ...] = ()
-    """Of each body."""
+    """The copies after each body."""
 
     @cached_property
     def constants(self) -> int:
@@ -412,22 +434,22 @@ class Bodied(Packed):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Halved(Packed):
-    """The kernel of an operator that two cores compute at the same time: output rows of it each, or output channels.
-    Its scratch buffer holds that of either core."""
+class SplitKernel(Packed):
+    """The kernel of an operator that two cores compute in parallel, each a range of output rows or channels. Its
+    scratch buffer holds the scratch of both cores."""
 
     alone: Packed
-    """The kernel that one core could call for all of it, and each core calls for its rows or channels."""
+    """The kernel of the whole operator, which each core calls for its range (unless `parts`)."""
     at: int
-    """The first row of the second core, or its first channel."""
+    """The first row (or channel) of the second core."""
     second: int
-    """Where the scratch of the second core begins, in that of both."""
+    """The offset of the second core's scratch in the scratch buffer."""
     parts: tuple[Packed, ...] = ()
-    """The kernels of either core, each with the weights of its channels of the only pixel; none elsewhere."""
+    """For an output of one pixel: a kernel for each core, with the weights of its channels; else empty."""
 
     @staticmethod
-    def of(kernel: Packed, at: int, cost: float, parts: tuple[Packed, ...] = ()) -> Halved:
-        """A kernel split at a row or channel, with the cost of the longer half and its barriers."""
+    def of(kernel: Packed, at: int, cost: float, parts: tuple[Packed, ...] = ()) -> SplitKernel:
+        """A kernel split at a row or channel; `cost`: of the slower core, with barriers."""
         needs, second = kernel.needs, 0
         first, last = (part.needs for part in parts or (kernel, kernel))
         if first.scratch or last.scratch:
@@ -436,11 +458,11 @@ class Halved(Packed):
             needs = replace(needs, scratch=second + (last.scratch or 0), alignment=alignment)
         known = {f.name: getattr(kernel, f.name) for f in fields(Packed)}
         known |= {"needs": needs, "price": replace(kernel.price, cost=cost)}
-        return Halved(**known, alone=kernel, at=at, second=second, parts=parts)
+        return SplitKernel(**known, alone=kernel, at=at, second=second, parts=parts)
 
     @property
     def of_channels(self) -> bool:
-        """Whether each core has channels of its own; else it has rows."""
+        """Whether the operator is split by channels; else by rows."""
         return bool(self.parts) or self.entry.call is Call.CHANNELS
 
     @property

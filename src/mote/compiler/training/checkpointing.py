@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from mote.base.errors import BudgetError, RamError
-from mote.compiler.fitting.fit import Again, Gauge
+from mote.compiler.fitting.fit import BuiltBudget, Replan
 from mote.compiler.fitting.reserve import Reserve
 from mote.compiler.passes.training.recompute import recomputable
 from mote.compiler.passes.training.spec import ChosenLayers, Spec
@@ -22,7 +22,7 @@ BY_HAND = ", or --train ...:recompute=N, which computes N activations again inst
 Result = TypeVar("Result")
 
 
-class RecomputedActivations(Gauge[Result]):
+class RecomputedActivations(BuiltBudget[Result]):
     """Recomputes as few activations as needed for a training step to fit the RAM, starting with the first number whose
     bytes cover what is missing. A number that the user states is not changed."""
 
@@ -32,7 +32,7 @@ class RecomputedActivations(Gauge[Result]):
         self.spec = None if spec is None or spec.recompute is not None else spec
         self.errors: list[RamError] = []
 
-    def refused(self, error: BudgetError, reserve: Reserve) -> Result | Again | None:
+    def refused(self, error: BudgetError, reserve: Reserve) -> Result | Replan | None:
         if self.spec is None or not isinstance(error, RamError):
             return None
         self.errors.append(error)
@@ -41,7 +41,7 @@ class RecomputedActivations(Gauge[Result]):
             if saved >= missing and count > reserve.recomputed:
                 tried = replace(self.spec, recompute=count)
                 why = f"a step of training lacks {error.missing:,} bytes of RAM, next: {tried}"
-                return Again(replace(reserve, recomputed=count), why)
+                return Replan(replace(reserve, recomputed=count), why)
         best = min(self.errors, key=lambda error: error.missing)
         least = best.least if saved >= missing else best.least - saved
         raise RamError(least, best.limit, where=best.where, remedy=best.remedy.removesuffix(BY_HAND))

@@ -12,7 +12,7 @@ from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.plan import Plan, Step
 from mote.compiler.plan.scheduling.rows import is_alias
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.pins import CONSTANTS, FLASH, RAM, Pin
 from mote.compiler.plan.selection.request import Lowering
 from mote.compiler.plan.selection.select import loadable
@@ -110,14 +110,14 @@ def pin_of(kernel: Packed, places: bool) -> str:
 class Space:
     """The kernels that the layers of a plan could have. `places`: whether constants may lie in RAM or in flash."""
 
-    offers: Offers
+    candidates: Candidates
     how: Lowering
     costs: Costs
     places: bool
 
     @property
     def graph(self) -> Graph:
-        return self.offers.graph
+        return self.candidates.graph
 
     def pieces(self, plan: Plan) -> list[PlanPiece]:
         """The pieces of a plan that have kernels to choose from."""
@@ -135,21 +135,21 @@ class Space:
     def kernels(self, piece: PlanPiece) -> list[KernelChoice]:
         """Kernels of a piece with the defaults of their knobs, in the layouts that it has, the best first by the
         estimate; without the hopeless. Those of external generators are all measured."""
-        own, others = _apart(self.offers.everything(piece.ops, self._how(piece)))
+        own, others = _apart(self.candidates.all_kernels(piece.ops, self._how(piece)))
         choices = [*_promising(list(self._choices(piece, own))), *self._choices(piece, others)]
         return sorted(choices, key=lambda c: c.estimate)
 
     def _choices(self, piece: PlanPiece, kernels: list[Packed]) -> Iterator[KernelChoice]:
-        op = self.offers.op(piece.ops)
+        op = self.candidates.op(piece.ops)
         for kernel in kernels:
             for place in (FLASH, RAM) if self.places and loadable(kernel) else ("",):
-                packed = self.offers.loaded(piece.ops, kernel) if place == RAM else kernel
+                packed = self.candidates.loaded(piece.ops, kernel) if place == RAM else kernel
                 estimate = self.costs.of(self.graph, op, packed, whole=True)
                 yield choice(piece.layers, kernel.family, kernel.knobs, place, estimate)
 
     def knobs(self, piece: PlanPiece, family: str) -> Mapping[str, tuple[Knob, ...]]:
         """The knobs of a kernel for a piece, and their values, the default first."""
-        return self.offers.knobs(piece.ops, self._how(piece)).get(family, {})
+        return self.candidates.knobs(piece.ops, self._how(piece)).get(family, {})
 
     def refused(self, piece: PlanPiece) -> list[KernelChoice]:
         """Kernels that do not fit a piece with the defaults of their knobs, and may with other values."""
@@ -157,17 +157,17 @@ class Space:
         place = FLASH if self.places else ""
         return [
             choice(piece.layers, family, (), place, 0.0)
-            for family in self.offers.knobs(piece.ops, how)
-            if not self.offers.turned(piece.ops, how, (), family)
+            for family in self.candidates.knobs(piece.ops, how)
+            if not self.candidates.with_knobs(piece.ops, how, (), family)
         ]
 
     def packed(self, piece: PlanPiece, of: KernelChoice) -> Packed | None:
         """The kernel of a choice, bound to the operators of a piece; None where there is none."""
         how = self._how(piece)
-        turned = self.offers.turned(piece.ops, how, of.knobs, of.family) if of.knobs else None
-        kernels = self.offers.everything(piece.ops, how) if turned is None else turned
+        turned = self.candidates.with_knobs(piece.ops, how, of.knobs, of.family) if of.knobs else None
+        kernels = self.candidates.all_kernels(piece.ops, how) if turned is None else turned
         kernel = next((k for k in kernels if k.family == of.family), None)
-        return self.offers.loaded(piece.ops, kernel) if kernel is not None and of.constants == RAM else kernel
+        return self.candidates.loaded(piece.ops, kernel) if kernel is not None and of.constants == RAM else kernel
 
     def turned(self, piece: PlanPiece, of: KernelChoice) -> list[KernelChoice]:
         """A kernel with one of its knobs changed, for each other value of each."""
@@ -193,20 +193,20 @@ class Space:
         moves = []
         for n in dict.fromkeys(pieces):
             alone = (n,)
-            for reads in (NHWC, *self.offers.wanted_layouts(alone, self.how)):
+            for reads in (NHWC, *self.candidates.wanted_layouts(alone, self.how)):
                 if pieces[n].ops != alone or pieces[n].reads != reads:
                     moves += self._best(alone, reads)
-        for region in self.offers.regions(self.how):
+        for region in self.candidates.regions(self.how):
             if all(n in pieces and pieces[n].ops != region for n in region):
                 moves += [move for reads in self._read(region) for move in self._best(region, reads)]
         return moves
 
     def _read(self, region: Numbers) -> list[Layout]:
-        return [NHWC, *self.offers.wanted_layouts(region, self.how)]
+        return [NHWC, *self.candidates.wanted_layouts(region, self.how)]
 
     def _best(self, ops: Numbers, reads: Layout) -> list[KernelChoice]:
         piece = PlanPiece(ops, tuple(self.graph.numbers[n] for n in ops), reads)
-        own, others = _apart(self.offers.everything(ops, replace(self.how, reads=reads)))
+        own, others = _apart(self.candidates.all_kernels(ops, replace(self.how, reads=reads)))
         return [*sorted(self._choices(piece, own), key=lambda c: c.estimate)[:1], *self._choices(piece, others)]
 
     def around(self, plan: Plan, layers: tuple[str, ...]) -> set[str]:

@@ -20,8 +20,8 @@ from mote.compiler.kernels.contract import Knob
 from mote.compiler.line import subject_of
 from mote.compiler.offload.backends import offload
 from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.selection.candidates import candidates_of, ordered
 from mote.compiler.plan.selection.external import with_external
-from mote.compiler.plan.selection.offers import offers, ordered
 from mote.compiler.plan.selection.pins import RAM, one_layer
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings
@@ -222,7 +222,9 @@ class Tuner:
         compiled = self.task.compile(self.best.setup)
         graph = prepared(subject_of(self.task.model).graph, compiled.settings).whole
         costs, places = compiled.costs, placeable(compiled.settings)
-        known = with_external(offers(ordered(graph)), offload(compiled.settings.backend, compiled.settings.target))
+        known = with_external(
+            candidates_of(ordered(graph)), offload(compiled.settings.backend, compiled.settings.target)
+        )
         space = Space(known, compiled.plan.how, costs, places)
         return Ground(self.best, compiled.plan, space, surrounded(compiled.settings, self.tools))
 

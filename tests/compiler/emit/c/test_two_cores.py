@@ -15,7 +15,7 @@ from mote.base.errors import MoteError
 from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.compiler.packer import pack
-from mote.compiler.plan.plan import Halved
+from mote.compiler.plan.plan import SplitKernel
 from tests.compiler.emit.c.test_project import DIGITS, FLAGS, KEYWORDS, MODELS, compiler_or_skip, run
 from tests.helpers.network import Net
 from tests.helpers.support import HOST_DSP, soaked
@@ -85,7 +85,7 @@ def built(compiled: Compiled, folder: Path, flags: list[str], barrier: str = "")
 
 def shared(compiled: Compiled) -> int:
     """Layers that are split."""
-    return sum(isinstance(steps[0].kernel, Halved) for _, steps in compiled.plan.works)
+    return sum(isinstance(steps[0].kernel, SplitKernel) for _, steps in compiled.plan.works)
 
 
 NETS: dict[str, Callable[[], Any]] = {
@@ -115,7 +115,7 @@ def test_two_threads_compute_what_the_reference_computes(net: str, form: str, sa
     compiled = compile(NETS[net](), cores=2, **FORMS[form])
     assert shared(compiled) or form == "least"
     if form == "scalar" and net in ("keywords", "kws"):
-        assert "depthwise_planes" in {s.kernel.family for s in compiled.plan.steps if isinstance(s.kernel, Halved)}
+        assert "depthwise_planes" in {s.kernel.family for s in compiled.plan.steps if isinstance(s.kernel, SplitKernel)}
     done = built(compiled, tmp_path, SANITIZERS[sanitizer])
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
 

@@ -21,7 +21,7 @@ from mote.compiler.compiled import Compiled
 from mote.compiler.line import compile
 from mote.compiler.plan.check import PlanError
 from mote.compiler.plan.check import check as check_plan
-from mote.compiler.plan.plan import Bodied, Plan
+from mote.compiler.plan.plan import ControlFlowKernel, Plan
 from mote.frontends import tflite
 from mote.frontends.tflite.writer import NO_TENSOR
 from mote.ir.graph.tolerance import compare
@@ -611,7 +611,7 @@ def corrupted() -> Iterator[tuple[str, Plan]]:
     plan = compile(loops("int8")).plan
     step = plan.steps[1]
     kernel = step.kernel
-    assert isinstance(kernel, Bodied)
+    assert isinstance(kernel, ControlFlowKernel)
     copies = kernel.copies[-1]
 
     def changed(**fields: Any) -> Plan:
@@ -623,10 +623,10 @@ def corrupted() -> Iterator[tuple[str, Plan]]:
     yield "another body's", changed(plans=(kernel.plans[1], kernel.plans[1]))
     yield "does not get where it belongs", changed(copies=((), copies[1:]))
     yield "is copied twice", changed(copies=((), (*copies, copies[-1])))
-    yield "still needed", changed(copies=((), tuple(replace(c, by_way=None) for c in copies)))
+    yield "still needed", changed(copies=((), tuple(replace(c, staging=None) for c in copies)))
     yield (
         "no place of its own",
-        changed(copies=((), tuple(replace(c, by_way=None if c.by_way is None else 0) for c in copies))),
+        changed(copies=((), tuple(replace(c, staging=None if c.staging is None else 0) for c in copies))),
     )
     yield "writes over what it reads", changed(needs=replace(kernel.needs, in_place=()))
 

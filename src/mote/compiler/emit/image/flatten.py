@@ -194,10 +194,10 @@ class _Flattener:
     def _copies(self, i: Instruction, scope: _Scope, copies: Sequence[Transfer]) -> None:
         """Adds copies of tensors to their targets; sources that overlap other targets are copied aside first."""
         for c in copies:
-            if c.by_way is not None:
-                self._copy(i, scope, c.source, c.by_way)
+            if c.staging is not None:
+                self._copy(i, scope, c.source, c.staging)
         for c in copies:
-            self._copy(i, scope, c.by_way or c.source, c.target)
+            self._copy(i, scope, c.staging or c.source, c.target)
 
     def _copy(self, i: Instruction, scope: _Scope, source: Place, target: Place) -> None:
         """Adds a copy of a tensor, unless source and target are the same place."""

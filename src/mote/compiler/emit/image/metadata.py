@@ -7,7 +7,7 @@ from typing import Any
 
 from mote.compiler.kernels.contract import NHWC
 from mote.compiler.plan.plan import Plan
-from mote.compiler.plan.scheduling.rows import Arrival
+from mote.compiler.plan.scheduling.rows import PushedInput
 from mote.ir.graph import Tensor
 from mote.version import __version__
 
@@ -31,7 +31,7 @@ def _op(plan: Plan, i: int) -> dict[str, Any]:
     described: dict[str, Any] = {
         "layer": plan.number(steps[0]),
         "kind": op.kind,
-        "kernel": "" if isinstance(op, Arrival) else kernel.name,
+        "kernel": "" if isinstance(op, PushedInput) else kernel.name,
         "family": kernel.family,
         "tensors": [_tensor(t) for t in shown],
         "macs": op.macs(plan.graph),

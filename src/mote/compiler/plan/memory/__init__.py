@@ -1,1 +1,1 @@
-"""Where every byte lies, and how small an arena can be at all."""
+"""Memory planning: arena allocation, lower bounds of the peak, several memories."""

@@ -1,8 +1,9 @@
-"""Arena allocation: offsets for items with known lifetimes by first fit in several orders; items that stick out are
-placed earlier in the next round.
+"""Arena allocation: offsets for items with known live ranges, by first fit in several orders; items that end above the
+goal are placed earlier in the next round. Everything is deterministic.
 
-An item is a contiguous strip of bytes; its pieces (rows) have their own lifetimes, so that other items can reuse dead
-ones. Everything is deterministic.
+An item is a contiguous block of bytes. Its parts (rows) have their own live ranges, so that other items can reuse dead
+ones. Example: the output of CONV with 12 rows of 96 bytes, run whole and read row by row, is one item of 1,152 bytes
+with 12 live ranges, all from the step of CONV; row 0 dies first, and a row of the next tensor may then take its place.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ import numpy as np
 from mote.compiler.kernels.contract import ALIGNMENT, aligned
 
 EFFORT = 2_000_000
-"""Budget of neighbour checks over all rounds."""
+"""Budget of checked pairs of items over all rounds."""
 ROUNDS = 60
-"""The most rounds per initial order."""
+"""Maximum number of rounds per initial order."""
 MANY_PAIRS = 256
-"""From this many pairs of pieces on NumPy is faster."""
+"""From this many pairs of live ranges on, NumPy is faster than Python."""
 PAIRS_AT_ONCE = 1 << 20
-"""Pairs processed at once, to limit memory."""
+"""Maximum number of pairs that NumPy processes at once, to limit memory."""
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Bytes at..at+nbytes-1 of an item, live from step `first` to step `last`, inclusive."""
+class LiveRange:
+    """Bytes at..at+nbytes-1 of an item, which are live from step `first` to step `last`, inclusive."""
 
     at: int
     nbytes: int
@@ -39,42 +40,46 @@ class Piece:
 
 @dataclass(frozen=True)
 class Item:
-    pieces: tuple[Piece, ...]
+    """A contiguous block of bytes to allocate; its parts are live at different times."""
+
+    ranges: tuple[LiveRange, ...]
     alignment: int = ALIGNMENT
-    """The alignment of its offset."""
+    """Alignment of its offset, in bytes."""
 
     @property
     def nbytes(self) -> int:
-        return max(p.at + p.nbytes for p in self.pieces)
+        return max(p.at + p.nbytes for p in self.ranges)
 
     @property
     def first(self) -> int:
-        return min(p.first for p in self.pieces)
+        return min(p.first for p in self.ranges)
 
     @property
     def last(self) -> int:
-        return max(p.last for p in self.pieces)
+        return max(p.last for p in self.ranges)
 
 
 Pair = tuple[int, int]
 Overlays = dict[Pair, set[Pair]]
-"""For a pair of items the pairs of their pieces that may share an address: in-place kernels."""
+"""By pair of items: pairs of their live ranges that may share an address although they overlap in time, as an in-place
+kernel writes one over the other."""
 
 ORDERS: dict[str, Callable[[Item], tuple[int, ...]]] = {
     "birth": lambda x: (x.first, -x.nbytes),
     "size": lambda x: (-x.nbytes, x.first),
-    "pinned": lambda x: (len(x.pieces) == 1, x.first, -x.nbytes),
+    "pinned": lambda x: (len(x.ranges) == 1, x.first, -x.nbytes),
     "area": lambda x: (-x.nbytes * (x.last - x.first + 1), x.first),
 }
+"""Sort keys of the initial orders of items."""
 
 
 def live_peak(items: Sequence[Item]) -> int:
-    """The most bytes that are live at one step: a lower bound for any placement, except for overlays."""
-    return most_live(p for item in items for p in item.pieces)
+    """Peak of live bytes of items: a lower bound for any placement without overlays."""
+    return most_live(p for item in items for p in item.ranges)
 
 
 class Lives(Protocol):
-    """Bytes with a lifetime, both steps inclusive."""
+    """Protocol: bytes that are live from step `first` to step `last`, inclusive."""
 
     @property
     def nbytes(self) -> int: ...
@@ -85,7 +90,7 @@ class Lives(Protocol):
 
 
 def most_live(things: Iterable[Lives]) -> int:
-    """The most bytes that are live at one step."""
+    """Peak of live bytes over all steps."""
     change: dict[int, int] = {}
     for thing in things:
         change[thing.first] = change.get(thing.first, 0) + thing.nbytes
@@ -98,16 +103,16 @@ def most_live(things: Iterable[Lives]) -> int:
 
 
 def padding(items: Sequence[Item]) -> int:
-    """The most bytes of alignment padding behind the items that are live at one step."""
-    return most_live(Piece(0, aligned(x.nbytes, x.alignment) - x.nbytes, x.first, x.last) for x in items)
+    """Maximum over all steps of the bytes of alignment padding after live items."""
+    return most_live(LiveRange(0, aligned(x.nbytes, x.alignment) - x.nbytes, x.first, x.last) for x in items)
 
 
 def place(
     items: Sequence[Item], overlays: Overlays, goal: int, rounds: int = ROUNDS, enough: int | None = None
 ) -> list[int]:
-    """Offsets for all items; stops when nothing lies above `goal`, and tries no other order when nothing lies above
-    `enough`."""
-    ranked = tuple(sorted((pair, tuple(sorted(pieces))) for pair, pieces in overlays.items()))
+    """Offsets for all items. Stops as soon as all end at or below `goal`; tries no further initial order once all end
+    at or below `enough`."""
+    ranked = tuple(sorted((pair, tuple(sorted(ranges))) for pair, ranges in overlays.items()))
     return list(_place(tuple(items), ranked, goal, rounds, goal if enough is None else enough))
 
 
@@ -115,10 +120,9 @@ def place(
 def _place(
     items: tuple[Item, ...], overlays: tuple[tuple[Pair, tuple[Pair, ...]], ...], goal: int, rounds: int, enough: int
 ) -> list[int]:
-    """Memoized placement: different kernels, and other graphs of the same shapes, often leave the same items to
-    place."""
-    neighbours = _neighbours(items, {pair: set(pieces) for pair, pieces in overlays})
-    pairs = sum(map(len, neighbours)) + 1
+    """Memoized `place`: different kernels, and other graphs of the same shapes, often have the same items."""
+    interferences = _interference_graph(items, {pair: set(ranges) for pair, ranges in overlays})
+    pairs = sum(map(len, interferences)) + 1
     budget = max(EFFORT // pairs, len(ORDERS))
     sizes = [aligned(x.nbytes) for x in items]
     alignments = [x.alignment for x in items]
@@ -130,7 +134,7 @@ def _place(
         random = Random(number)
         order = sorted(range(len(items)), key=lambda i: (*key(items[i]), i))
         for _ in range(min(rounds, budget // len(ORDERS))):
-            offsets = _first_fit(order, neighbours, sizes, alignments, best_end)
+            offsets = _first_fit(order, interferences, sizes, alignments, best_end)
             ends = [o + s for o, s in zip(offsets, sizes, strict=True)]
             if min(offsets, default=0) >= 0 and max(ends, default=0) < best_end:
                 best, best_end = offsets, max(ends, default=0)
@@ -141,27 +145,27 @@ def _place(
 
 
 def _promoted(order: list[int], late: list[int], random: Random) -> list[int]:
-    """The order with the items `late` moved to random positions further to the front."""
+    """The order with the items `late` moved to random earlier positions."""
     rank: dict[int, float] = {i: float(n) for n, i in enumerate(order)}
     for i in late:
         rank[i] = rank[i] * random.random() * 0.9 - 0.5
     return sorted(order, key=lambda i: rank[i])
 
 
-Strip = tuple[int, int, int, int]
-"""First and last step of a piece, and its start and end in the item."""
-Neighbour = tuple[int, int, int]
-"""An item, and the interval in which the distance to its offset must not be."""
+Box = tuple[int, int, int, int]
+"""A live range as (first step, last step, start in the item, end in the item)."""
+Interference = tuple[int, int, int]
+"""Another item, and an interval of forbidden values of (own offset - its offset)."""
 
 
-def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbour]]:
-    """For each item those with overlapping lifetimes, and the distances at which they collide."""
-    forbidden: list[list[Neighbour]] = [[] for _ in items]
-    strips = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in x.pieces] for x in items]
+def _interference_graph(items: Sequence[Item], overlays: Overlays) -> list[list[Interference]]:
+    """The interference graph: for each item those that it overlaps with in time, with forbidden distances."""
+    forbidden: list[list[Interference]] = [[] for _ in items]
+    boxes = [[(p.first, p.last, p.at, p.at + p.nbytes) for p in x.ranges] for x in items]
     order = sorted(range(len(items)), key=lambda i: items[i].first)
     last = [x.last for x in items]
     active: list[int] = []
-    alone = [s[0][2:] if len(s) == 1 else None for s in strips]
+    alone = [s[0][2:] if len(s) == 1 else None for s in boxes]
     for i in order:
         begin = items[i].first
         active = [j for j in active if last[j] >= begin]
@@ -172,15 +176,15 @@ def _neighbours(items: Sequence[Item], overlays: Overlays) -> list[list[Neighbou
                 forbidden[i].append((j, lo, hi))
                 forbidden[j].append((i, -hi, -lo))
                 continue
-            for lo, hi in _forbidden(strips[i], strips[j], overlays.get((i, j), set())):
+            for lo, hi in _forbidden(boxes[i], boxes[j], overlays.get((i, j), set())):
                 forbidden[i].append((j, lo, hi))
                 forbidden[j].append((i, -hi, -lo))
         active.append(i)
     return forbidden
 
 
-def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tuple[int, int]]:
-    """The distances from b's offset to a's at which they would collide, as intervals."""
+def _forbidden(a: list[Box], b: list[Box], overlays: set[Pair]) -> list[tuple[int, int]]:
+    """Values of (offset of a - offset of b) at which two items would collide, as disjoint intervals."""
     ranges = _collisions(a, b, overlays) if len(a) * len(b) < MANY_PAIRS else _many_collisions(a, b, overlays)
     merged: list[tuple[int, int]] = []
     for lo, hi in sorted(ranges):
@@ -191,8 +195,8 @@ def _forbidden(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> list[tupl
     return merged
 
 
-def _collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
-    """Colliding distances for each pair of pieces, in any order."""
+def _collisions(a: list[Box], b: list[Box], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
+    """The colliding distances of each pair of live ranges, in any order."""
     for i, (first, last, at, end) in enumerate(a):
         for j, (other_first, other_last, other_at, other_end) in enumerate(b):
             if first > other_last or other_first > last:
@@ -205,8 +209,8 @@ def _collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator
                 yield lo, hi
 
 
-def _many_collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
-    """Colliding distances for many pieces, vectorized: of all intervals with the same start, the longest."""
+def _many_collisions(a: list[Box], b: list[Box], overlays: set[Pair]) -> Iterator[tuple[int, int]]:
+    """The colliding distances of many live ranges, vectorized: of intervals with equal starts only the longest."""
     exchanged = [pair for pair in overlays if _meet(a[pair[0]], b[pair[1]])]
     for i, j in exchanged:
         yield from _collisions([a[i]], [b[j]], {(0, 0)})
@@ -225,19 +229,19 @@ def _many_collisions(a: list[Strip], b: list[Strip], overlays: set[Pair]) -> Ite
         yield from zip(lo[longest].tolist(), hi[longest].tolist(), strict=True)
 
 
-def _meet(a: Strip, b: Strip) -> bool:
-    """Whether two pieces are live at the same step."""
+def _meet(a: Box, b: Box) -> bool:
+    """Whether two live ranges overlap in time."""
     return a[0] <= b[1] and b[0] <= a[1]
 
 
 def _first_fit(
-    order: Sequence[int], neighbours: list[list[Neighbour]], sizes: list[int], alignments: list[int], limit: int
+    order: Sequence[int], interferences: list[list[Interference]], sizes: list[int], alignments: list[int], limit: int
 ) -> list[int]:
-    """Place each item in turn at the lowest offset at which it collides with none before it. Stops where one would end
-    at `limit` or above, with -1 for the rest: another order was better."""
-    offsets = [-1] * len(neighbours)
+    """Offsets by first fit: each item in turn at the lowest offset without collision. Gives up, with -1 for the
+    remaining items, once an item ends at `limit` or above, as another order was better."""
+    offsets = [-1] * len(interferences)
     for i in order:
-        taken = [(o + lo, o + hi) for j, lo, hi in neighbours[i] if (o := offsets[j]) >= 0]
+        taken = [(o + lo, o + hi) for j, lo, hi in interferences[i] if (o := offsets[j]) >= 0]
         taken.sort()
         at, alignment = 0, alignments[i]
         for lo, hi in taken:

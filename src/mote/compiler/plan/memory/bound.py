@@ -1,9 +1,12 @@
-"""A proven lower bound of the peak for any schedule of these rows, with any interleaving of operators.
+"""A proven lower bound of the peak of live bytes for any schedule of a row graph, whatever the interleaving.
 
-While a node runs, what it reads has been computed and nothing after it has. The least that can be live at such a
-moment, over all sets of finished work, is a minimum cut (the rows that are computed and not yet dead are what is cut).
-The largest of these minima, over all nodes, bounds the peak of every order in which each operator's rows run in the
-given direction.
+While a node runs, its dependencies are finished and nothing that depends on it has run. The least live bytes at that
+moment, over all sets of finished nodes, are a minimum cut of the row graph: live rows are those that are computed but
+have readers left, edges from finished to unfinished nodes. The maximum of these minima over all nodes bounds the peak
+of every order in which each operator's rows run in the given direction.
+
+Example: while row 1 of CONV runs (the tour's model), the whole input is live, as later rows of CONV read it, and so are
+rows 0 and 1, as POOL 0 reads both: 576 + 2 * 96 bytes, and 72 of scratch, in any order.
 """
 
 from __future__ import annotations
@@ -18,20 +21,21 @@ from mote.compiler.plan.memory.max_flow import FOREVER, Flow
 from mote.compiler.plan.scheduling.rows import RowGraph, RowNode
 
 MOMENTS = 400
+"""Maximum number of nodes whose minimum cut is computed, by default."""
 
 
 def lower_bound(rows: RowGraph, order: Sequence[RowNode] | None = None, moments: int = MOMENTS) -> int:
-    """The lower bound, tightened with a schedule (see Bound.raised)."""
+    """The lower bound of the peak of a row graph; a schedule with a low peak (`order`) makes it fast."""
     return Bound(rows).raised(order or [node for work in rows.works for node in work.by_rows], moments)
 
 
 def _with_least_sums(rows: RowGraph) -> RowGraph:
-    """The rows with running sums so small that the bound holds for operators that run whole, without sums, too.
-    Those keep the rows that they read until they have all of them: while the sums would live, one row at least, unless
-    the rows have to be kept for another reader anyway."""
+    """The row graph with accumulators reduced, so that the bound also holds if their operator runs whole, without them.
+    It then keeps its input until that is complete: at least one row wherever the accumulators would be live, or no
+    extra bytes if another reader keeps these rows anyway."""
     size = list(rows.size)
-    for i, store in rows.sums.items():
-        sums = rows.stores[store].first
+    for i, storage in rows.sums.items():
+        sums = rows.storages[storage].first
         read = [r for node in rows.works[i].by_rows for r in node.reads if r != sums]
         alone = all(rows.reader_nodes[r] == 1 and r not in rows.kept for r in read)
         size[sums] = min(size[sums], *(size[r] for r in read)) if alone else 0
@@ -39,20 +43,20 @@ def _with_least_sums(rows: RowGraph) -> RowGraph:
 
 
 class Bound:
-    """The best known bound, which grows with the schedules that it is shown."""
+    """A lower bound of the peak of a row graph, which can be raised incrementally."""
 
     def __init__(self, rows: RowGraph) -> None:
         self.given = rows
         self.rows = _with_least_sums(rows)
-        self.sums = {rows.stores[store].first for store in rows.sums.values()}
+        self.sums = {rows.storages[storage].first for storage in rows.sums.values()}
         self.nodes = [node for work in self.rows.works for node in work.by_rows]
         self.best = max(self.rows.prefixes[0].live, self.rows.prefixes[-1].live)
         self._seen: set[int] = set()
 
     def raised(self, order: Sequence[RowNode], moments: int = MOMENTS) -> int:
-        """The bound, with the help of a schedule. Nodes during which no more is live in it than the best bound so far
-        cannot raise that and are left out: a good schedule makes this fast. Of the others the `moments` with the most
-        live are looked at: fewer only make the bound lower."""
+        """Raises the bound by minimum cuts at some nodes, and returns it. A schedule selects them: nodes during which
+        it has no more live bytes than the current bound cannot raise that; of the others the `moments` with the most
+        live bytes are taken."""
         state = self.given.prefixes[0].copy()
         during = [(-state.run(self.given, node), self.number[id(node)]) for node in order]
         for most, i in nsmallest(moments, during):
@@ -65,22 +69,23 @@ class Bound:
 
     @cached_property
     def number(self) -> dict[int, int]:
-        """Node indices by identity."""
+        """The index of each node, by identity."""
         return {id(node): i for i, node in enumerate(self.nodes)}
 
     @cached_property
     def maker(self) -> dict[int, int]:
+        """The node that writes each row."""
         return {r: i for i, node in enumerate(self.nodes) for r in node.writes}
 
     @cached_property
     def starts(self) -> frozenset[int]:
-        """The index of each operator's first node."""
+        """The indices of the first node of each operator."""
         counts = [len(work.by_rows) for work in self.rows.works]
         return frozenset(accumulate(counts, initial=0))
 
     def _at(self, i: int) -> int:
-        """The least that is live while node i runs. Sums are not counted where they begin: an operator that runs whole
-        has read no row yet that it would keep in their place."""
+        """The least live bytes while node i runs. Accumulators are not counted in their first node, as an operator that
+        runs whole has not kept any row instead yet."""
         node = self.nodes[i]
         new = sum(self.rows.size[r] for r in node.writes if r not in self.sums)
         before = self._least_live(i, done=False)
@@ -89,8 +94,8 @@ class Bound:
         return max(before, self._least_live(i, done=True)) + node.scratch
 
     def _least_live(self, i: int, done: bool) -> int:
-        """The least that is live just before node i runs, or just after: a minimum cut over the nodes that may then be
-        finished or not. Its source side is what is finished (nodes) and dead (rows)."""
+        """The least live bytes just before node i runs, or (`done`) just after: a minimum cut over the nodes that may
+        be finished or not at that moment. Finished nodes and dead rows are on the source side."""
         finished = _reached({i} if done else set(self.before[i]), self.before)
         unfinished = _reached(set(self.after[i]) if done else {i}, self.after)
         free = [k for k in range(len(self.nodes)) if k not in finished and k not in unfinished]
@@ -121,8 +126,7 @@ class Bound:
 
     @cached_property
     def living(self) -> list[tuple[int, int, int, list[int]]]:
-        """Rows that are ever live: index, bytes, the node that writes them (-1: initially present), and their
-        readers."""
+        """Rows that are ever live: row, bytes, the node that writes it (-1: live from the start), and its readers."""
         readers: list[list[int]] = [[] for _ in self.rows.size]
         for i, node in enumerate(self.nodes):
             for r in node.reads:

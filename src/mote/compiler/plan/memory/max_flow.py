@@ -1,7 +1,4 @@
-"""Maximum flow and minimum cut of a network.
-
-Flow is sent along shortest paths, all of one length before any longer one (Dinic's algorithm).
-"""
+"""Maximum flow of a network, which equals its minimum cut, by Dinic's algorithm."""
 
 from __future__ import annotations
 
@@ -10,12 +7,13 @@ FOREVER = 1 << 40
 
 
 class Flow:
-    """A network of numbered vertices and arcs; each arc is followed by its reverse."""
+    """A network of numbered vertices and arcs. Arcs have even numbers; arc + 1 is the reverse arc."""
 
     def __init__(self, size: int) -> None:
         self.arcs: list[list[int]] = [[] for _ in range(size)]
         """Outgoing arcs of each vertex."""
         self.head: list[int] = []
+        """Target vertex of each arc."""
         self.left: list[int] = []
         """Residual capacity of each arc."""
 
@@ -41,7 +39,7 @@ class Flow:
         return total
 
     def _levels(self, source: int, sink: int) -> list[int] | None:
-        """Levels of vertices, -1 beyond the sink's; None if the sink is unreachable."""
+        """Breadth-first distances from the source, -1 for vertices beyond the sink; None if the sink is unreachable."""
         arcs, head, left = self.arcs, self.head, self.left
         level = [-1] * len(arcs)
         level[source] = 0

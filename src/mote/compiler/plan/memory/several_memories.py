@@ -1,7 +1,10 @@
-"""Several memories: what is used most often goes to the fastest one.
+"""Parts with several RAMs: spreads the arena over them, what is accessed most to the fastest one.
 
-A tensor with all its rows, an operator's running sums and its working memory each lie in one memory. The memories are
-filled from the fastest on with what has the most accesses for its size.
+A tensor with all its rows, an operator's accumulators and its scratch buffer are each a group of arena items that stays
+in one memory. Memories are filled from the fastest on, groups with the most accesses per byte first.
+
+Example: 64 KB of fast and 512 KB of slow RAM. The 48 KB output of CONV, which POOL and a skip connection read, goes to
+the fast RAM; the 80 KB input, which CONV reads once, does not fit and goes to the slow one.
 """
 
 from __future__ import annotations
@@ -15,20 +18,20 @@ from mote.compiler.kernels.contract import Packed, aligned
 from mote.compiler.plan.goal import DoesNotFitError, Goal
 from mote.compiler.plan.memory.arena import ROUNDS as LONG
 from mote.compiler.plan.memory.arena import Item, Overlays, live_peak, place
-from mote.compiler.plan.memory.layout import Arrangement, Draft
+from mote.compiler.plan.memory.layout import Arrangement, PlacedPlan
 from mote.compiler.plan.plan import Plan, Step
-from mote.compiler.plan.scheduling.rows import Arrival
+from mote.compiler.plan.scheduling.rows import PushedInput
 from mote.hardware.targets import Memory
 from mote.ir.graph import Graph, Op
 
 ROUNDS = 6
-"""How long one placement is tried before something is moved to the next memory."""
+"""Rounds of allocation that are tried before a group is moved to the next memory."""
 SMALLER = 6
-"""How often a plan that needs less is asked for when the parts of one do not fit the memories."""
+"""Attempts with smaller and smaller plans if the groups of a plan do not fit the memories."""
 
 
 class TooSmallError(Exception):
-    """The last memory does not hold what the others left."""
+    """Raised when the remaining groups do not fit the last memory that they may be in."""
 
     def __init__(self, memory: Memory, need: int) -> None:
         super().__init__(f"{memory.name} would need {need} bytes")
@@ -36,68 +39,69 @@ class TooSmallError(Exception):
 
 
 @dataclass(frozen=True)
-class Unit:
-    """Items that stay together, and how many bytes of them an inference reads and writes."""
+class ItemGroup:
+    """Arena items that stay in one memory. `accesses`: bytes of them that an inference reads and writes."""
 
     items: tuple[int, ...]
     nbytes: int
     accesses: int
     allowed: frozenset[str] | None = None
-    """The names of the memories that they may lie in; None: any."""
+    """The names of the memories that the group may be in, as some kernels do not reach all; None: any."""
 
     @property
-    def heat(self) -> float:
+    def access_density(self) -> float:
+        """Accesses per byte."""
         return self.accesses / max(self.nbytes, 1)
 
     def may_lie_in(self, memory: Memory) -> bool:
         return self.allowed is None or memory.name in self.allowed
 
 
-ORDERS: tuple[Callable[[Unit], float], ...] = (lambda u: -u.heat, lambda u: -u.nbytes)
-"""The hottest first; where that leaves no room, the largest."""
+ORDERS: tuple[Callable[[ItemGroup], float], ...] = (lambda group: -group.access_density, lambda group: -group.nbytes)
+"""Sort keys of groups: the highest access density first; if they do not fit in that order, the largest first."""
 
 
-def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], Draft]) -> Plan:
-    """A plan over the memories: the one that is asked for, or one that takes less, until its parts fit."""
-    draft = make(goal)
+def plan_over(memories: Sequence[Memory], goal: Goal, make: Callable[[Goal], PlacedPlan]) -> Plan:
+    """A plan spread over memories: the one for the goal, or smaller ones, until its groups fit."""
+    placed = make(goal)
     for attempt in range(SMALLER):
         try:
-            return _within(goal.ram, spread(draft, memories))
+            return _within(goal.ram, spread(placed, memories))
         except TooSmallError as error:
             if goal.least:
                 raise
-            ram = draft.plan.ram
+            ram = placed.plan.ram
             less = min(ram - (error.need - error.memory.size), ram * 7 // 8)
             try:
-                draft = make(replace(goal, ram=less, least=attempt == SMALLER - 2))
+                placed = make(replace(goal, ram=less, least=attempt == SMALLER - 2))
             except DoesNotFitError:
                 goal = replace(goal, least=True)
-                draft = make(goal)
-    return _within(goal.ram, spread(draft, memories))
+                placed = make(goal)
+    return _within(goal.ram, spread(placed, memories))
 
 
 def _within(ram: int | None, plan: Plan) -> Plan:
-    """The plan, if all memories together take no more than `ram`."""
+    """The plan, if it takes at most `ram` bytes over all memories; else raises TooSmallError."""
     if ram is not None and plan.ram > ram:
         last, nbytes = plan.memories[-1], plan.arenas[-1]
         raise TooSmallError(replace(last, size=nbytes - (plan.ram - ram)), nbytes)
     return plan
 
 
-def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
-    """The plan with a memory for everything: the fastest if it holds all."""
-    plan = draft.plan
+def spread(placed: PlacedPlan, memories: Sequence[Memory]) -> Plan:
+    """The plan spread over memories; only the fastest one, if it holds the whole arena."""
+    plan = placed.plan
     restricted = any(step.kernel.needs.memories for step in plan.steps)
     if plan.arena <= room(memories[0]) and not restricted:
         return replace(plan, memories=(memories[0],))
     failed: TooSmallError | None = None
     for apart in (False, True):
-        arrangement = Arrangement(draft.rows, draft.schedule, [step.kernel for step in plan.steps], apart=apart)
-        units, overlays = _units(draft, arrangement), arrangement.overlays()
-        _check_reachable(draft, arrangement, units, memories)
+        arrangement = Arrangement(placed.rows, placed.schedule, [step.kernel for step in plan.steps], apart=apart)
+        groups, overlays = _item_groups(placed, arrangement), arrangement.overlays()
+        _check_reachable(placed, arrangement, groups, memories)
         for order in ORDERS:
             try:
-                return _filled(plan, arrangement, overlays, sorted(units, key=order), memories)
+                return _filled(plan, arrangement, overlays, sorted(groups, key=order), memories)
             except TooSmallError as error:
                 failed = failed or error
     assert failed is not None
@@ -105,88 +109,89 @@ def spread(draft: Draft, memories: Sequence[Memory]) -> Plan:
 
 
 def room(memory: Memory) -> int:
-    """The largest arena in a memory: its size rounded down to words of eight bytes."""
+    """The largest arena that a memory holds: its size, rounded down to a multiple of eight."""
     return memory.size // 8 * 8
 
 
 def _filled(
-    plan: Plan, arrangement: Arrangement, overlays: Overlays, units: list[Unit], memories: Sequence[Memory]
+    plan: Plan, arrangement: Arrangement, overlays: Overlays, groups: list[ItemGroup], memories: Sequence[Memory]
 ) -> Plan:
-    """Every memory in turn takes what it holds of the units, the first of them first; the last one all that is left."""
+    """Fills the memories in turn with the groups that fit, in their order; the last one with all that are left."""
     offsets, memory = [0] * len(arrangement.items), [0] * len(arrangement.items)
     used: list[Memory] = []
     for candidate in memories:
         last = candidate is memories[-1]
         late = memories[memories.index(candidate) + 1 :]
-        here = [u for u in units if u.may_lie_in(candidate)]
-        here.sort(key=lambda u: any(u.may_lie_in(m) for m in late))
+        here = [group for group in groups if group.may_lie_in(candidate)]
+        here.sort(key=lambda group: any(group.may_lie_in(m) for m in late))
         at = (_placed if last else _fill)(arrangement.items, overlays, here, room(candidate))
-        lost = [u for u in here if u.items[0] not in at and not any(u.may_lie_in(m) for m in late)]
+        lost = [group for group in here if group.items[0] not in at and not any(group.may_lie_in(m) for m in late)]
         if lost:
-            raise TooSmallError(candidate, room(candidate) + sum(u.nbytes for u in lost))
-        at = _tightened(arrangement.items, overlays, [u for u in units if u.items[0] in at], at, plan.peak)
+            raise TooSmallError(candidate, room(candidate) + sum(group.nbytes for group in lost))
+        at = _tightened(arrangement.items, overlays, [group for group in groups if group.items[0] in at], at, plan.peak)
         end = _end(arrangement.items, at)
         if end > room(candidate):
             raise TooSmallError(candidate, end)
         for i, offset in at.items():
             offsets[i], memory[i] = offset, len(used)
         used += [candidate] if at else []
-        units = [u for u in units if u.items[0] not in at]
+        groups = [group for group in groups if group.items[0] not in at]
     buffers, steps, cells = arrangement.placed(offsets, memory)
     return replace(plan, buffers=buffers, steps=steps, cells=cells, memories=tuple(used))
 
 
-def _fill(items: Sequence[Item], overlays: Overlays, units: Sequence[Unit], size: int) -> dict[int, int]:
-    """As many of the units as `size` bytes hold: the offsets of their items."""
-    chosen: list[Unit] = []
-    for unit in units:
-        if live_peak([items[i] for u in (*chosen, unit) for i in u.items]) <= size:
-            chosen.append(unit)
+def _fill(items: Sequence[Item], overlays: Overlays, groups: Sequence[ItemGroup], size: int) -> dict[int, int]:
+    """Offsets of the items of as many groups as fit in `size` bytes."""
+    chosen: list[ItemGroup] = []
+    for group in groups:
+        if live_peak([items[i] for one in (*chosen, group) for i in one.items]) <= size:
+            chosen.append(group)
     while chosen:
         at = _placed(items, overlays, chosen, size, ROUNDS)
-        late = [u for u in chosen if any(at[i] + items[i].nbytes > size for i in u.items)]
+        late = [group for group in chosen if any(at[i] + items[i].nbytes > size for i in group.items)]
         if not late:
             return at
-        chosen.remove([u for u in chosen if any(_meet(items, u, other) for other in late)][-1])
+        chosen.remove([group for group in chosen if any(_meet(items, group, other) for other in late)][-1])
     return {}
 
 
 def _placed(
-    items: Sequence[Item], overlays: Overlays, units: Sequence[Unit], size: int, rounds: int = LONG
+    items: Sequence[Item], overlays: Overlays, groups: Sequence[ItemGroup], size: int, rounds: int = LONG
 ) -> dict[int, int]:
-    """Offsets of the units' items, below `size` if that was found."""
-    chosen = [i for u in units for i in u.items]
+    """Offsets of the items of groups; within `size` bytes, if the allocation succeeds."""
+    chosen = [i for group in groups for i in group.items]
     number = {item: n for n, item in enumerate(chosen)}
     own = {(number[a], number[b]): pairs for (a, b), pairs in overlays.items() if a in number and b in number}
     return dict(zip(chosen, place([items[i] for i in chosen], own, size, rounds), strict=True))
 
 
 def _tightened(
-    items: Sequence[Item], overlays: Overlays, units: Sequence[Unit], at: dict[int, int], peak: int
+    items: Sequence[Item], overlays: Overlays, groups: Sequence[ItemGroup], at: dict[int, int], peak: int
 ) -> dict[int, int]:
-    """Units placed in as little memory as possible, not just in what there is."""
-    goal = min(peak, live_peak([items[i] for u in units for i in u.items]))
-    return min(at, _placed(items, overlays, units, goal), key=lambda offsets: _end(items, offsets)) if at else at
+    """The offsets `at` of groups, or better ones from another allocation for the least possible size."""
+    goal = min(peak, live_peak([items[i] for group in groups for i in group.items]))
+    return min(at, _placed(items, overlays, groups, goal), key=lambda offsets: _end(items, offsets)) if at else at
 
 
 def _end(items: Sequence[Item], at: dict[int, int]) -> int:
     return max((offset + items[i].nbytes for i, offset in at.items()), default=0)
 
 
-def _meet(items: Sequence[Item], a: Unit, b: Unit) -> bool:
-    """Whether anything of both is live at the same time."""
+def _meet(items: Sequence[Item], a: ItemGroup, b: ItemGroup) -> bool:
+    """Whether two groups overlap in time."""
     return any(items[i].first <= items[j].last and items[j].first <= items[i].last for i in a.items for j in b.items)
 
 
-def _units(draft: Draft, arrangement: Arrangement) -> list[Unit]:
-    rows, items = draft.rows, arrangement.items
-    stores: dict[int, dict[int, None]] = {}
+def _item_groups(placed: PlacedPlan, arrangement: Arrangement) -> list[ItemGroup]:
+    """The groups of a plan: the items of each storage, and each scratch buffer."""
+    rows, items = placed.rows, arrangement.items
+    storages: dict[int, dict[int, None]] = {}
     for row, (item, _, _) in arrangement.home.items():
-        stores.setdefault(rows.store_of[row], {})[item] = None
-    groups = [*stores.values(), *({item: None} for item in arrangement.scratch.values())]
-    accesses, allowed = _accesses(draft, arrangement), _allowed(draft, arrangement)
+        storages.setdefault(rows.storage_of[row], {})[item] = None
+    groups = [*storages.values(), *({item: None} for item in arrangement.scratch.values())]
+    accesses, allowed = _accesses(placed, arrangement), _allowed(placed, arrangement)
     return [
-        Unit(
+        ItemGroup(
             tuple(group),
             sum(aligned(items[i].nbytes) for i in group),
             sum(accesses[i] for i in group),
@@ -196,31 +201,32 @@ def _units(draft: Draft, arrangement: Arrangement) -> list[Unit]:
     ]
 
 
-def _allowed(draft: Draft, arrangement: Arrangement) -> dict[int, frozenset[str]]:
-    """The memories that items may lie in, where a kernel reaches some only."""
+def _allowed(placed: PlacedPlan, arrangement: Arrangement) -> dict[int, frozenset[str]]:
+    """By item: the memories that it may be in, for items that some kernel reaches in some memories only."""
     allowed = dict[int, frozenset[str]]()
-    for step, items in _touched(draft, arrangement):
+    for step, items in _touched(placed, arrangement):
         reached = frozenset(step.kernel.needs.memories)
         allowed |= {item: reached & allowed.get(item, reached) for item in items}
     return allowed
 
 
-def _touched(draft: Draft, arrangement: Arrangement) -> Iterator[tuple[Step, set[int]]]:
-    """The steps whose kernels reach some memories only, and the items that they read and write."""
-    rows = draft.rows
-    for run, step in zip(draft.schedule.runs, draft.plan.steps, strict=True):
+def _touched(placed: PlacedPlan, arrangement: Arrangement) -> Iterator[tuple[Step, set[int]]]:
+    """Steps whose kernels reach some memories only, with the items that they read and write."""
+    rows = placed.rows
+    for run, step in zip(placed.schedule.runs, placed.plan.steps, strict=True):
         if step.kernel.needs.memories:
             op = rows.works[run.node.op].op
-            stores = {rows.place[t] for t in (*op.inputs, *op.outputs) if t in rows.place}
-            touched = {arrangement.home[r][0] for s in stores for r in rows.stores[s].ids if r in arrangement.home}
+            storages = {rows.place[t] for t in (*op.inputs, *op.outputs) if t in rows.place}
+            touched = {arrangement.home[r][0] for s in storages for r in rows.storages[s].ids if r in arrangement.home}
             touched |= {arrangement.scratch[run.node.op]} if step.kernel.needs.scratch else set()
             sums = rows.sums.get(run.node.op) if step.sums is not None else None
-            touched |= {arrangement.home[rows.stores[sums].first][0]} if sums is not None else set()
+            touched |= {arrangement.home[rows.storages[sums].first][0]} if sums is not None else set()
             yield step, touched
 
 
 class UnreachableError(MoteError):
-    """No memory can be reached by all kernels that read and write a tensor. `kernels`: those that reach some only."""
+    """Raised if no memory is reached by all kernels that read and write a tensor. `kernels`: those that reach some
+    only."""
 
     def __init__(self, memories: Sequence[Memory], kernels: Iterable[Packed]) -> None:
         super().__init__(
@@ -231,19 +237,21 @@ class UnreachableError(MoteError):
         self.kernels = tuple(dict.fromkeys(kernels))
 
 
-def _check_reachable(draft: Draft, arrangement: Arrangement, units: Sequence[Unit], memories: Sequence[Memory]) -> None:
-    lost = {i for u in units if not any(u.may_lie_in(m) for m in memories) for i in u.items}
+def _check_reachable(
+    placed: PlacedPlan, arrangement: Arrangement, groups: Sequence[ItemGroup], memories: Sequence[Memory]
+) -> None:
+    lost = {i for group in groups if not any(group.may_lie_in(m) for m in memories) for i in group.items}
     if lost:
-        touching = _touched(draft, arrangement)
+        touching = _touched(placed, arrangement)
         raise UnreachableError(memories, [step.kernel for step, items in touching if lost & items])
 
 
-def _accesses(draft: Draft, arrangement: Arrangement) -> Counter[int]:
-    """How many bytes of each item an inference reads and writes: rows as often as steps read them, and what the inner
-    loop of a kernel reads (its working memory, or its first operand) once for each multiplication."""
-    rows, plan, total = draft.rows, draft.plan, Counter[int]()
-    pieces = Counter(run.node.op for run in draft.schedule.runs)
-    for run, step in zip(draft.schedule.runs, plan.steps, strict=True):
+def _accesses(placed: PlacedPlan, arrangement: Arrangement) -> Counter[int]:
+    """By item: the bytes that an inference reads and writes. Rows count for each step that accesses them; the operand
+    of a kernel's inner loop (its scratch buffer, or else its first input) counts once for each multiplication."""
+    rows, plan, total = placed.rows, placed.plan, Counter[int]()
+    runs = Counter(run.node.op for run in placed.schedule.runs)
+    for run, step in zip(placed.schedule.runs, plan.steps, strict=True):
         times = run.node.times or {}
         reads = [r for r in run.node.reads if r in arrangement.home]
         for r in run.node.writes:
@@ -255,11 +263,11 @@ def _accesses(draft: Draft, arrangement: Arrangement) -> Counter[int]:
         if inner is None and reads:
             inner = arrangement.home[reads[0]][0]
         op = rows.works[run.node.op].op
-        if inner is not None and not isinstance(op, Arrival):
-            total[inner] += op.macs(plan.graph) // pieces[run.node.op]
+        if inner is not None and not isinstance(op, PushedInput):
+            total[inner] += op.macs(plan.graph) // runs[run.node.op]
     return total
 
 
 def constant_reads(graph: Graph, op: Op) -> int:
-    """How many bytes of its constants an operator reads, about: one for each multiplication, or output element."""
+    """Estimated bytes of constants that an operator reads: one per multiplication, or per output element."""
     return max(op.macs(graph), op.output(graph).size)

@@ -1,7 +1,7 @@
-"""Traffic: the bytes that the steps of a plan read and write in each memory, and the core's waits for them.
+"""Traffic: the bytes that the steps of a plan read and write in each memory, and the wait states that they cost.
 
-A step that reads a row counts its bytes once, however often its inner loop does: what it reads again is in the cache of
-a slow memory, or in registers. Working memory is written and read once in every step.
+A step counts each row that it reads once, however often its inner loop reads it: the rest hits the cache of a slow
+memory, or registers. Scratch is written and read once in every step.
 """
 
 from __future__ import annotations
@@ -10,30 +10,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mote.compiler.plan.plan import Plan, Step
-from mote.compiler.plan.scheduling.rows import Arrival, further_outputs
+from mote.compiler.plan.scheduling.rows import PushedInput, further_outputs
 from mote.hardware.targets import Memory
 from mote.ir.graph.rows import OUTSIDE, row_count
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """The accesses of one inference to a memory."""
+    """The accesses of one inference to one memory."""
 
     memory: Memory
     arena: int
-    """Bytes of the arena there."""
+    """Bytes of the arena in this memory."""
     accessed: int
     """Bytes that are read and written."""
 
     @property
     def waits(self) -> int:
-        """Estimated cycles that the core waits: each line of the cache is fetched once for every time that a step
-        reads or writes its bytes."""
+        """Estimated cycles of wait states, each cache line being fetched once by every step that accesses it."""
         return self.memory.data_reads.stream(self.accessed)
 
 
 def traffic(plan: Plan) -> tuple[Traffic, ...]:
-    """The traffic of each memory that the arena is spread over."""
+    """The traffic of each of `plan.memories`."""
     accessed = [0] * len(plan.memories)
     for memory, nbytes in _accesses(plan) if plan.memories else ():
         if memory >= 0:
@@ -42,22 +41,22 @@ def traffic(plan: Plan) -> tuple[Traffic, ...]:
 
 
 def waits(plan: Plan) -> int:
-    """Estimated cycles that the core waits for the memories that the arena is spread over."""
+    """Estimated cycles of wait states over all of `plan.memories`."""
     return sum(t.waits for t in traffic(plan)) if any(m.data_reads.waits for m in plan.memories) else 0
 
 
 def in_one(parts: tuple[Traffic, ...], memory: Memory) -> Traffic:
-    """The traffic of the plan if one memory held all of the arena."""
+    """The total traffic if the whole arena were in `memory`."""
     return Traffic(memory, sum(t.arena for t in parts), sum(t.accessed for t in parts))
 
 
 def activations(plan: Plan) -> list[int]:
-    """Bytes of activations that each of `plan.works` reads and writes."""
+    """By index in `plan.works`: the bytes of activations that the operator reads and writes."""
     return [sum(nbytes for step in steps for _, nbytes in _rows(plan, step)) for _, steps in plan.works]
 
 
 def _accesses(plan: Plan) -> Iterator[tuple[int, int]]:
-    """Memory and bytes of everything that steps read and write."""
+    """Memory number and bytes of each access of the steps: rows, scratch, accumulators."""
     for step in plan.steps:
         yield from ((plan.place[tensor].memory, nbytes) for tensor, nbytes in _rows(plan, step))
         yield step.scratch_memory, 2 * (step.kernel.needs.scratch or 0) if step.scratch is not None else 0
@@ -65,9 +64,9 @@ def _accesses(plan: Plan) -> Iterator[tuple[int, int]]:
 
 
 def _rows(plan: Plan, step: Step) -> Iterator[tuple[int, int]]:
-    """Tensors of which a step reads or writes rows, and the bytes of these."""
+    """The tensors that a step reads and writes, each with the bytes of the accessed rows."""
     graph, op = plan.graph, plan.op(step)
-    for position, t in () if isinstance(op, Arrival) else op.computed(graph):
+    for position, t in () if isinstance(op, PushedInput) else op.computed(graph):
         count = row_count(graph.tensors[t].shape)
         if step.tap is not None:
             rows = 1

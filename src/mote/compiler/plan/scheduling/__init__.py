@@ -1,1 +1,1 @@
-"""When each row of each tensor is computed."""
+"""Scheduling: what runs whole, what row by row, and in which order."""

@@ -1,9 +1,10 @@
-"""Recomputation (rematerialization): computes tensors twice instead of keeping them, for models that do not fit
+"""Rematerialization (`--recompute`): computes tensors twice instead of keeping them, for models that do not fit
 otherwise.
 
-A squeeze-and-excite block needs all of a wide tensor before its gate is known, and again after that. Run the layers
-that make the tensor once for the gate, row by row into the running sums, and once more for the scaled result, row by
-row as well: the wide tensor never exists whole. The price is the work of those layers, bounded by the user.
+Example: a squeeze-and-excite block is CONV, MEAN (the gate) and MUL, which scales the wide output of CONV by the gate.
+It needs all of CONV's output before the first row of MUL. With CONV duplicated, the first copy feeds MEAN row by row
+into accumulators, the second one feeds MUL row by row: the wide tensor never exists whole, for the MACs of one more
+CONV.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from mote.ir.graph.rows import row_count
 
 
 @dataclass(frozen=True)
-class Twice:
-    """A chain of operators (in order) that is duplicated for `reader`."""
+class Recomputation:
+    """A possible rematerialization: a chain of operators (in order) that is duplicated for one of its readers."""
 
     chain: tuple[Op, ...]
     reader: Op
 
     def macs(self, graph: Graph) -> int:
+        """The multiply-accumulates that are computed again."""
         return sum(op.macs(graph) for op in self.chain)
 
     @property
@@ -32,8 +34,8 @@ class Twice:
         return self.chain[-1].outputs[0]
 
 
-def candidates(graph: Graph) -> Iterator[Twice]:
-    """Chains of layers whose result is reduced to one row, and also read by others."""
+def recomputations(graph: Graph) -> Iterator[Recomputation]:
+    """Chains of layers whose output one operator reduces to a single row, and others read as well."""
     for tensor, readers in graph.consumers.items():
         if len(readers) < 2 or tensor not in graph.producers or tensor in graph.outputs:
             continue
@@ -43,33 +45,35 @@ def candidates(graph: Graph) -> Iterator[Twice]:
                 at = tensor
                 while (op := graph.producers.get(at)) and len(op.activations(graph)) == 1 and not op.updates:
                     chain.insert(0, op)
-                    yield Twice(tuple(chain), reader)
+                    yield Recomputation(tuple(chain), reader)
                     at = op.activations(graph)[0].id
                     if len(graph.consumers[at]) > 1 or at in graph.outputs:
                         break
 
 
-def rewrite(graph: Graph, twice: Twice) -> Graph:
-    """The graph with a second copy of the chain for the reader; the first copy moves behind the reader's dependents,
-    before its next reader."""
+def rewrite(graph: Graph, recomputation: Recomputation) -> Graph:
+    """The graph with a copy of the chain for its reader. The original chain moves down to just before its next
+    reader."""
     renamed: dict[int, int] = {}
     tensors, copies = [], []
     fresh = graph.fresh_id()
-    for op in twice.chain:
+    for op in recomputation.chain:
         out = graph.tensors[op.outputs[0]]
         renamed[out.id] = fresh
-        tensors.append(replace(out, id=fresh, name=f"{out.name} (for {twice.reader.kind.lower()})", copy_of=out.source))
+        tensors.append(
+            replace(out, id=fresh, name=f"{out.name} (for {recomputation.reader.kind.lower()})", copy_of=out.source)
+        )
         inputs = tuple(renamed.get(t, t) for t in op.inputs)
         copies.append(op.with_(inputs=inputs, outputs=(fresh,)))
         fresh += 1
-    reader = twice.reader.with_(inputs=tuple(renamed.get(t, t) for t in twice.reader.inputs))
-    moved = {op.outputs for op in twice.chain}
+    reader = recomputation.reader.with_(inputs=tuple(renamed.get(t, t) for t in recomputation.reader.inputs))
+    moved = {op.outputs for op in recomputation.chain}
     ops: list[Op] = []
-    waiting = list(twice.chain)
+    waiting = list(recomputation.chain)
     for op in graph.ops:
         if op.outputs in moved:
             continue
-        if op is twice.reader:
+        if op is recomputation.reader:
             ops += [*copies, reader]
             continue
         if waiting and any(t != ABSENT and t in renamed for t in op.inputs):

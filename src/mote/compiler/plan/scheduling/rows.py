@@ -1,8 +1,12 @@
 """The data flow graph of rows: dependencies between the rows of tensors, and the nodes that compute them.
 
-The rows of a tensor are in a store, which views share. Every operator can run whole, as one node, or by rows: one node
-per needed output row, top-down or bottom-up, or per input row where the kernel keeps accumulators. A schedule is a
+The rows of a tensor are in a storage, which views share. Every operator can run whole, as one node, or by rows: one
+node per needed output row, top-down or bottom-up, or per input row if its kernel keeps accumulators. A schedule is a
 topological order of nodes.
+
+Example: CONV 3x3 with 12 output rows, MAX_POOL 2x2 and FULLY_CONNECTED are three `Work`s. CONV has 12 nodes by rows;
+node y reads the input rows y-1, y and y+1 (`reads`) and writes row y. Node 0 of POOL reads the rows 0 and 1 of CONV, so
+that it needs the first two nodes of CONV (`needs`). FULLY_CONNECTED has one node, which reads all rows of POOL.
 """
 
 from __future__ import annotations
@@ -20,13 +24,13 @@ from mote.ir.graph.rows import OUTSIDE, row_count
 from mote.ir.graph.tensor import Shape, Tensor
 
 KEPT = -1
-"""Memory number of the states, which persist between inferences, outside of the arena."""
+"""Memory number of the model's states, which persist between inferences outside of the arena."""
 LENT = -2
-"""Memory number of the first tensor in memory that the caller lends; further ones count down from it."""
+"""Memory number of the first tensor that lies in memory of the caller; those of further ones count down from it."""
 
 TALL = 256
-"""Maximum number of nodes per operator: taller tensors are computed in groups of rows, as finer schedules hardly reduce
-the peak."""
+"""Maximum number of nodes of an operator: taller tensors are computed in groups of rows, as finer schedules hardly
+reduce the peak."""
 
 
 def alignment_of(tensors: Iterable[Tensor]) -> int:
@@ -34,8 +38,8 @@ def alignment_of(tensors: Iterable[Tensor]) -> int:
     return max([ALIGNMENT, *(t.dtype.itemsize for t in tensors)])
 
 
-class Arrival(Op):
-    """A row of the model's input that the caller hands over (`--input rows`)."""
+class PushedInput(Op):
+    """Pseudo-operator: an input of the model that the caller pushes row by row (`--input rows`)."""
 
     kind = "INPUT"
     kernel: ClassVar[Packed] = Packed("arrival", {}, Entry(operands=()))
@@ -45,41 +49,42 @@ class Arrival(Op):
 
 
 def operator(graph: Graph, numbers: Numbers) -> Op:
-    """The operators of a graph with these numbers, as one operator. Negative numbers denote inputs that arrive by rows,
-    counted from the end: -1 is the last input."""
+    """The operators with these indices, joined into one. Negative numbers are pushed inputs, counted from the end: -1
+    is the last input."""
     if numbers[0] < 0:
         tensor = graph.inputs[numbers[0]]
-        return Arrival(inputs=(), outputs=(tensor,), name=graph.tensors[tensor].name)
+        return PushedInput(inputs=(), outputs=(tensor,), name=graph.tensors[tensor].name)
     return joined(graph, [graph.ops[n] for n in numbers])
 
 
 @dataclass(frozen=True)
-class Store:
-    """The memory of a tensor and its views, row by row; of an operator's running sums where `tensors` is empty."""
+class RowStorage:
+    """The memory of a tensor and its views, row by row; or of an operator's accumulators (then `tensors` is empty)."""
 
     tensors: tuple[int, ...]
     row_bytes: int
     first: int
-    """The number of its first row in `RowGraph.size`."""
+    """The number of its first row, among the rows of all storages."""
     count: int
     layout: Layout = NHWC
     linear: bool = False
-    """Whether rows must be contiguous in every plan."""
+    """Whether its rows must be contiguous in every plan."""
     kept: int | None = None
-    """Offset outside of the arena, among the states or in memory that the caller lends; None in the arena."""
+    """Offset in `memory`, outside of the arena; None in the arena."""
     memory: int = KEPT
-    """Memory number for `kept`: KEPT, or LENT and below."""
+    """KEPT (states), or LENT and below (memory of the caller); unused in the arena."""
     alignment: int = ALIGNMENT
     """Alignment of the first row, in bytes."""
 
     @property
     def ids(self) -> range:
+        """The numbers of its rows, among the rows of all storages."""
         return range(self.first, self.first + self.count)
 
 
 @dataclass(frozen=True)
 class RowNode:
-    """The smallest schedulable work: a whole operator, some of its output rows, or one input row added to its sums."""
+    """The smallest schedulable unit: a whole operator, some of its output rows, or one input row to accumulate."""
 
     op: int
     rows: Rows
@@ -88,69 +93,71 @@ class RowNode:
     writes: tuple[int, ...]
     scratch: int = 0
     over: tuple[tuple[int, ...], ...] = ()
-    """Groups of input rows that the outputs may overwrite in place, if this node is their last reader."""
+    """Alternative groups of input rows that the output may overwrite in place, if this node is their last reader."""
     tap: int | None = None
-    """For ADDS kernels, the row of the window that the node accumulates."""
+    """For accumulating kernels (`Call.ADDS`): the row of the window that the node accumulates."""
     needs: tuple[tuple[int, int], ...] = ()
-    """Dependencies: operators that run by rows, and how many nodes of each must have run before."""
+    """Dependencies: operators, and how many of their nodes by rows must have run before."""
     times: Mapping[int, int] | None = field(default=None, compare=False)
-    """For a whole operator that could run by rows: the number of its nodes by rows that read each row."""
+    """If this node is a whole operator that could also run by rows: by input row, how many nodes by rows read it."""
     pairs: tuple[tuple[int, int], ...] = ()
-    """Pairs of an output row and the input row that it may overwrite; an operator with several outputs may have pairs
-    for some of them only."""
+    """For kernels that overwrite inputs when run whole (`overlaid`): pairs of an output row and the input row that it
+    may overwrite, possibly for some outputs only."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One operator, or several fused in one kernel: its node as a whole and its nodes by rows (the whole one where it
-    cannot be split)."""
+    """The nodes of an operator, or of several fused ones: the one that computes it whole, and those by rows (the whole
+    one if it cannot run by rows)."""
 
     ops: Numbers
     op: Op
-    """The operators `ops` as one operator."""
+    """The operators `ops` joined into one."""
     whole: RowNode | None
-    """None where running whole would compute rows that nothing reads, or read a ring buffer."""
+    """None if the operator must run by rows: it reads a ring buffer, or whole it would compute dead rows."""
     by_rows: tuple[RowNode, ...]
     kernel: Packed
     row_kernel: Packed
     splits: bool = True
-    """Whether it can run by rows; also true for a single output row whose input rows may be scattered."""
+    """Whether it can run by rows, which includes a single output row from scattered input rows."""
 
 
 KernelChoice = Callable[[Numbers], Packed]
+"""Callback: the kernel of operators."""
 
 
 @dataclass(frozen=True)
 class RowGraph:
-    """The work of a graph at the granularity of rows, which are numbered across all stores."""
+    """The operators of a graph at the granularity of rows. Rows are numbered through all storages."""
 
     graph: Graph
     works: tuple[Work, ...]
-    stores: tuple[Store, ...]
+    storages: tuple[RowStorage, ...]
     size: tuple[int, ...]
     """Bytes of each row."""
-    store_of: tuple[int, ...]
+    storage_of: tuple[int, ...]
+    """The storage of each row."""
     place: dict[int, int]
-    """The store of each tensor that has one."""
+    """The storage of each tensor that has one."""
     resident: frozenset[int]
-    """Rows that are live before the first node: inputs and states."""
+    """Rows that are live before the first node: those of inputs and states."""
     kept: frozenset[int]
-    """Rows that must be live after the last node: outputs and states."""
+    """Rows that must be live after the last node: those of outputs and states."""
     reader_nodes: tuple[int, ...]
     """Number of nodes that read each row, if all operators run by rows."""
     sums: dict[int, int] = field(default_factory=dict)
-    """The store of the running sums of an operator."""
+    """The storage of an operator's accumulators, by index in `works`."""
     shifts: Mapping[Numbers, int] = field(default_factory=dict)
-    """The rows of the first group of operators whose groups do not begin with row 0 (see `shifted_groups`)."""
+    """Size of the first group of rows, by operator numbers, where groups are shifted (see `shifted_groups`)."""
 
     def unaligned(self) -> RowGraph:
-        """The row graph with row sizes before alignment, for lower bounds."""
-        stores = (self.stores[s] for s in self.store_of)
-        return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in stores))
+        """The row graph with row sizes that are not padded to their alignment, for lower bounds."""
+        storages = (self.storages[s] for s in self.storage_of)
+        return replace(self, size=tuple(0 if s.kept is not None else s.row_bytes for s in storages))
 
     @cached_property
     def last_reader(self) -> list[int]:
-        """The last consumer of each operator; the operator itself where it has none."""
+        """The last consumer of each operator; itself if it has none."""
         last = list(range(len(self.works)))
         for i, work in enumerate(self.works):
             for node in work.by_rows:
@@ -160,7 +167,7 @@ class RowGraph:
 
     @cached_property
     def prefixes(self) -> list[Liveness]:
-        """Liveness after the first i operators, for every i."""
+        """The liveness after the first i operators, for every i."""
         state = Liveness.start(self)
         states = [state.copy()]
         for i in range(len(self.works)):
@@ -171,28 +178,29 @@ class RowGraph:
 
     @cached_property
     def crossing(self) -> list[dict[int, list[int]]]:
-        """Live rows after the first i operators, grouped by store, for every i."""
+        """The live rows after the first i operators by storage, for every i."""
         live, made = [], set(self.resident)
         for i, prefix in enumerate(self.prefixes):
             if i:
                 made.update(r for node in self.works[i - 1].by_rows for r in node.writes)
             made = {r for r in made if prefix.left[r]}
-            stores: dict[int, list[int]] = {}
+            storages: dict[int, list[int]] = {}
             for r in sorted(made):
-                stores.setdefault(self.store_of[r], []).append(r)
-            live.append(stores)
+                storages.setdefault(self.storage_of[r], []).append(r)
+            live.append(storages)
         return live
 
 
 @dataclass
 class Liveness:
-    """Liveness of rows at a point of a schedule: the remaining readers of each row, and the live bytes."""
+    """The liveness at a point of a schedule: `left`: remaining readers of each row; `live`: live bytes of rows."""
 
     left: list[int]
     live: int
 
     @staticmethod
     def start(rows: RowGraph) -> Liveness:
+        """The liveness before the first node."""
         left = list(rows.reader_nodes)
         for r in rows.kept:
             left[r] += 1
@@ -220,7 +228,7 @@ class Liveness:
         return before + new + node.scratch
 
     def undo(self, nodes: Iterable[RowNode], live: int) -> None:
-        """Undoes nodes that have run since `live` bytes were live."""
+        """Undoes nodes; `live`: the live bytes before the first of them."""
         left = self.left
         for node in nodes:
             for r in node.reads:
@@ -242,10 +250,9 @@ def build(
     lent: tuple[int, ...] = (),
     shifts: Mapping[Numbers, int] | None = None,
 ) -> RowGraph:
-    """The row graph of `graph`, whose operators run in the order `ops` (without views), each as at most `most` nodes by
-    rows. Operators of one entry are fused in one kernel, and the tensors between them have no rows. `rings`: tensors
-    stored in ring buffers, which no operator reads whole; `lent`: tensors outside of the arena; `shifts`: the rows of
-    the first group of operators, where these are fewer than the kernel computes at once."""
+    """Builds the row graph of `graph`, whose operators run in the order `ops` (views omitted), each as at most `most`
+    nodes by rows. Operators of one entry are fused, and the tensors between them have no rows. `rings`: tensors in ring
+    buffers, which no operator reads whole; `lent`: tensors in memory of the caller; `shifts`: see `shifted_groups`."""
     arrivals: list[Numbers] = [(k,) for k in range(-len(graph.inputs), 0) if pushed]
     step = -1 if bottom_up else 1
     pieces = {numbers: operator(graph, numbers) for numbers in (*arrivals, *ops)}
@@ -255,9 +262,10 @@ def build(
 def shifted_groups(
     graph: Graph, ops: Sequence[Numbers], row_kernels: KernelChoice, *, bottom_up: bool = False
 ) -> dict[Numbers, int]:
-    """The rows of the first group of operators whose groups should end with the last row that a group of the operator
-    behind them reads: as few rows as possible wait for others. Top-down these are the lower ends of groups, bottom-up
-    the upper ones."""
+    """Size of the first group of rows, by operator numbers, for kernels that compute several rows at once, so that
+    their groups end with the last row that a group of the consumer reads, and as few rows as possible are live.
+    Example: CONV A computes four rows per call and CONV 3x3 B, too. Call 0 of B reads rows 0..4 of A: with a first
+    group of one row, A computes 0, 1..4, 5..8, ..., and no row waits."""
     shifts: dict[Numbers, int] = {}
     known = [(numbers, operator(graph, numbers), row_kernels(numbers)) for numbers in ops]
     for numbers, op, kernel in reversed(known):
@@ -287,44 +295,47 @@ class _Builder:
     most: int
     lent: tuple[int, ...]
     shifts: Mapping[Numbers, int]
-    stores: list[Store] = field(default_factory=list)
+    storages: list[RowStorage] = field(default_factory=list)
     place: dict[int, int] = field(default_factory=dict)
     sums: dict[int, int] = field(default_factory=dict)
     size: list[int] = field(default_factory=list)
     needed: set[int] = field(default_factory=set)
     read: dict[tuple[int, int | None], list[int]] = field(default_factory=dict)
-    """Memoized input rows of each output row (tensor, row); of the whole tensor where the row is None."""
+    """Memoized input rows by (output tensor, row); row None: those of all output rows."""
 
     @cached_property
     def root(self) -> dict[int, int]:
+        """The tensor that owns the memory of each tensor with rows."""
         inner = {t for op in self.pieces.values() if isinstance(op, Region) for t in op.inner}
         return {t: root for t, root in roots(self.graph).items() if t not in inner}
 
     @cached_property
     def kept(self) -> dict[int, tuple[int, int]]:
+        """Memory number and offset of tensors outside of the arena."""
         return outside_places(self.graph, self.lent)
 
     @cached_property
     def together(self) -> frozenset[int]:
-        """Tensors that must be contiguous because a kernel that runs by rows reads them as one block."""
+        """Tensors that must be contiguous because a kernel that runs by rows takes a pointer to all of them."""
         contiguous = set()
         for ops, op in self.pieces.items():
-            wanted = () if isinstance(op, Arrival) else self.row_kernels(ops).entry.together
+            wanted = () if isinstance(op, PushedInput) else self.row_kernels(ops).entry.together
             contiguous |= {self.root[op.inputs[p]] for p in wanted if op.inputs[p] in self.root}
         return frozenset(contiguous)
 
     @cached_property
     def alignments(self) -> dict[int, int]:
-        """The alignment of tensors in bytes, where a kernel requires more than ALIGNMENT."""
+        """The alignment of tensors in bytes, if a kernel requires more than ALIGNMENT."""
         alignments: dict[int, int] = {}
         for ops, op in self.pieces.items():
-            wanted = ALIGNMENT if isinstance(op, Arrival) else self.kernels(ops).needs.tensor_alignment
+            wanted = ALIGNMENT if isinstance(op, PushedInput) else self.kernels(ops).needs.tensor_alignment
             if wanted > ALIGNMENT:
                 touched = {self.root[t] for t in (*op.inputs, *op.outputs) if t in self.root}
                 alignments |= {t: max(wanted, alignments.get(t, 0)) for t in touched}
         return alignments
 
     def build(self) -> RowGraph:
+        """Adds storages, eliminates dead rows, then builds the nodes of each operator."""
         views: dict[int, list[int]] = {}
         for t, root in self.root.items():
             views.setdefault(root, []).append(t)
@@ -348,9 +359,9 @@ class _Builder:
         return RowGraph(
             self.graph,
             tuple(works),
-            tuple(self.stores),
+            tuple(self.storages),
             tuple(self.size),
-            tuple(i for i, s in enumerate(self.stores) for _ in s.ids),
+            tuple(i for i, s in enumerate(self.storages) for _ in s.ids),
             self.place,
             frozenset(r for t in given for r in self._rows_of(t)),
             frozenset(r for t in left for r in self._rows_of(t)),
@@ -360,6 +371,7 @@ class _Builder:
         )
 
     def _with_needs(self, works: list[Work]) -> list[Work]:
+        """Adds the dependencies of nodes: on the writers of rows that they read, and around updates of states."""
         maker = {r: (w, n) for w, work in enumerate(works) for n, node in enumerate(work.by_rows) for r in node.writes}
 
         operators = list(self.pieces.values())
@@ -381,7 +393,7 @@ class _Builder:
         return [replace(work, by_rows=tuple(needs(node) for node in work.by_rows)) for work in works]
 
     def _add_tensor(self, root: int, views: Sequence[int]) -> None:
-        """Adds the store of a tensor and its views."""
+        """Adds the storage of a tensor and its views."""
         graph = self.graph
         members = (root, *(t for t in views if t != root))
         counts = {t: row_count(graph.tensors[t].shape) for t in members}
@@ -394,12 +406,12 @@ class _Builder:
             or any(n != count for n in counts.values())
             or any(t in graph.outputs or (t in graph.inputs and not self.pushed) for t in members)
         )
-        self.place.update((t, len(self.stores)) for t in members)
+        self.place.update((t, len(self.storages)) for t in members)
         outside = next((self.kept[t] for t in members if t in self.kept), None)
         alignment = max(alignment_of(graph.tensors[t] for t in members), self.alignments.get(root, 0))
-        self._add_store(members, row, count, layout, linear, outside, alignment)
+        self._add_storage(members, row, count, layout, linear, outside, alignment)
 
-    def _add_store(
+    def _add_storage(
         self,
         tensors: tuple[int, ...],
         row: int,
@@ -410,21 +422,21 @@ class _Builder:
         alignment: int = ALIGNMENT,
     ) -> int:
         memory, kept = (KEPT, None) if outside is None else outside
-        self.stores.append(Store(tensors, row, len(self.size), count, layout, linear, kept, memory, alignment))
+        self.storages.append(RowStorage(tensors, row, len(self.size), count, layout, linear, kept, memory, alignment))
         self.size += [0 if kept is not None else row if linear else aligned(row)] * count
-        return len(self.stores) - 1
+        return len(self.storages) - 1
 
     def _rows_of(self, tensor: int, row: int | None = None) -> Iterable[int]:
-        """The stored rows of a tensor, or of one of its rows."""
-        store = self.stores[self.place[tensor]]
+        """The numbers of the stored rows of a tensor, or of those that overlap one of its rows (in a view)."""
+        storage = self.storages[self.place[tensor]]
         if row is None:
-            return store.ids
+            return storage.ids
         count = row_count(self.graph.tensors[tensor].shape)
-        lo, hi = row * store.count // count, -(-(row + 1) * store.count // count)
-        return store.ids[lo:hi]
+        lo, hi = row * storage.count // count, -(-(row + 1) * storage.count // count)
+        return storage.ids[lo:hi]
 
     def _reads(self, op: Op, y: int | None) -> list[int]:
-        """The input rows of output row `y`; of all output rows where it is None."""
+        """The numbers of the input rows of output row `y`; of all output rows if it is None."""
         key = op.outputs[0], y
         if key not in self.read:
             self.read[key] = self._computed_reads(op, y)
@@ -444,25 +456,25 @@ class _Builder:
         return list(ids)
 
     def _by_rows(self, op: Op, kernel: Packed) -> bool:
-        """Whether the kernel can be called for one output row."""
-        if isinstance(op, Arrival):
+        """Whether an operator can run by rows with a kernel."""
+        if isinstance(op, PushedInput):
             return True
         out = op.output(self.graph)
-        own_rows = row_count(out.shape) == self.stores[self.place[out.id]].count
+        own_rows = row_count(out.shape) == self.storages[self.place[out.id]].count
         return own_rows and takes_rows(self.graph, op, kernel)
 
     def _find_needed(self) -> None:
-        """Marks the rows that the outputs depend on (dead row elimination); operators that cannot run by rows need all
-        their inputs."""
+        """Collects the rows that outputs and states depend on (dead row elimination); operators that cannot run by rows
+        read all of their inputs."""
         states = (s.after for s in self.graph.states)
         for t in (*self.graph.outputs, *states, *(self.graph.inputs if self.pushed else ())):
             self.needed.update(self._rows_of(t))
         for ops, op in reversed(self.pieces.items()):
-            out = self.stores[self.place[op.outputs[0]]]
+            out = self.storages[self.place[op.outputs[0]]]
             self.needed.update(out.ids if op.sequential else ())
             wanted = [r - out.first for r in out.ids if r in self.needed]
             others = any(r in self.needed for t in further_outputs(op) for r in self._rows_of(t))
-            if isinstance(op, Arrival) or not (wanted or others or op.updates):
+            if isinstance(op, PushedInput) or not (wanted or others or op.updates):
                 continue
             kernel = self.row_kernels(ops)
             rows: Sequence[int | None] = wanted if self._by_rows(op, kernel) else [None]
@@ -470,11 +482,12 @@ class _Builder:
                 self.needed.update(self._reads(op, y))
 
     def _work(self, i: int, ops: Numbers, op: Op) -> Work:
-        if isinstance(op, Arrival):
+        """The nodes of operator `i`."""
+        if isinstance(op, PushedInput):
             kernel = row_kernel = op.kernel
         else:
             kernel, row_kernel = self.kernels(ops), self.row_kernels(ops)
-        out, step = self.stores[self.place[op.outputs[0]]], 1 if op.sequential else self.step
+        out, step = self.storages[self.place[op.outputs[0]]], 1 if op.sequential else self.step
         if row_kernel.entry.call is Call.ADDS:
             by_rows = self._adding(i, op, row_kernel, out)
         elif self._by_rows(op, row_kernel):
@@ -485,7 +498,7 @@ class _Builder:
             by_rows = []
         reads, writes = self._reads(op, None), out.ids
         further = [r for t in further_outputs(op) for r in self._rows_of(t)]
-        pairs = overlaid(self.graph, self.stores, self.place, op, kernel)
+        pairs = overlaid(self.graph, self.storages, self.place, op, kernel)
         written: list[int] = []
         if by_rows and row_kernel.entry.call is not Call.ADDS:
             read = {r for n in by_rows for r in n.reads}
@@ -509,23 +522,24 @@ class _Builder:
         gaps = row_kernel.entry.call is not Call.ADDS and len(writes) > len(written)
         gaps = gaps or (kernel.entry.call is Call.FLAT and len(writes) < out.count)
         gaps = gaps or any(self.root[t] in self.rings for _, t in op.computed(self.graph))
-        return Work(ops, op, None if gaps or isinstance(op, Arrival) else whole, tuple(by_rows), kernel, row_kernel)
+        return Work(ops, op, None if gaps or isinstance(op, PushedInput) else whole, tuple(by_rows), kernel, row_kernel)
 
-    def _groups(self, op: Op, kernel: Packed, out: Store, shift: int) -> list[list[int]]:
-        """The needed output rows in groups, one per node: as many as the kernel computes at once, more in very tall
-        tensors; the first group has `shift` rows, if these are not 0."""
+    def _groups(self, op: Op, kernel: Packed, out: RowStorage, shift: int) -> list[list[int]]:
+        """The needed output rows in groups, one per node: as many as the kernel computes at once, or more in very tall
+        tensors; the first group has `shift` rows, unless that is 0."""
         wanted = [r - out.first for r in out.ids if r in self.needed]
         size = max(kernel.entry.group, -(-len(wanted) // self.most))
-        if isinstance(op, Arrival) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
+        if isinstance(op, PushedInput) or (wanted and wanted[-1] - wanted[0] >= len(wanted)):
             size = 1
         first = shift if size == kernel.entry.group and len(wanted) == out.count else 0
         rest = [wanted[k : k + size] for k in range(first, len(wanted), size)]
         return [wanted[:first], *rest] if first else rest
 
     def _rows(self, i: int, op: Op, kernel: Packed, ys: list[int]) -> RowNode:
-        out = self.stores[self.place[op.outputs[0]]]
+        """The node that computes output rows `ys` of operator `i`."""
+        out = self.storages[self.place[op.outputs[0]]]
         rows, writes = Rows(ys[0], ys[-1] + 1), tuple(out.first + y for y in ys)
-        if isinstance(op, Arrival):
+        if isinstance(op, PushedInput):
             return RowNode(i, rows, (), writes)
         reads = dict.fromkeys(r for y in ys for r in self._reads(op, y))
         positions = kernel.needs.in_place if out.kept is None else ()
@@ -533,8 +547,8 @@ class _Builder:
         return RowNode(i, rows, tuple(reads), writes, kernel.needs.scratch or 0, over)
 
     def _over(self, op: Op, y: int, nbytes: int, positions: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        """Input rows that row y of the output may overwrite in place: of the same size, read elementwise, of inputs
-        that are read at these positions only, and in views only where their rows are the stored ones."""
+        """Input rows that output row `y` may overwrite in place: each the only row that is read of its input, of equal
+        size, of an input that is read at no position but `positions`, and not in a view of another shape."""
         groups = []
         computed = op.computed(self.graph) if positions else []
         others = {t for position, t in computed if position not in positions}
@@ -543,20 +557,21 @@ class _Builder:
                 continue
             rows = op.reads(self.graph, position, y) or ()
             ids = [r for row in rows for r in self._rows_of(t, row)]
-            store = self.stores[self.place[t]]
-            own_rows = row_count(self.graph.tensors[t].shape) == store.count
-            if len(ids) == 1 and own_rows and store.row_bytes == nbytes and store.kept is None:
+            storage = self.storages[self.place[t]]
+            own_rows = row_count(self.graph.tensors[t].shape) == storage.count
+            if len(ids) == 1 and own_rows and storage.row_bytes == nbytes and storage.kept is None:
                 groups.append((ids[0],))
         return tuple(groups)
 
-    def _adding(self, i: int, op: Op, kernel: Packed, out: Store) -> list[RowNode]:
-        """One node per row of the window; the accumulators are live from the first node to the last."""
+    def _adding(self, i: int, op: Op, kernel: Packed, out: RowStorage) -> list[RowNode]:
+        """The nodes of an accumulating kernel, one per row of the window; accumulators are live from the first to the
+        last."""
         ordered = kernel.entry.ordered
         inside = [(k, r) for k, r in enumerate(tap_rows(self.graph, op, kernel)) if r != OUTSIDE]
         inside = inside[:: 1 if ordered else self.step]
-        sums = self._add_store((), kernel.needs.sums, 1, NHWC, linear=False, alignment=kernel.needs.alignment)
+        sums = self._add_storage((), kernel.needs.sums, 1, NHWC, linear=False, alignment=kernel.needs.alignment)
         self.sums[i] = sums
-        acc = self.stores[sums].first
+        acc = self.storages[sums].first
         nodes = []
         for n, (tap, row) in enumerate(inside):
             first, last = n == 0, n == len(inside) - 1
@@ -568,16 +583,16 @@ class _Builder:
 
 
 def tap_rows(graph: Graph, op: Op, kernel: Packed) -> tuple[int, ...]:
-    """The rows of the first input that an ADDS kernel adds, or OUTSIDE, one for each row of the window."""
+    """By row of the window: the row of the first input that an accumulating kernel adds, or OUTSIDE (padding)."""
     window = None if kernel.entry.ordered else op.reads(graph, 0, 0)
     return window or tuple(range(row_count(op.input(graph).shape)))
 
 
 def overlaid(
-    graph: Graph, stores: Sequence[Store], place: Mapping[int, int], op: Op, kernel: Packed
+    graph: Graph, storages: Sequence[RowStorage], place: Mapping[int, int], op: Op, kernel: Packed
 ) -> tuple[tuple[int, int], ...]:
-    """Pairs of an output row and the row of the input at the same position that a kernel which runs whole may
-    overwrite, if the operator reads that input at no other position."""
+    """For kernels that overwrite inputs when run whole (control flow, `Needs.overlays`): pairs of an output row and the
+    input row at the same position that it may overwrite, for inputs that the operator reads at no other position."""
     if not op.bodies and not kernel.needs.overlays:
         return ()
     read = [place[t] for _, t in op.computed(graph)]
@@ -586,7 +601,7 @@ def overlaid(
         if graph.tensors[op.inputs[p]].data is not None:
             continue
         number = place[op.inputs[p]]
-        a, b = stores[number], stores[place[op.outputs[p]]]
+        a, b = storages[number], storages[place[op.outputs[p]]]
         alike = (a.row_bytes, a.layout, a.kept) == (b.row_bytes, b.layout, b.kept) and a.count >= b.count
         if alike and a.kept is None and read.count(number) == 1:
             pairs += zip(b.ids, a.ids, strict=False)
@@ -594,7 +609,8 @@ def overlaid(
 
 
 def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tuple[int, ...], ...]:
-    """Combines the in-place groups of several nodes: groups of `count` distinct rows, one part from each node."""
+    """Combines the alternatives of `RowNode.over` of several nodes: groups of `count` distinct rows, a part from
+    each."""
     common = []
     for parts in zip(*groups, strict=False):
         rows = tuple(r for part in parts for r in part)
@@ -604,7 +620,7 @@ def _joined(groups: list[tuple[tuple[int, ...], ...]], count: int) -> tuple[tupl
 
 
 def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
-    """Whether a kernel can compute a single output row from input rows at arbitrary addresses."""
+    """Whether a kernel can compute single output rows from input rows at any address."""
     if kernel.entry.call not in (Call.FLAT, Call.ROWS) or lacks_rows(kernel) or further_outputs(op) or kernel.loaded:
         return False
     if kernel.entry.call is Call.FLAT and kernel.entry.units % row_count(op.output(graph).shape):
@@ -615,19 +631,18 @@ def takes_rows(graph: Graph, op: Op, kernel: Packed) -> bool:
 
 
 def lacks_rows(kernel: Packed) -> bool:
-    """Whether a kernel only computes tiles of several rows, and has no entry point for a single row."""
+    """Whether a kernel computes tiles of several rows only, without an entry point for rows."""
     return kernel.price.tile[0] > 1 and kernel.entry.group == 1
 
 
 def further_outputs(op: Op) -> list[int]:
-    """The outputs of an operator after its first one, without updated inputs; an operator that has any only runs
-    whole."""
+    """The outputs of an operator after the first, without updated states; an operator that has any runs whole only."""
     return [t for position, t in enumerate(op.outputs) if position and position not in op.updates]
 
 
 def outside_places(graph: Graph, lent: Sequence[int] = ()) -> dict[int, tuple[int, int]]:
-    """Memory number and offset of tensors outside of the arena: each lent tensor in a memory of its own, the other
-    states contiguous. The old and the new value of a state share an address."""
+    """Memory number and offset of tensors outside of the arena: each of `lent` in its own memory of the caller, the
+    other states in the memory KEPT. The old and the new value of a state share an address."""
     places, at = {t: (LENT - k, 0) for k, t in enumerate(lent)}, 0
     for state in graph.states:
         if state.before not in places:
@@ -639,7 +654,7 @@ def outside_places(graph: Graph, lent: Sequence[int] = ()) -> dict[int, tuple[in
 
 
 def roots(graph: Graph) -> dict[int, int]:
-    """The tensor that owns the memory of each computed tensor: itself, or the one that it is a view of."""
+    """The tensor that owns the memory of each computed tensor: itself, or the one of which it is a view."""
     root = {t: t for t, x in graph.tensors.items() if x.data is None}
     for op in graph.ops:
         if is_alias(graph, op):
@@ -648,6 +663,5 @@ def roots(graph: Graph) -> dict[int, int]:
 
 
 def is_alias(graph: Graph, op: Op) -> bool:
-    """Whether an operator is a view of a computed tensor, which shares its memory; a view of a constant is copied into
-    the arena."""
+    """Whether an operator is a view that shares the memory of its input; views of constants are copied instead."""
     return op.is_view and op.input(graph).data is None

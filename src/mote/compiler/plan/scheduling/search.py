@@ -1,10 +1,14 @@
-"""Exact search for a schedule with a lower peak, within a limit of work.
+"""Exact search for a schedule with a lower peak of live bytes, within a budget of work.
 
-A state is how many nodes of each operator have run. From a state, work that leaves no more live than before, at no
-moment of which more could have been freed, can always be done at once: live memory is submodular over sets of finished
-work, so any schedule can be rearranged to do it first. What is left to branch on are the valleys between such
-commitments. If all of them are exhausted, there is no schedule below the limit, with each operator's rows in their
-direction.
+A state is how many nodes of each operator have run. Some sequences of nodes can be committed to without branching: they
+stay within the limit, end with no more live bytes than before, and none of their feasible parts ends with less. Live
+bytes are a submodular function of the set of finished nodes, so that any schedule can be rearranged to run such a
+sequence first. The search branches over the states between commitments only. If it exhausts them, there is no schedule
+within the limit (with each operator's rows in the given direction).
+
+Example: POOL 2x2 of CONV. From the start, the rows CONV 0 and CONV 1 add to the live bytes; POOL 0 then frees both. If
+this sequence ends with no more live bytes than before, since CONV 1 was the last reader of an input row, the search
+runs the three nodes without trying anything else first.
 """
 
 from __future__ import annotations
@@ -17,16 +21,16 @@ from mote.compiler.plan.memory.max_flow import FOREVER, Flow
 from mote.compiler.plan.scheduling.rows import Liveness, RowGraph, RowNode
 
 AHEAD = (1, 2, 4)
-"""How many rows of an operator a commitment may ask for."""
+"""Numbers of further rows of an operator that are tried as a commitment."""
 COPIED = 32
-"""Rows whose copying costs as much effort as trying a node."""
+"""Effort: copying the liveness of this many rows costs as much as trying one node."""
 CUT = 16
-"""Nodes of a minimum cut that cost as much effort as trying a node."""
+"""Effort: a minimum cut over this many nodes costs as much as trying one node."""
 
 
 @dataclass
 class Effort:
-    """A budget in tried nodes. Counted, not timed, so that results are deterministic."""
+    """A budget of work in tried nodes; counted, not timed, so that results are deterministic."""
 
     left: int
 
@@ -39,8 +43,8 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The outcome: an order, a proof that there is none, or neither."""
+class SearchOutcome:
+    """The outcome of a search: an order; none, with `exhausted` as proof that there is none; or none, out of budget."""
 
     order: tuple[RowNode, ...] | None
     exhausted: bool
@@ -48,32 +52,33 @@ class Found:
 
 @dataclass
 class Search:
-    """Searches operators lo..hi-1, with those before finished."""
+    """Searches for an order of the nodes of operators lo..hi-1 within a limit, those before being finished."""
 
     rows: RowGraph
     lo: int
     hi: int
     limit: int
-    """The most live bytes at any moment."""
+    """The limit of live bytes while any node runs."""
     effort: Effort
     _seen: set[tuple[int, ...]] = field(default_factory=set)
     _paths: list[tuple[int, list[RowNode]]] = field(default_factory=list)
-    """For each state its predecessor and the nodes in between."""
+    """For each state the index of its predecessor (-1: none) and the nodes from there."""
 
-    def run(self) -> Found:
+    def run(self) -> SearchOutcome:
+        """Best-first search, states with the most progress first."""
         works = self.rows.works
         counts = tuple(len(w.by_rows) for w in works[self.lo : self.hi])
         start = self.rows.prefixes[self.lo].copy()
         if start.live > self.limit:
-            return Found(None, True)
+            return SearchOutcome(None, True)
         queue: list[tuple[float, int, list[int], Liveness]] = []
         self._push(queue, [0] * len(counts), start, -1, [])
         while queue:
             _, number, done, state = heappop(queue)
             if tuple(done) == counts:
-                return Found(self._order(number), False)
+                return SearchOutcome(self._order(number), False)
             if self.effort.spent:
-                return Found(None, False)
+                return SearchOutcome(None, False)
             for k in range(len(counts) - 1, -1, -1):
                 node = self._next(done, k)
                 if node is None or self._during(state, node) > self.limit:
@@ -83,9 +88,10 @@ class Search:
                 after.run(self.rows, node)
                 counted[k] += 1
                 self._push(queue, counted, after, number, [node])
-        return Found(None, True)
+        return SearchOutcome(None, True)
 
     def _order(self, number: int) -> tuple[RowNode, ...]:
+        """The nodes from the start to a state, by its index in `_paths`."""
         parts: list[list[RowNode]] = []
         while number >= 0:
             number, nodes = self._paths[number]
@@ -100,7 +106,7 @@ class Search:
         parent: int,
         path: list[RowNode],
     ) -> None:
-        """Commits to all nodes that lose nothing, then records the state."""
+        """Runs all commitments from a state, then adds it to the queue unless it is known."""
         while self._commit(done, state, path):
             pass
         key = tuple(done)
@@ -113,13 +119,14 @@ class Search:
         heappush(queue, (-progress, len(self._paths) - 1, done, state))
 
     def _commit(self, done: list[int], state: Liveness, path: list[RowNode]) -> bool:
+        """Runs a commitment if there is one."""
         for k in range(len(done) - 1, -1, -1):
             for count in AHEAD:
                 total = len(self.rows.works[self.lo + k].by_rows)
                 if done[k] + count > total and count > 1:
                     break
                 nodes = self._demand(done, state, k, done[k] + count)
-                if nodes and self._loses_nothing(state, nodes):
+                if nodes and self._is_safe(state, nodes):
                     for node in nodes:
                         state.run(self.rows, node)
                         done[node.op - self.lo] += 1
@@ -128,8 +135,8 @@ class Search:
         return False
 
     def _demand(self, done: list[int], state: Liveness, k: int, count: int) -> list[RowNode] | None:
-        """The nodes that operator k needs to have `count` done, if they stay within the limit and leave no more live
-        than there is now."""
+        """The nodes to run until operator k has finished `count` nodes, dependencies included; None if they exceed the
+        limit, or end with more live bytes than now."""
         if count > len(self.rows.works[self.lo + k].by_rows):
             return None
         counted, live = done.copy(), state.live
@@ -152,8 +159,8 @@ class Search:
         state.undo(nodes, live)
         return nodes if worth_it else None
 
-    def _loses_nothing(self, state: Liveness, nodes: Sequence[RowNode]) -> bool:
-        """Whether no part of `nodes` that could run by itself leaves less live than all of them."""
+    def _is_safe(self, state: Liveness, nodes: Sequence[RowNode]) -> bool:
+        """Whether no feasible part of `nodes` ends with fewer live bytes than all of them."""
         if len(nodes) == 1:
             return True
         before = state.live
@@ -165,7 +172,7 @@ class Search:
         return least_between(self.rows, state, nodes) >= after
 
     def _next(self, done: list[int], k: int) -> RowNode | None:
-        """The next node of operator k, if it can run."""
+        """The next node of operator k if its dependencies have run."""
         nodes = self.rows.works[self.lo + k].by_rows
         if done[k] == len(nodes):
             return None
@@ -174,6 +181,7 @@ class Search:
         return node if ready else None
 
     def _during(self, state: Liveness, node: RowNode) -> int:
+        """The live bytes while a node would run."""
         self.effort.spend()
         before = state.live
         during = state.run(self.rows, node)
@@ -182,7 +190,7 @@ class Search:
 
 
 def least_between(rows: RowGraph, state: Liveness, nodes: Sequence[RowNode]) -> int:
-    """The least that can be live after some of `nodes`, which can run in this order, have run: a minimum cut."""
+    """The least live bytes after any feasible subset of `nodes` (given in a feasible order), by a minimum cut."""
     maker = {r: i for i, node in enumerate(nodes) for r in node.writes}
     readers: dict[int, list[int]] = {}
     for i, node in enumerate(nodes):

@@ -1,1 +1,1 @@
-"""Which kernel computes which operator."""
+"""Kernel selection: fusion, layouts, and the kernel of each operator."""

@@ -1,4 +1,6 @@
-"""A model of the flash that kernels take: constants, and code shared by layers."""
+"""A model of the flash that kernels take (constants, and code that layers share), and a search for the kernels with the
+least flash.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from mote.compiler.kernels.contract import Instance, Packed
 from mote.ir.graph.region import Numbers
 
 KERNEL = 500
-"""Estimated bytes of code of a kernel written in C, once per project."""
+"""Estimated bytes of code of a kernel written in C; it is linked once, however many layers call it."""
 HEADERS = {
     "depthwise3_s8": 150,
     "depthwise_gemm_s8": 250,
@@ -24,9 +26,9 @@ HEADERS = {
     "gemm3_add_s8 gemm3_s8": 200,
     "softmax_s8": 900,
 }
-"""Estimated bytes of code for headers that take more or less (gcc, Cortex-M4)."""
+"""Estimated bytes of code of kernels that differ much from `KERNEL`, by their headers (gcc, Cortex-M4)."""
 INSTANCE = 700
-"""Estimated bytes of code of a macro instance."""
+"""Estimated bytes of code of an instance: a C macro that defines a kernel for given constants."""
 SMALLER = {
     "MOTE_POINTWISE4X2": 130,
     "MOTE_POINTWISE4X2_ADD": 60,
@@ -46,24 +48,25 @@ SMALLER = {
     "MOTE_WIDE_BLOCKS": 120,
     "MOTE_WIDE_BOTH": 150,
 }
-"""Estimated bytes of code for macros that define less: what calls assembly that was made for the shape."""
+"""Estimated bytes of code of macros that define less than `INSTANCE`: wrappers that call generated assembly."""
 INSTRUCTION = 3.8
-"""Bytes of an instruction of shape-specific assembly, on average."""
+"""Average bytes of an instruction in generated assembly."""
 EITHER = ("_near", "_anywhere")
-"""Ends of the names of routines of which a plan links one: rows that lie one after another, or anywhere."""
-TWICE = frozenset({"MOTE_WIDE_CODE"})
-"""Macros of which a kernel has both, whatever their names."""
+"""Name suffixes of routines for contiguous rows and for rows at any address: a plan links one of the two."""
+PAIRED = frozenset({"MOTE_WIDE_CODE"})
+"""Further macros with two variants of which a plan links one."""
 DECODER, DECODING = 280, 160
-"""Estimated bytes of code that decode weights, and of each kernel that calls it."""
+"""Estimated bytes of the code that decompresses weights: shared, and in each kernel that uses it."""
 Alone = Callable[[Numbers, Packed], float]
-"""Cost of an operator with a kernel, without code: its constants, and its time as bytes of code that it is worth."""
+"""Callback: the cost of an operator with a kernel in bytes, without code: constants, and latency at an exchange
+rate."""
 
 
 _known: WeakKeyDictionary[Packed, dict[str, float]] = WeakKeyDictionary()
 
 
 def code(kernel: Packed) -> dict[str, float]:
-    """Bytes of the pieces of code that a kernel needs, which others may share."""
+    """The sections of code that a kernel links and may share with others, and the bytes of each."""
     if kernel not in _known:
         _known[kernel] = _code(kernel)
     return _known[kernel]
@@ -79,42 +82,42 @@ def _code(kernel: Packed) -> dict[str, float]:
 
 
 def _made(instance: Instance) -> float:
-    """Bytes of code of an instance."""
+    """Estimated bytes of code of an instance."""
     if not instance.code:
         return SMALLER.get(instance.macro, INSTANCE)
-    either = instance.macro in TWICE or str(instance.arguments[0]).endswith(EITHER)
+    either = instance.macro in PAIRED or str(instance.arguments[0]).endswith(EITHER)
     return INSTRUCTION * instance.instructions * (0.5 if either else 1.0)
 
 
 def flash(kernels: Iterable[Packed]) -> float:
-    """Bytes of flash of a set of kernels."""
+    """Estimated bytes of flash of kernels, shared code once."""
     given = list(kernels)
     pieces = {name: nbytes for kernel in given for name, nbytes in code(kernel).items()}
     return sum(kernel.own_flash for kernel in given) + sum(pieces.values())
 
 
 def constants(ops: Numbers, kernel: Packed) -> float:
-    """The flash of a kernel without code, where time does not count."""
+    """An `Alone` cost that counts constants only, not latency."""
     return kernel.own_flash
 
 
 def smallest(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone = constants) -> dict[Numbers, Packed]:
-    """Chooses a kernel per operator to minimize total flash and time, heuristically. Each has the best one where
-    nothing is shared at first; then one piece of code after another is left out, or added, if that saves something, and
-    each operator has the best for what the others need. Of kernels that take the same the first one is taken."""
-    chosen = traded(_Market.of(offered, alone))
+    """A kernel for each operator so that the total of `alone` costs and linked code is small, by local search: start
+    with the best kernels without sharing, then ban or link one section of code after another as long as that lowers the
+    total, each time re-choosing the kernel of every operator. Ties go to the first kernel."""
+    chosen = cheapest_kernels(_CodeSharing.of(offered, alone))
     return {ops: kernels[chosen[i]] for i, (ops, kernels) in enumerate(offered.items())}
 
 
 @lru_cache(maxsize=64)
-def traded(market: _Market) -> list[int]:
-    """The numbers of the chosen kernels; memoized, since selections that differ in layouts or rows often offer the
-    same."""
-    return market.improved(market.settled(market.begun())).kernels
+def cheapest_kernels(sharing: _CodeSharing) -> list[int]:
+    """The index of the chosen kernel of each operator; memoized, since selections that differ in layouts or rows often
+    have the same candidates."""
+    return sharing.improved(sharing.settled(sharing.begun())).kernels
 
 
-class _Offer(NamedTuple):
-    """A kernel by what it takes alone, in bytes, and the numbers of the pieces of code that it needs."""
+class _Candidate(NamedTuple):
+    """A kernel: its `Alone` cost in bytes, and the indices of the code sections that it links."""
 
     alone: float
     pieces: tuple[int, ...]
@@ -122,7 +125,7 @@ class _Offer(NamedTuple):
 
 @dataclass(frozen=True)
 class _Chosen:
-    """A kernel for each operator, by its number, and how many operators need each piece of code."""
+    """The index of the kernel of each operator, and the number of operators that link each code section."""
 
     kernels: list[int]
     needed: list[int]
@@ -132,48 +135,48 @@ class _Chosen:
 
 
 @dataclass(frozen=True)
-class _Market:
-    """Local search among the kernels of operators that share pieces of code."""
+class _CodeSharing:
+    """Local search for kernels that share code, as in facility location: a code section is paid for once."""
 
-    offers: tuple[tuple[_Offer, ...], ...]
+    candidates: tuple[tuple[_Candidate, ...], ...]
     sizes: tuple[float, ...]
-    """Bytes of each piece of code."""
+    """Bytes of each code section."""
     users: tuple[tuple[int, ...], ...]
-    """The operators that have kernels with it."""
+    """For each code section the operators that have a candidate which links it."""
 
     @staticmethod
-    def of(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone) -> _Market:
+    def of(offered: Mapping[Numbers, Sequence[Packed]], alone: Alone) -> _CodeSharing:
         numbers: dict[str, int] = {}
         sizes: list[float] = []
-        offers: list[list[_Offer]] = []
+        candidates: list[list[_Candidate]] = []
         for ops, kernels in offered.items():
-            offers.append([])
+            candidates.append([])
             for kernel in kernels:
                 for name, nbytes in code(kernel).items():
                     if numbers.setdefault(name, len(sizes)) == len(sizes):
                         sizes.append(nbytes)
                 pieces = tuple(numbers[name] for name in code(kernel))
-                offers[-1].append(_Offer(alone(ops, kernel), pieces))
+                candidates[-1].append(_Candidate(alone(ops, kernel), pieces))
         users: list[list[int]] = [[] for _ in sizes]
-        for op, kernels_of in enumerate(offers):
-            for piece in sorted({piece for offer in kernels_of for piece in offer.pieces}):
+        for op, kernels_of in enumerate(candidates):
+            for piece in sorted({piece for candidate in kernels_of for piece in candidate.pieces}):
                 users[piece].append(op)
-        return _Market(tuple(map(tuple, offers)), tuple(sizes), tuple(map(tuple, users)))
+        return _CodeSharing(tuple(map(tuple, candidates)), tuple(sizes), tuple(map(tuple, users)))
 
     def begun(self) -> _Chosen:
-        """Each operator with the kernel that takes the least where nothing is shared."""
+        """The start of the search: each operator with its cheapest kernel if nothing is shared."""
         nothing = [0] * len(self.sizes)
-        chosen = _Chosen([self._best(op, nothing) for op in range(len(self.offers))], nothing)
+        chosen = _Chosen([self._best(op, nothing) for op in range(len(self.candidates))], nothing)
         for op, kernel in enumerate(chosen.kernels):
             self._count(chosen, op, kernel, 1)
         return chosen
 
     def total(self, chosen: _Chosen) -> float:
-        alone = sum(self.offers[op][kernel].alone for op, kernel in enumerate(chosen.kernels))
+        alone = sum(self.candidates[op][kernel].alone for op, kernel in enumerate(chosen.kernels))
         return alone + sum(nbytes for nbytes, times in zip(self.sizes, chosen.needed, strict=True) if times)
 
     def improved(self, best: _Chosen) -> _Chosen:
-        """Leaves pieces of code out and adds them while that saves something."""
+        """Local search: bans a linked code section, or links another one, as long as that lowers the total."""
         least, better = self.total(best), True
         while better:
             better = False
@@ -192,41 +195,43 @@ class _Market:
     def settled(
         self, chosen: _Chosen, ops: Sequence[int] | None = None, *, without: int = -1, free: int = -1
     ) -> _Chosen:
-        """Iterates until each operator, beginning with `ops`, has the kernel that adds the least beside the others'.
-        `without`: a piece of code that none may need that can do without; `free`: one that takes nothing."""
-        pending = set(range(len(self.offers)) if ops is None else ops)
+        """Re-chooses kernels, of `ops` first, until each operator has the cheapest one given those of the others.
+        `without`: a banned code section, for operators that have an alternative; `free`: one that costs nothing."""
+        pending = set(range(len(self.candidates)) if ops is None else ops)
         while pending:
             op = min(pending)
             pending.discard(op)
             before = chosen.kernels[op]
             self._count(chosen, op, before, -1)
             best = self._best(op, chosen.needed, without, free)
-            stays = without not in self.offers[op][before].pieces or without in self.offers[op][best].pieces
+            stays = without not in self.candidates[op][before].pieces or without in self.candidates[op][best].pieces
             if stays and self._more(op, best, chosen.needed, free) >= self._more(op, before, chosen.needed, free):
                 best = before
             chosen.kernels[op] = best
             self._count(chosen, op, best, 1)
             if best != before:
-                changed = {*self.offers[op][before].pieces, *self.offers[op][best].pieces}
+                changed = {*self.candidates[op][before].pieces, *self.candidates[op][best].pieces}
                 pending.update(user for piece in changed if chosen.needed[piece] < 2 for user in self.users[piece])
                 pending.discard(op)
         return chosen
 
     def _count(self, chosen: _Chosen, op: int, kernel: int, times: int) -> None:
-        for piece in self.offers[op][kernel].pieces:
+        for piece in self.candidates[op][kernel].pieces:
             chosen.needed[piece] += times
 
     def _best(self, op: int, needed: Sequence[int], without: int = -1, free: int = -1) -> int:
-        offers = self.offers[op]
-        able = range(len(offers)) if without < 0 else [n for n, o in enumerate(offers) if without not in o.pieces]
-        return min(able or range(len(offers)), key=lambda n: self._more(op, n, needed, free))
+        candidates = self.candidates[op]
+        able = (
+            range(len(candidates)) if without < 0 else [n for n, o in enumerate(candidates) if without not in o.pieces]
+        )
+        return min(able or range(len(candidates)), key=lambda n: self._more(op, n, needed, free))
 
     def _more(self, op: int, kernel: int, needed: Sequence[int], free: int = -1) -> float:
-        """Bytes that a kernel adds to already present pieces of code, and its time."""
-        (alone, pieces), sizes = self.offers[op][kernel], self.sizes
+        """The cost of a kernel given the code sections that others link: its `alone` cost and its further code."""
+        (alone, pieces), sizes = self.candidates[op][kernel], self.sizes
         return alone + sum([sizes[piece] for piece in pieces if not needed[piece] and piece != free])
 
 
 def missing(kernel: Packed, shared: Container[str]) -> float:
-    """Bytes of the pieces of code of a kernel that are not there yet."""
+    """Bytes of the code sections of a kernel that are not in `shared`."""
     return sum(nbytes for name, nbytes in code(kernel).items() if name not in shared)

@@ -1,9 +1,9 @@
 """Layers on two cores: which kernels can be split, where, and what that saves.
 
-Both cores call the same kernel, each for rows of its own, between two barriers, or for channels of its own where that
-kernel takes whole images. Of a fully connected layer or a convolution with one output pixel each has a kernel of its
-own, with the weights of its channels. A kernel that is split is one more candidate of its operator, with scratch for
-either core and the cost of the longer half, so that the planner chooses it where it pays and fits.
+Between two barriers both cores call the same kernel, each for a range of output rows, or of channels where the kernel
+computes whole images. For a fully connected layer, or a convolution with one output pixel, each core has its own kernel
+with the weights of its channels. A split kernel is one more candidate of its operator, with scratch for both cores and
+the cost of the slower one, so that the planner chooses it where it pays and fits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import ALIGNMENT, NHWC, Call, Packed, Refusal, View, aligned
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Bodied, Halved, Plan, Runs, Step
-from mote.compiler.plan.scheduling.rows import Arrival, further_outputs, takes_rows
+from mote.compiler.plan.plan import ControlFlowKernel, Plan, Runs, SplitKernel, Step
+from mote.compiler.plan.scheduling.rows import PushedInput, further_outputs, takes_rows
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.rows import row_count
@@ -27,31 +27,29 @@ from mote.ir.ops.matrix.fully_connected import FullyConnected
 from mote.ir.ops.windows.conv import Conv2D
 
 BARRIERS = 2
-"""Barriers of a split layer: one before it, one after it. Layers that follow each other share one, which the estimate
-does not count."""
+"""Barriers of a split layer: one before and one after it. The estimate ignores that consecutive layers share one."""
 
 BY_CHANNELS = (FullyConnected, Conv2D)
-"""Layers with weights for each output channel along the first axis."""
+"""Operators whose weights have the output channels on their first axis."""
 GROUP = 8
-"""Channels of the first core are a multiple of this: what kernels compute at once, and aligned for any type."""
+"""The number of channels of the first core is a multiple of this, for whole tiles and alignment of any type."""
 
 
-def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal: Goal) -> Halved | Refusal:
-    """The kernel of an operator for two cores, where one core takes `cost` for all of it; or why one core computes it
-    alone."""
+def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal: Goal) -> SplitKernel | Refusal:
+    """A kernel split over two cores, or the reason against it. `cost`: of the operator on one core."""
     kernel = kernel.for_channels()
     why = _whole_only(op, kernel)
     if why:
         return Refusal(why)
     rows = row_count(op.output(graph).shape)
-    made: Halved | Refusal
+    made: SplitKernel | Refusal
     if kernel.entry.call is Call.CHANNELS:
         made = _run_of_channels(graph, op, kernel, cost, goal)
     elif rows == 1:
         made = _by_channels(graph, op, kernel, how, goal)
     else:
         made = _by_rows(graph, op, kernel, rows, cost, goal)
-    if isinstance(made, Halved) and (made.price.cost or 0) >= cost:
+    if isinstance(made, SplitKernel) and (made.price.cost or 0) >= cost:
         unit, barriers = goal.costs.unit, BARRIERS * goal.barrier
         waits = goal.costs.waiting(graph, op, kernel)
         held = f", {waits:,.0f} of them waiting for flash" if waits else ""
@@ -59,33 +57,33 @@ def split(graph: Graph, op: Op, kernel: Packed, cost: float, how: Lowering, goal
     return made
 
 
-def _by_rows(graph: Graph, op: Op, kernel: Packed, rows: int, cost: float, goal: Goal) -> Halved | Refusal:
+def _by_rows(graph: Graph, op: Op, kernel: Packed, rows: int, cost: float, goal: Goal) -> SplitKernel | Refusal:
     at = _middle(graph, op, kernel, rows)
     return _cut(graph, op, kernel, at, rows, cost, goal) if at else Refusal("its operands cannot be cut at a row")
 
 
-def _cut(graph: Graph, op: Op, kernel: Packed, at: int, count: int, cost: float, goal: Goal) -> Halved:
-    """A kernel of which the first core computes `at` of so many rows or channels."""
+def _cut(graph: Graph, op: Op, kernel: Packed, at: int, count: int, cost: float, goal: Goal) -> SplitKernel:
+    """A split kernel: the first core computes rows (or channels) 0..at-1 of `count`."""
     longer = cost * max(at, count - at) / count
-    return Halved.of(kernel, at, _taken(graph, op, kernel, longer, goal))
+    return SplitKernel.of(kernel, at, _taken(graph, op, kernel, longer, goal))
 
 
 def _taken(graph: Graph, op: Op, kernel: Packed, longer: float, goal: Goal) -> float:
-    """The cost of a layer on two cores, of which one takes `longer`: flash serves one core at a time, so that it takes
-    no less than all waits for it."""
+    """The cost of a layer on two cores, `longer` being that of the slower one: at least all wait states of flash, which
+    serves one core at a time, plus barriers."""
     return max(longer, goal.costs.waiting(graph, op, kernel)) + BARRIERS * goal.barrier
 
 
-def _run_of_channels(graph: Graph, op: Op, kernel: Packed, cost: float, goal: Goal) -> Halved | Refusal:
-    """A kernel for any run of channels: half of them."""
+def _run_of_channels(graph: Graph, op: Op, kernel: Packed, cost: float, goal: Goal) -> SplitKernel | Refusal:
+    """A kernel that computes any range of channels, split in the middle."""
     channels = op.output(graph).channels
     if channels < 2:
         return Refusal("its output has one channel")
     return _cut(graph, op, kernel, _half(channels, 1), channels, cost, goal)
 
 
-def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal) -> Halved | Refusal:
-    """Halves of the output of a fully connected layer or a convolution with one pixel."""
+def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal) -> SplitKernel | Refusal:
+    """A split by channels of a layer with a single output pixel, each core with a kernel of its own."""
     out, plain = op.output(graph), (kernel.needs.reads, kernel.needs.writes) == (NHWC, NHWC)
     if type(op) not in BY_CHANNELS or op.input(graph, 1).data is None or out.size != out.channels or not plain:
         return Refusal("its output has one row")
@@ -98,7 +96,7 @@ def _by_channels(graph: Graph, op: Op, kernel: Packed, how: Lowering, goal: Goal
         return Refusal("its kernel does not fit half of the channels")
     known = tuple(part for part in parts if part is not None)
     costs = [goal.costs.of(v.graph, v.op, part, whole=True) for v, part in zip(views, known, strict=True)]
-    return Halved.of(kernel, at, _taken(graph, op, kernel, max(costs), goal), known)
+    return SplitKernel.of(kernel, at, _taken(graph, op, kernel, max(costs), goal), known)
 
 
 @lru_cache(maxsize=128)
@@ -123,7 +121,7 @@ def _channels(t: Tensor, lo: int, hi: int) -> Tensor:
 
 
 def _like(kernel: Packed, view: View, how: Lowering) -> Packed | None:
-    """The kernel of the same family for a part of a layer."""
+    """The kernel of the same family (and knobs) for a part of a layer, if there is one."""
     if kernel.knobs:
         bound = [packed for _, packed in catalogue.with_knobs(view, how.features, kernel.knobs, fixed=how.fixed)]
         offered = [packed for packed in bound if isinstance(packed, Packed)]
@@ -133,8 +131,8 @@ def _like(kernel: Packed, view: View, how: Lowering) -> Packed | None:
 
 
 def _whole_only(op: Op, kernel: Packed) -> str:
-    """Why an operator cannot be split whatever its shape is; empty where it can."""
-    if isinstance(kernel, Bodied):
+    """The reason why an operator or kernel cannot be split, whatever the shape; empty if it can."""
+    if isinstance(kernel, ControlFlowKernel):
         return "control flow"
     if isinstance(kernel, Offloaded):
         return "an external generator computes it"
@@ -150,7 +148,7 @@ def _whole_only(op: Op, kernel: Packed) -> str:
 
 
 def _middle(graph: Graph, op: Op, kernel: Packed, rows: int) -> int | None:
-    """The first row of the second core: as near to the middle as whole tiles and the alignment of tensors allow."""
+    """The first row of the second core: as near to the middle as tiles and alignment allow; None if there is none."""
     if kernel.entry.call is Call.ROWS:
         at = _half(rows, kernel.price.tile[0])
         return at if at < rows else None
@@ -166,13 +164,13 @@ def _middle(graph: Graph, op: Op, kernel: Packed, rows: int) -> int | None:
 
 
 def _half(rows: int, tile: int) -> int:
-    """Half of some rows, in whole tiles."""
+    """Half of some rows, rounded up to whole tiles."""
     return -(-rows // (2 * tile)) * tile
 
 
 def advances(graph: Graph, op: Op, position: int) -> bool | None:
-    """Whether an operand of a kernel for any run of rows begins at the row of the output, or at its own first row for
-    every row; None where it is neither."""
+    """How an operand moves with the output row, for kernels that compute a range of rows: True if output row y reads
+    input row y, False if every row reads from row 0 on (broadcast); None if neither."""
     rows = range(row_count(op.output(graph).shape))
     firsts = [(op.reads(graph, position, y) or (0,))[0] for y in rows]
     if firsts == list(rows) and row_count(op.input(graph, position).shape) == len(rows):
@@ -181,25 +179,25 @@ def advances(graph: Graph, op: Op, position: int) -> bool | None:
 
 
 def centred(plan: Plan) -> Plan:
-    """The plan with split layers of which not all rows are computed split in the middle of those that are; one core
-    computes a single row."""
+    """The plan with split layers re-split in the middle of the rows that are computed, where dead rows are left out; a
+    single row is computed by one core."""
     return replace(plan, steps=tuple(replace(step, kernel=_centred(step)) for step in plan.steps))
 
 
 def _centred(step: Step) -> Packed:
     kernel, (lo, hi) = step.kernel, (step.rows.lo, step.rows.hi)
-    if not isinstance(kernel, Halved) or kernel.of_channels or lo < kernel.at < hi:
+    if not isinstance(kernel, SplitKernel) or kernel.of_channels or lo < kernel.at < hi:
         return kernel
     at = lo + _half(hi - lo, kernel.price.tile[0])
     return replace(kernel, at=at) if at < hi else kernel.alone
 
 
 def divided(plan: Plan, op: Op, steps: tuple[Step, ...]) -> str:
-    """How the cores share an operator of a plan, or why one computes it alone; empty for a plan for one core."""
+    """How the cores share an operator, or why one computes it alone, for reports; empty in a plan for one core."""
     kernel, goal = steps[0].kernel, plan.goal
-    if goal.cores == 1 or isinstance(op, Arrival):
+    if goal.cores == 1 or isinstance(op, PushedInput):
         return ""
-    if isinstance(kernel, Halved):
+    if isinstance(kernel, SplitKernel):
         rows = steps[0].rows
         lo, hi = (0, op.output(plan.graph).channels) if kernel.of_channels else (rows.lo, rows.hi)
         what = "channels" if kernel.of_channels else "rows"
@@ -212,10 +210,10 @@ def divided(plan: Plan, op: Op, steps: tuple[Step, ...]) -> str:
 
 
 def alone(plan: Plan) -> float:
-    """The estimated cost of a plan if one core computed all of it."""
-    kernels = ((op, steps[0], _single(steps[0].kernel)) for op, steps in plan.works if not isinstance(op, Arrival))
+    """The estimated cost of a two-core plan on one core."""
+    kernels = ((op, steps[0], _single(steps[0].kernel)) for op, steps in plan.works if not isinstance(op, PushedInput))
     return sum(plan.goal.costs.of(plan.graph, op, kernel, step.whole) for op, step, kernel in kernels)
 
 
 def _single(kernel: Packed) -> Packed:
-    return kernel.alone if isinstance(kernel, Halved) else kernel
+    return kernel.alone if isinstance(kernel, SplitKernel) else kernel

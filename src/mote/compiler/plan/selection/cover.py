@@ -1,4 +1,4 @@
-"""Which of the regions that overlap are computed together: the disjoint ones that save most, found exactly."""
+"""Fusion as weighted set packing: of overlapping regions, the disjoint ones with the largest total gain."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers, in_order
 
 STATES = 4096
-"""Sets of operators that are kept while a graph is walked through: more only where very many claims interleave."""
+"""Beam width of the dynamic program; it is exact unless more states arise, from very many overlapping regions."""
 ROUNDS = 256
-"""Attempts to do without a region of a circle; then the one that saves least is omitted, one circle after another."""
+"""Attempts to break cyclic dependencies between regions by best-first search over omitted regions; after that greedily,
+omitting the region with the least gain."""
 
 
 def cover(graph: Graph, gains: Mapping[Numbers, float]) -> list[Numbers]:
-    """Disjoint regions with the largest sum of gains that can be computed one after another, in the order of their
-    first operators. Regions whose gain is not positive are not taken."""
+    """Disjoint regions with positive gains and the largest sum of gains, without cyclic dependencies between them, in
+    the order of their first operators."""
     numbers = count()
     omitted: frozenset[Numbers] = frozenset()
     best = _disjoint(graph, gains)
@@ -44,12 +45,12 @@ def _sum(gains: Mapping[Numbers, float], regions: Iterable[Numbers]) -> float:
 
 
 Chain = tuple[Numbers, "Chain"] | None
-"""Regions that are taken, the last one first."""
+"""Linked list of the chosen regions, the last one first."""
 
 
 def _disjoint(graph: Graph, gains: Mapping[Numbers, float]) -> list[Numbers]:
-    """The disjoint regions with the largest sum of gains: dynamic programming over the operators in their order. A
-    state is the set of later operators that regions have taken already, as a bit mask."""
+    """The disjoint regions with the largest sum of gains, by dynamic programming over operators in order. A state is
+    the bit mask of later operators that chosen regions contain."""
     starting: dict[int, list[tuple[int, Numbers]]] = {}
     for ops, gain in gains.items():
         if gain > 0:
@@ -58,13 +59,13 @@ def _disjoint(graph: Graph, gains: Mapping[Numbers, float]) -> list[Numbers]:
     for n in range(len(graph.ops)):
         after: dict[int, tuple[float, Chain]] = {}
         for taken, (total, chain) in states.items():
-            ways = [(taken, total, chain)]
-            ways += [
+            choices = [(taken, total, chain)]
+            choices += [
                 (taken | mask, total + gains[ops], (ops, chain))
                 for mask, ops in starting.get(n, ())
                 if not taken & mask
             ]
-            for mask, gain, regions in ways:
+            for mask, gain, regions in choices:
                 known = after.get(mask >> 1)
                 if known is None or gain > known[0]:
                     after[mask >> 1] = gain, regions
@@ -80,19 +81,19 @@ def _disjoint(graph: Graph, gains: Mapping[Numbers, float]) -> list[Numbers]:
 
 
 def _circle(graph: Graph, regions: Iterable[Numbers]) -> list[Numbers]:
-    """Regions that need one another, none of which can be omitted from the circle; empty where all can be computed."""
+    """A minimal set of regions with cyclic dependencies; empty if the regions can be executed in some order."""
     left = list(regions)
-    if in_order(graph, pieces(graph, left)) is not None:
+    if in_order(graph, partition(graph, left)) is not None:
         return []
     for ops in tuple(left):
         others = [other for other in left if other != ops]
-        if in_order(graph, pieces(graph, others)) is None:
+        if in_order(graph, partition(graph, others)) is None:
             left = others
     return left
 
 
-def pieces(graph: Graph, regions: Iterable[Numbers]) -> list[Numbers]:
-    """The operators of a graph, each in its region or alone."""
+def partition(graph: Graph, regions: Iterable[Numbers]) -> list[Numbers]:
+    """The regions, and each remaining operator of a graph alone."""
     regions = list(regions)
     inside = {n for ops in regions for n in ops}
     return [*regions, *((n,) for n in range(len(graph.ops)) if n not in inside)]

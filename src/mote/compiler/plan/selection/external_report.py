@@ -1,4 +1,4 @@
-"""Who computes which region of a plan, what that costs against Mote's own kernels, and why."""
+"""For each region that a backend was asked for: whether it computes it, and its cost compared with Mote's kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Declined, Offload, Offloaded, ram_of
 from mote.compiler.plan.plan import Plan
 from mote.compiler.plan.scheduling.rows import is_alias
-from mote.compiler.plan.selection.offers import offers
+from mote.compiler.plan.selection.candidates import candidates_of
 from mote.compiler.plan.selection.request import Lowering
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
@@ -16,28 +16,28 @@ from mote.ir.graph.region import Numbers
 
 @dataclass(frozen=True)
 class ExternalRegion:
-    """A region that a backend has been asked for: whether it computes it, what that costs, and why."""
+    """A region that a backend was asked for, as `mote plan --json` prints it."""
 
     backend: str
     """The name of the generator."""
     variant: str
-    """The alternative that is taken, or the cheapest one; empty where there is only one."""
+    """The artifact that the plan contains, or else the cheapest; empty if the backend has only one for the region."""
     layers: tuple[str, ...]
     """The numbers of its layers."""
     taken: bool
     """Whether the backend computes it in the plan."""
     cost: int | None
-    """The estimated cost, in the unit of the target's costs; None where there is no artifact that fits."""
+    """The estimated cost of the backend, in the unit of the cost table; None if it has no artifact that fits."""
     own_cost: int | None
-    """The estimated cost of Mote's own kernels, one by one; None where there is a layer that they do not compute."""
+    """The estimated cost of Mote's kernels, layer by layer; None if they cannot compute some layer."""
     ram: int | None
-    """Bytes of its inputs, outputs and working memory; None where there is no artifact that fits."""
+    """Bytes of its inputs, outputs and scratch; None if it has no artifact that fits."""
     why: str
     """The reason for or against it."""
 
 
 def external_regions(plan: Plan, offload: Offload) -> list[ExternalRegion]:
-    """The regions that generators have been asked for, in the order of their layers."""
+    """The regions that backends were asked for, in the order of their layers."""
     built, graph, costs = offload.built(plan.graph), plan.graph, plan.goal.costs
     taken = {steps[0].ops: steps[0].kernel for _, steps in plan.works if isinstance(steps[0].kernel, Offloaded)}
     owner = {n: ops for ops in taken for n in ops}
@@ -49,7 +49,7 @@ def external_regions(plan: Plan, offload: Offload) -> list[ExternalRegion]:
             is_taken = chosen is not None and chosen.name == backend
             cheapest = min((k for k in kernels if k.name == backend), key=lambda k: k.artifact.cost)
             kernel = chosen if isinstance(chosen, Offloaded) and is_taken else cheapest
-            ram, cost = ram_of(kernel.artifact, offers(graph).op(ops), graph), round(kernel.artifact.cost)
+            ram, cost = ram_of(kernel.artifact, candidates_of(graph).op(ops), graph), round(kernel.artifact.cost)
             if is_taken:
                 why = _for(plan, ops, cost, own)
             else:
@@ -70,11 +70,11 @@ def _declined(graph: Graph, declined: Declined, own: int | None) -> ExternalRegi
 
 
 def _own_cost(graph: Graph, how: Lowering, costs: Costs, ops: Numbers) -> int | None:
-    core, total = offers(graph), 0.0
+    core, total = candidates_of(graph), 0.0
     for n in ops:
         if is_alias(graph, graph.ops[n]):
             continue
-        kernels = core.everything((n,), how)
+        kernels = core.all_kernels((n,), how)
         if not kernels:
             return None
         total += min(costs.of(graph, graph.ops[n], kernel, True) for kernel in kernels)
@@ -93,9 +93,9 @@ def _for(plan: Plan, ops: Numbers, cost: int, own: int | None) -> str:
 def _against(
     plan: Plan, ops: Numbers, kernel: Offloaded, own: int | None, instead: set[Numbers], offload: Offload
 ) -> str:
-    """Why the plan does without an artifact."""
+    """The reason why a plan does not use an artifact."""
     graph, unit, cost = plan.graph, plan.goal.costs.unit, round(kernel.artifact.cost)
-    if large := offload.too_large(offers(graph).op(ops), graph, kernel.artifact):
+    if large := offload.too_large(candidates_of(graph).op(ops), graph, kernel.artifact):
         return large
     if instead:
         names = {"+".join(graph.numbers[n] for n in other) for other in instead}

@@ -1,4 +1,4 @@
-"""Which operators one kernel computes together, and what that saves."""
+"""Fusion: which regions of operators a single kernel should compute, and the cycles that this saves."""
 
 from __future__ import annotations
 
@@ -10,89 +10,93 @@ from functools import cached_property
 from mote.compiler.kernels.contract import Packed, aligned
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.scheduling.rows import is_alias, takes_rows
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
+from mote.compiler.plan.selection.config import RATES, SelectionConfig
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.way import RATES, Way
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.region import Numbers
 
 SURELY = 1e15
-"""Cycles that fusing saves where no operator of a region has a kernel of its own, or where it must fuse."""
+"""The gain of a region that has to be fused, in cycles: larger than any real one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fusion:
-    """The regions of a graph that are worth fusing for one `Way`."""
+    """The regions of a graph that are worth fusing under one `SelectionConfig`."""
 
-    offers: Offers
+    candidates: Candidates
     how: Lowering
-    way: Way
+    config: SelectionConfig
     pushed: bool
     """The caller pushes the input row by row."""
     cost: Callable[[Numbers, Packed, bool], float]
-    """Latency of operators with one of their kernels, whole or by rows."""
+    """Callback: the cost of operators with a kernel, whole (True) or by rows."""
 
     @cached_property
     def wanted(self) -> dict[Numbers, float]:
-        """The cycles that fusing saves, of the regions that it pays for. With --optimize size, or apart, only external
-        generators fuse: one more kernel takes more code than it saves."""
-        regions = [ops for ops in self.offers.regions(self.how) if self._has_room(ops)]
-        if self.how.optimize is Policy.SIZE or self.way.apart:
+        """Regions that are worth fusing, with the cycles saved. With --optimize size or `config.apart`, only those of
+        external generators and pins: a fused kernel adds more code than it saves."""
+        regions = [ops for ops in self.candidates.regions(self.how) if self._has_room(ops)]
+        if self.how.optimize is Policy.SIZE or self.config.apart:
             regions = [ops for ops in regions if self._must_fuse(ops)]
         gains = {ops: self._gain(ops) for ops in regions}
-        wanted = {ops: min(gain, SURELY) for ops, gain in gains.items() if gain > (-math.inf if self.way.fused else 0)}
-        if self.way.fused:
+        wanted = {
+            ops: min(gain, SURELY) for ops, gain in gains.items() if gain > (-math.inf if self.config.fused else 0)
+        }
+        if self.config.fused:
             wanted = {ops: gain + SURELY * (len(ops) - 1) for ops, gain in wanted.items()}
         return wanted
 
     def _has_room(self, region: Numbers) -> bool:
-        """Whether a region that an external generator computes is small enough for this way, or pinned."""
-        if self.way.room is None or self.offers.pinned(region):
+        """Whether a region is within the RAM limit of the config for external generators, or pinned."""
+        if self.config.room is None or self.candidates.pinned(region):
             return True
         taken = self.region_bytes(region)
-        return taken is None or taken <= self.way.room
+        return taken is None or taken <= self.config.room
 
     def region_bytes(self, region: Numbers) -> int | None:
-        """The RAM that the artifacts of external generators take at least while they compute a region; None where a
-        kernel of the core can compute it."""
+        """Minimum RAM of a region while an external generator computes it, in bytes; None if a kernel of the core can
+        compute it."""
         kernels = self._somehow(region)
         if not kernels or not all(isinstance(kernel, Offloaded) for kernel in kernels):
             return None
-        op = self.offers.op(region)
-        tensors = {t for _, t in op.computed(self.offers.graph)} | set(op.outputs)
+        op = self.candidates.op(region)
+        tensors = {t for _, t in op.computed(self.candidates.graph)} | set(op.outputs)
         scratch = min(aligned(kernel.needs.scratch or 0) for kernel in kernels)
-        whole = scratch + sum(aligned(self.offers.graph.tensors[t].nbytes) for t in tensors)
-        adding = self.offers.adding(region, self.how) if self.pushed else None
+        whole = scratch + sum(aligned(self.candidates.graph.tensors[t].nbytes) for t in tensors)
+        adding = self.candidates.accumulating(region, self.how) if self.pushed else None
         return whole if adding is None else min(whole, adding.needs.sums)
 
     def _must_fuse(self, region: Numbers) -> bool:
-        """Whether an external generator computes a region, or a kernel is pinned for it that needs all of it."""
+        """Whether a region is fused in any case: an external generator has it, or a pinned kernel exists only fused."""
         if any(isinstance(kernel, Offloaded) for kernel in self._somehow(region)):
             return True
-        return bool(self.offers.pinned(region)) and not all(self._somehow((n,)) for n in region)
+        return bool(self.candidates.pinned(region)) and not all(self._somehow((n,)) for n in region)
 
     def _gain(self, region: Numbers) -> float:
-        """Cycles that fusing a region saves, constants included; -inf where no kernel qualifies. In lean selections the
-        fused kernel must also run by rows without more scratch than the separate ones, unless an external generator
-        offers it or it is pinned."""
-        together, op = self._somehow(region), self.offers.op(region)
-        parts = [(n,) for n in region if not is_alias(self.offers.graph, self.offers.graph.ops[n])]
+        """Cycles that fusing a region saves, with constants at the exchange rate of flash; -inf if no kernel qualifies.
+        In lean selections a fused kernel must run by rows, with no more scratch than the separate ones, unless it is
+        external or pinned."""
+        together, op = self._somehow(region), self.candidates.op(region)
+        parts = [(n,) for n in region if not is_alias(self.candidates.graph, self.candidates.graph.ops[n])]
         apart = {ops: self._somehow(ops) for ops in parts}
-        if not self.way.layouts and not self.offers.pinned(region):
+        if not self.config.layouts and not self.candidates.pinned(region):
             room = max(min((k.needs.scratch or 0 for k in kernels), default=math.inf) for kernels in apart.values())
-            lean = [k for k in together if (k.needs.scratch or 0) <= room and one_row(self.offers.graph, op, k)]
+            lean = [k for k in together if (k.needs.scratch or 0) <= room and one_row(self.candidates.graph, op, k)]
             together = lean + [k for k in together if isinstance(k, Offloaded)]
         if not together:
             return -math.inf
         return sum(self._cheapest(*part) for part in apart.items()) - self._cheapest(region, together)
 
     def _somehow(self, ops: Numbers) -> list[Packed]:
-        """Candidate kernels of operators in any layout of their first input; in lean selections only pinned ones may
-        read another one than NHWC."""
-        any_layout = self.way.layouts or bool(self.offers.pinned(ops))
-        layouts = self.offers.readable(ops, self.how) if any_layout else [self.how.reads]
-        ways = [replace(self.how, reads=r, writes=w) for r in layouts for w in self.offers.writable(ops, self.how)]
-        return [kernel for how in ways for kernel in self.offers.kernels(ops, how)]
+        """Candidate kernels of operators in any layout of their first input; in lean selections NHWC only, unless
+        pinned."""
+        any_layout = self.config.layouts or bool(self.candidates.pinned(ops))
+        layouts = self.candidates.readable(ops, self.how) if any_layout else [self.how.reads]
+        lowerings = [
+            replace(self.how, reads=r, writes=w) for r in layouts for w in self.candidates.writable(ops, self.how)
+        ]
+        return [kernel for how in lowerings for kernel in self.candidates.kernels(ops, how)]
 
     def _cheapest(self, ops: Numbers, kernels: Sequence[Packed]) -> float:
         """The minimum cost of kernels, constants included; infinite if there are none."""

@@ -1,8 +1,8 @@
-"""Pins: kernels that a user, a file of pins or a test requires for layers.
+"""Pins: kernels that a user, a file of pins or a test requires for layers (`--kernel LAYER=NAME`).
 
-A pin's text is the name of a kernel or a family, and in brackets values for its knobs, `gemm4[columns=2,rows=1]`. Every
-kernel with constants has the knob `constants` beside those of its generator: `ram` copies them before the layer runs,
-`flash` leaves them where they are; without it the planner decides.
+A pin is the name of a kernel or a family, optionally with values of its knobs (parameters of its code generator) in
+brackets: `gemm4[columns=2,rows=1]`. Every kernel with constants also has the knob `constants`: `ram` copies them before
+the layer runs, `flash` leaves them there; without it the planner decides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mote.base.text import did_you_mean
 from mote.compiler.kernels.contract import Knob, Knobs, Layout, Packed, written
 from mote.compiler.offload.backends import known as backends
 from mote.compiler.plan.scheduling.rows import is_alias
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.request import Lowering
 from mote.compiler.plan.selection.select import PinError, loadable
 from mote.ir.graph import Graph, Op
@@ -32,7 +32,8 @@ _PIN = re.compile(r"([^\[\]=,/]+)(?:\[([^\[\]/]*)\])?(?:/[^\[\]]*)?")
 
 @dataclass(frozen=True)
 class Pin:
-    """A kernel that a layer is to have: its name or family, values of its knobs, and where its constants lie."""
+    """A required kernel: its name or family, values of its knobs, and the place of its constants (ram, flash, or
+    empty)."""
 
     kernel: str
     knobs: Knobs = ()
@@ -40,7 +41,7 @@ class Pin:
 
     @staticmethod
     def parse(text: str) -> Pin:
-        """The pin that a text says: `NAME` or `NAME[knob=value,...]`; an instruction set behind a slash is ignored."""
+        """Parses `NAME` or `NAME[knob=value,...]`; an instruction set after a slash is ignored."""
         match = _PIN.fullmatch(text)
         if match is None:
             raise _malformed(text)
@@ -58,7 +59,7 @@ class Pin:
         return f"{self.kernel}{written((*self.knobs, *places))}"
 
     def admits(self, kernel: Packed) -> bool:
-        """Whether a kernel is the one, or of the family, that is wanted."""
+        """Whether a kernel has the required name or family."""
         return self.kernel in (kernel.name, kernel.family)
 
 
@@ -73,26 +74,26 @@ def _value(text: str) -> Knob:
     return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text, re.ASCII) else text
 
 
-def pinned(known: Offers, pins: Mapping[str, str], how: Lowering, cores: int = 1) -> Offers:
-    """The offers restricted to the pinned kernels (by name or family) of layers (by name or number)."""
+def pinned(inner: Candidates, pins: Mapping[str, str], how: Lowering, cores: int = 1) -> Candidates:
+    """The candidates restricted by pins: kernel (name or family) by layer (name or number)."""
     if not pins:
-        return known
+        return inner
     for text in pins.values():
         _check_place(Pin.parse(text), how, cores)
-    ops = known.graph.ops
-    graph = known.graph
+    graph = inner.graph
+    ops = graph.ops
     numbered = {n: op for n, op in zip(graph.numbers, ops, strict=True) if not is_alias(graph, op)}
     layers = {n: (op.name, graph.short_name(op)) for n, op in numbered.items()}
     chosen = {layer: numbered[one_layer(layers, layer, WHERE)] for layer in pins}
-    offers = Pinned(known, {_key(chosen[layer]): Pin.parse(kernel) for layer, kernel in pins.items()})
+    candidates = PinnedCandidates(inner, {_key(chosen[layer]): Pin.parse(kernel) for layer, kernel in pins.items()})
     for n, op in enumerate(ops):
-        if _key(op) in offers.pins:
-            offers.check((n,), how)
-    return offers
+        if _key(op) in candidates.pins:
+            candidates.check((n,), how)
+    return candidates
 
 
 def _check_place(pin: Pin, how: Lowering, cores: int) -> None:
-    """Refuses constants in RAM where something else brings them there, or nothing does."""
+    """Refuses the knob `constants=ram` where constants are in RAM anyway, or cannot be copied."""
     if pin.constants != RAM:
         return
     for elsewhere, why in (
@@ -106,7 +107,7 @@ def _check_place(pin: Pin, how: Lowering, cores: int) -> None:
 
 
 def one_layer(layers: Mapping[str, Collection[str]], layer: str, where: str) -> str:
-    """The number of the layer with a name or number; `layers` are the names of each, by number."""
+    """The number of the layer with this name or number. `layers`: the names of each layer, by number."""
     if layer in layers:
         return layer
     numbers = [number for number, names in layers.items() if layer in names]
@@ -121,72 +122,74 @@ def one_layer(layers: Mapping[str, Collection[str]], layer: str, where: str) -> 
 
 
 def _not_asked(kernel: str, families: Collection[str]) -> str:
-    """The hint that a kernel is a backend that has not been asked for."""
+    """The hint that a pinned kernel is a backend which `--backend` does not name; else empty."""
     return f"ask for it with --backend {kernel}" if kernel in backends() and kernel not in families else ""
 
 
 Key = tuple[int, str, str]
-"""The identity of an operator in all graphs of a model: index and name of its layer there, and its kind, since one
-layer may become several operators."""
+"""Identifies an operator in every graph of a model: index and name of its layer in the model, and its kind, since
+passes may turn a layer into several operators."""
 
 
 def _key(op: Op) -> Key:
     return op.index, op.name, op.kind
 
 
-class Pinned(Offers):
-    """Offers without the kernels that pins exclude. `pins`: the kernel, by layer."""
+class PinnedCandidates(Candidates):
+    """Restricts other candidates to pinned kernels. `pins`: the required kernel of each pinned operator."""
 
-    def __init__(self, known: Offers, pins: Mapping[Key, Pin]) -> None:
-        super().__init__(known.graph)
-        self.known, self.pins = known, pins
+    def __init__(self, inner: Candidates, pins: Mapping[Key, Pin]) -> None:
+        super().__init__(inner.graph)
+        self.inner, self.pins = inner, pins
         self._copies: dict[Packed, Packed] = {}
 
-    def of(self, graph: Graph) -> Offers:
-        return Pinned(self.known.of(graph), self.pins)
+    def of(self, graph: Graph) -> Candidates:
+        return PinnedCandidates(self.inner.of(graph), self.pins)
 
-    def claimed(self) -> list[Numbers]:
-        return self.known.claimed()
+    def external_regions(self) -> list[Numbers]:
+        return self.inner.external_regions()
 
     def regions(self, how: Lowering) -> list[Numbers]:
-        return self.known.regions(how)
+        return self.inner.regions(how)
 
     def kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         wanted = self._wanted(ops)
         if not wanted:
-            return self.known.kernels(ops, how)
+            return self.inner.kernels(ops, how)
         kernels = [k for k in self._with_knobs(ops, how, wanted) if all(pin.admits(k) for pin in wanted)]
         if all(pin.constants != RAM for pin in wanted):
             return kernels
         return [k if k.loaded else self._copied(ops, k) for k in kernels if k.loaded or loadable(k)]
 
     def _with_knobs(self, ops: Numbers, how: Lowering, wanted: set[Pin]) -> list[Packed]:
-        """The kernels of operators with the knobs of their pins; none where the pins of a region differ in them."""
+        """Candidate kernels of operators with the knob values of their pins; none if pins of a fused region differ."""
         (first, *others) = {(pin.kernel, pin.knobs) for pin in wanted}
         if others:
             return []
         name, knobs = first
-        return self.known.turned(ops, replace(how, coded=True), knobs, name) if knobs else self.everything(ops, how)
+        return (
+            self.inner.with_knobs(ops, replace(how, coded=True), knobs, name) if knobs else self.all_kernels(ops, how)
+        )
 
     def _copied(self, ops: Numbers, kernel: Packed) -> Packed:
         if kernel not in self._copies:
-            self._copies[kernel] = self.known.loaded(ops, kernel)
+            self._copies[kernel] = self.inner.loaded(ops, kernel)
         return self._copies[kernel]
 
     def may_load(self, ops: Numbers) -> bool:
-        return all(pin.constants != FLASH for pin in self._wanted(ops)) and self.known.may_load(ops)
+        return all(pin.constants != FLASH for pin in self._wanted(ops)) and self.inner.may_load(ops)
 
-    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
-        return self.known.everything(ops, replace(how, coded=True))
+    def all_kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
+        return self.inner.all_kernels(ops, replace(how, coded=True))
 
-    def adding(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return self._unless_excluded(ops, self.known.adding(ops, how))
+    def accumulating(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self._unless_excluded(ops, self.inner.accumulating(ops, how))
 
-    def ring(self, ops: Numbers, how: Lowering) -> Packed | None:
-        return self._unless_excluded(ops, self.known.ring(ops, how))
+    def ring_kernel(self, ops: Numbers, how: Lowering) -> Packed | None:
+        return self._unless_excluded(ops, self.inner.ring_kernel(ops, how))
 
     def wanted_layouts(self, ops: Numbers, how: Lowering) -> list[Layout]:
-        return self.known.wanted_layouts(ops, how)
+        return self.inner.wanted_layouts(ops, how)
 
     def pinned(self, ops: Numbers) -> set[str]:
         return set(map(str, self._wanted(ops)))
@@ -202,16 +205,16 @@ class Pinned(Offers):
         return kernel if able else None
 
     def check(self, ops: Numbers, how: Lowering) -> None:
-        """Refuses a pin that no kernel of the layer matches, alone or fused with its neighbours."""
+        """Raises PinError if no kernel of the layer matches its pin, alone or fused with neighbours."""
         pieces = [ops, *(region for region in self.regions(how) if ops[0] in region)]
         if any(self._all(self, piece, how) for piece in pieces):
             return
         every = replace(how, coded=True)
-        known = [k for piece in pieces for k in self._all(self.known, piece, every)]
+        known = [k for piece in pieces for k in self._all(self.inner, piece, every)]
         choice = dict.fromkeys(k.name if k.family in k.name[:-3] else f"{k.name} ({k.family})" for k in known)
         remedy = f"there is to choose from: {', '.join(choice)}"
         refusals = [
-            self.known.refusal(ops, pin.kernel) or _not_asked(pin.kernel, [k.family for k in known])
+            self.inner.refusal(ops, pin.kernel) or _not_asked(pin.kernel, [k.family for k in known])
             for pin in self._wanted(ops)
         ]
         if any(refusals):
@@ -226,17 +229,17 @@ class Pinned(Offers):
         )
 
     def _knobs_of(self, kernel: Packed, pieces: Sequence[Numbers], how: Lowering) -> str:
-        """The knobs that a kernel has, and the values of each, in words."""
+        """The knobs of a kernel and their possible values, as text for an error."""
         layouts = [replace(how, reads=kernel.needs.reads), how]
-        known = [self.known.knobs(piece, each) for piece in pieces for each in layouts]
+        known = [self.inner.knobs(piece, each) for piece in pieces for each in layouts]
         choices = next((knobs[kernel.family] for knobs in known if kernel.family in knobs), {})
         texts = [f"{name}={'|'.join(map(str, values))}" for name, values in choices.items()]
         texts += [f"{CONSTANTS}={RAM}|{FLASH}"] if loadable(kernel) else []
         return f"{kernel.name} has {'the knobs ' + ', '.join(texts) if texts else 'no knobs'}"
 
-    def _all(self, offers: Offers, ops: Numbers, how: Lowering) -> list[Packed]:
-        """The kernels of operators, with the first input in the model's layout or in their preferred one."""
-        layout = offers.preferred(ops, how)
-        planar = [] if layout is None else offers.kernels(ops, replace(how, reads=layout))
-        called = (offers.adding(ops, how), offers.ring(ops, how))
-        return [*offers.kernels(ops, how), *planar, *(k for k in called if k is not None)]
+    def _all(self, candidates: Candidates, ops: Numbers, how: Lowering) -> list[Packed]:
+        """All candidate kernels of operators, with the first input in the model's layout or in the preferred one."""
+        layout = candidates.preferred(ops, how)
+        planar = [] if layout is None else candidates.kernels(ops, replace(how, reads=layout))
+        called = (candidates.accumulating(ops, how), candidates.ring_kernel(ops, how))
+        return [*candidates.kernels(ops, how), *planar, *(k for k in called if k is not None)]

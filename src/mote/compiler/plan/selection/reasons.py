@@ -1,4 +1,4 @@
-"""The kernels that an operator could have, and the reasons for the chosen one and against the others."""
+"""Reports of kernel selection: the candidates of each operator, with reasons for the chosen one and against others."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Call, Packed, Refusal, View, written
 from mote.compiler.kernels.cost import Costs
-from mote.compiler.plan.plan import Halved, Option, Plan, Step
+from mote.compiler.plan.plan import Option, Plan, SplitKernel, Step
 from mote.compiler.plan.selection.select import Selection
 from mote.ir.graph import Graph, Op
 from mote.ir.graph.region import Numbers
 
 
 def choices(selection: Selection, plan: Plan) -> Mapping[Numbers, tuple[Option, ...]]:
-    """The kernel options of each operator of a plan that a selection has, with the reasons for the choice."""
-    graph, offers = selection.graph, selection.offers
+    """By operator numbers: the candidate kernels with reasons, for all operators of a plan that the selection also
+    has."""
+    graph, candidates = selection.graph, selection.candidates
     steps = [(op, steps[0]) for op, steps in plan.works if steps[0].ops in selection.ops]
-    pinned = {step.ops for _, step in steps if offers.pinned(step.ops)}
+    pinned = {step.ops for _, step in steps if candidates.pinned(step.ops)}
     return {
         s.ops: options(selection.costs, graph, op, s, _choice(selection, s), selection.rate, pinned=s.ops in pinned)
         for op, s in steps
@@ -26,12 +27,12 @@ def choices(selection: Selection, plan: Plan) -> Mapping[Numbers, tuple[Option, 
 
 
 def _choice(selection: Selection, step: Step) -> list[Packed]:
-    """The kernels that were considered for the operators of a step; with a pin, all that could be without it."""
-    if selection.offers.pinned(step.ops):
-        return selection.offers.everything(step.ops, selection.lowering(selection.ops[step.ops]))
+    """The kernels that were considered for a step; for a pinned one, all that there are without the pin."""
+    if selection.candidates.pinned(step.ops):
+        return selection.candidates.all_kernels(step.ops, selection.lowering(selection.ops[step.ops]))
     kernels = selection.variants[step.ops] if step.whole else selection.on_one_core[step.ops]
-    better = {k.name for k in kernels if isinstance(k, Halved) or k.loaded}
-    return [k for k in kernels if isinstance(k, Halved) or k.loaded or k.name not in better]
+    better = {k.name for k in kernels if isinstance(k, SplitKernel) or k.loaded}
+    return [k for k in kernels if isinstance(k, SplitKernel) or k.loaded or k.name not in better]
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def refusals(plan: Plan, step: Step) -> list[Refused]:
 def options(
     costs: Costs, graph: Graph, op: Op, step: Step, kernels: Sequence[Packed], rate: float, *, pinned: bool
 ) -> tuple[Option, ...]:
-    """The kernel options of the operator of `step`, the chosen one first, without its twins for other layouts; `rate`:
-    cycles that a byte of flash must save."""
+    """The candidate kernels of the operator of `step` with reasons, the chosen one first, without its variants for
+    other layouts. `rate`: cycles that a byte of flash must save."""
     chosen = step.kernel
     layouts = chosen.needs.reads, chosen.needs.writes
     twins = {k.name for k in kernels if k.family == chosen.family and (k.needs.reads, k.needs.writes) != layouts}

@@ -1,4 +1,4 @@
-"""The planner's request to the kernels: core, optimization policy, layouts."""
+"""The conditions under which kernels are candidates: core features, optimization policy, layouts."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ class Policy(StrEnum):
     SPEED = "speed"
     """Minimize cycles."""
     BALANCED = "balanced"
-    """Save RAM and flash, where that hardly costs speed."""
+    """Save RAM and flash where that hardly costs cycles."""
     SIZE = "size"
     """Minimize flash."""
 
 
 @dataclass(frozen=True)
 class Lowering:
-    """The conditions that kernels are chosen for: the core's features, the policy, and the layouts of the operator's
-    first input and output."""
+    """The conditions under which kernels are candidates for an operator: the core's features, the policy, and the
+    layouts of its first input (`reads`) and its output (`writes`)."""
 
     features: frozenset[str] = frozenset()
     optimize: Policy = Policy.BALANCED
     reads: Layout = NHWC
     writes: Layout = NHWC
     coded: bool = False
-    """Whether kernels with coded weights may be chosen."""
+    """Whether kernels with compressed weights are candidates."""
     sealed: bool = False
     """Whether constants are encrypted in flash."""
     copied: bool = False
-    """Whether loads of data do not reach constants in flash: kernels that do not read them by other means are given
-    copies in working memory."""
+    """Whether the core cannot load data from flash (as on AVR): constants are copied to scratch for kernels that have
+    no instructions for it."""
     fixed: Fixed | None = None
-    """The available kernels, where the firmware is fixed."""
+    """The kernels of the firmware, if an image is compiled for an existing one; None: all."""
     priced: frozenset[str] | None = None
-    """The families of kernels with measured costs, where the table of costs lacks some: kernels of others are chosen
-    only where there is no other. None: any kernel may be chosen."""
+    """If the cost table lacks some families of kernels: the families that it has. Others are candidates only where no
+    kernel of these fits. None: the table has all."""

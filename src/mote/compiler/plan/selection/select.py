@@ -1,7 +1,7 @@
 """Kernel and layout selection for the operators of a graph.
 
-A `Selection` decides among the candidates that `Offers` has for each operator: fusion, layouts of tensors, ring
-buffers, and for each operator the cheapest kernel and the one with the least scratch.
+A `Selection` decides among the `Candidates` of each operator: fusion, layouts of tensors, ring buffers, and for each
+operator the cheapest kernel and the one with the least scratch.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ from mote.compiler.kernels.contract import Call, Layout, Packed, aligned
 from mote.compiler.kernels.cost import Costs
 from mote.compiler.offload.contract import Offloaded
 from mote.compiler.plan.goal import Goal
-from mote.compiler.plan.plan import Halved
-from mote.compiler.plan.scheduling.rows import Arrival, is_alias, lacks_rows, takes_rows
+from mote.compiler.plan.plan import SplitKernel
+from mote.compiler.plan.scheduling.rows import PushedInput, is_alias, lacks_rows, takes_rows
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.code_size_model import code, flash, missing, smallest
+from mote.compiler.plan.selection.config import RATES, SelectionConfig
 from mote.compiler.plan.selection.cores import split
-from mote.compiler.plan.selection.cover import cover, pieces
+from mote.compiler.plan.selection.cover import cover, partition
 from mote.compiler.plan.selection.fusion import Fusion, one_row
 from mote.compiler.plan.selection.layouts import between, layouts_of
-from mote.compiler.plan.selection.offers import Offers
 from mote.compiler.plan.selection.request import Lowering, Policy
-from mote.compiler.plan.selection.way import RATES, Way
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.region import Numbers, in_order
 from mote.ir.graph.rows import row_count
 
 SURE = 0.99
-"""With --optimize speed, an operator only departs from its balanced kernel if it takes at most this share of the
-cycles: smaller gains are within the error of the cost model."""
+"""With --optimize speed, a kernel other than the one of the balanced policy must take at most this share of its cycles:
+smaller gains are within the error of the cost model."""
 SHARING = 1.055
-"""Maximum slowdown by code that layers share, with the balanced policy."""
+"""Maximum slowdown of the model by sharing code between layers, with the balanced policy."""
 CODE_RATES = (3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.125, 0.0625)
-"""Exchange rates of code by those of constants, from which the first is taken that does not slow down a model more."""
+"""Ratios of the exchange rate of code to that of constants that are tried; the first within SHARING is taken."""
 MOST_RATE = 1e6
-"""The exchange rate at which only flash counts, in cycles per byte."""
+"""The highest exchange rate, at which practically only flash counts, in cycles per byte."""
 SMALLEST = 1000.0
-"""With --optimize size, cycles that a byte of flash may cost where flash is not over budget."""
+"""Exchange rate of flash with --optimize size, in cycles per byte, unless flash is over budget."""
 MOST_DECODING = 2.0
-"""Maximum slowdown of an operator by compressed weights, unless flash is over budget."""
+"""Maximum slowdown of an operator by compressed weights with --optimize size, unless flash is over budget."""
 
 
 class PinError(MoteError):
-    """A pin that the neighbours of its layer do not allow. `layers`: the numbers of the layers that it is for."""
+    """A pin that no kernel matches, or that the kernels of neighbouring layers do not allow. `layers`: the numbers of
+    the pinned layers."""
 
     def __init__(self, reason: str, layers: Sequence[str], *, remedy: str) -> None:
         super().__init__(reason, where="option kernel", remedy=remedy)
@@ -55,32 +56,32 @@ class PinError(MoteError):
 
 @dataclass(frozen=True)
 class Linked:
-    """Pieces of code that layers share, and the exchange rate of others, in cycles per byte."""
+    """Code sections that are linked anyway, and the exchange rate of further code, in cycles per byte."""
 
     rate: float
     pieces: frozenset[str]
 
 
 Latencies = dict[tuple[Packed, bool], float]
-"""Latencies of kernels, whole or by rows."""
+"""Cache of kernels' estimated costs, by kernel and whether it runs whole."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The kernels and layouts of a graph for one `Way`. Keys of dictionaries are the numbers of the operators that one
-    kernel computes."""
+    """The kernels and layouts of a graph for one `SelectionConfig`. Keys of dictionaries are the numbers of the
+    operators that one kernel computes."""
 
-    offers: Offers
+    candidates: Candidates
     how: Lowering
     goal: Goal
-    way: Way
+    config: SelectionConfig
     latencies: Latencies = field(default_factory=dict)
-    """Those estimated so far: selections of one graph and cost table can share them."""
+    """Cache of costs, which selections of one graph and cost table can share."""
     _shared: dict[int, Linked] = field(init=False, default_factory=dict)
 
     @property
     def graph(self) -> Graph:
-        return self.offers.graph
+        return self.candidates.graph
 
     @property
     def costs(self) -> Costs:
@@ -88,35 +89,35 @@ class Selection:
 
     @cached_property
     def fusion(self) -> Fusion:
-        """The regions that are worth fusing."""
-        return Fusion(self.offers, self.how, self.way, self.goal.pushed, self.cost)
+        """The fusion analysis of the graph under this config."""
+        return Fusion(self.candidates, self.how, self.config, self.goal.pushed, self.cost)
 
     @cached_property
-    def _pieces(self) -> dict[Numbers, Op]:
-        """Operators grouped by fusion, in topological order, views included. A region is split again if no kernel reads
-        its input in the chosen layout."""
+    def _partition(self) -> dict[Numbers, Op]:
+        """Operators in topological order, views included, fused regions joined. Fusion of a region is undone if no
+        kernel takes its input in the chosen layout."""
         wanted = self.fusion.wanted
         while True:
-            order = in_order(self.graph, pieces(self.graph, cover(self.graph, wanted)))
+            order = in_order(self.graph, partition(self.graph, cover(self.graph, wanted)))
             assert order is not None
-            joined = {ops: self.offers.op(ops) for ops in order}
-            layouts = layouts_of(self.offers, self.how, self.way, joined)
+            joined = {ops: self.candidates.op(ops) for ops in order}
+            layouts = layouts_of(self.candidates, self.how, self.config, joined)
             lost = {ops for ops in wanted if ops in joined and not self._kernels(joined[ops], ops, layouts)}
             if not lost:
                 return joined
             wanted = {ops: gain for ops, gain in wanted.items() if ops not in lost}
 
     def cost(self, ops: Numbers, kernel: Packed, whole: bool) -> float:
-        """Latency of operators with one of their kernels, whole or by rows."""
+        """The estimated cost of operators with a kernel, run whole or by rows."""
         key = kernel, whole
         if key not in self.latencies:
-            self.latencies[key] = self.costs.of(self.graph, self.offers.op(ops), kernel, whole)
+            self.latencies[key] = self.costs.of(self.graph, self.candidates.op(ops), kernel, whole)
         return self.latencies[key]
 
     @cached_property
     def ops(self) -> dict[Numbers, Op]:
-        """The operators to run in topological order, without views; operators of a fused region are joined into one."""
-        return {ops: op for ops, op in self._pieces.items() if not is_alias(self.graph, op)}
+        """The operators to execute in topological order, without views; fused operators are joined into one."""
+        return {ops: op for ops, op in self._partition.items() if not is_alias(self.graph, op)}
 
     @property
     def simple(self) -> bool:
@@ -126,76 +127,79 @@ class Selection:
     @cached_property
     def layouts(self) -> dict[int, Layout]:
         """Layouts of the tensors that are not NHWC."""
-        return layouts_of(self.offers, self.how, self.way, self._pieces)
+        return layouts_of(self.candidates, self.how, self.config, self._partition)
 
     def lowering(self, op: Op) -> Lowering:
-        """The conditions that an operator's kernels are chosen for, in the chosen layouts."""
+        """The conditions for an operator's kernels, with the layouts of this selection."""
         return between(self.how, op, self.layouts)
 
     def _kernels(self, op: Op, ops: Numbers, layouts: Mapping[int, Layout]) -> list[Packed]:
-        return self.offers.kernels(ops, between(self.how, op, layouts))
+        return self.candidates.kernels(ops, between(self.how, op, layouts))
 
-    def offered(self, ops: Numbers) -> list[Packed]:
-        """Candidate kernels of operators in the chosen layouts."""
+    def candidate_kernels(self, ops: Numbers) -> list[Packed]:
+        """Candidate kernels of operators, with the layouts of this selection."""
         return self._kernels(self.ops[ops], ops, self.layouts)
 
     @cached_property
     def rings(self) -> dict[int, Packed]:
-        """The sliding windows (by tensor) to keep in ring buffers, and their kernels: all consumers can read scattered
-        rows, and do so in less time than moving the window takes."""
+        """Sliding windows (output tensors) to keep in ring buffers, with their kernels: all consumers can read rows
+        through pointers, and that costs less than moving the window."""
         rings = {}
         for ops, op in self.ops.items():
-            ring = self.offers.ring(ops, self.how)
+            ring = self.candidates.ring_kernel(ops, self.how)
             if ring is not None and self._prefers_ring(op.output(self.graph)):
                 rings[op.outputs[0]] = ring
         return rings
 
     def _prefers_ring(self, window: Tensor) -> bool:
-        readers = [ops for ops, op in self._pieces.items() if window.id in op.inputs]
+        """Whether reading a window through row pointers costs less than moving it."""
+        readers = [ops for ops, op in self._partition.items() if window.id in op.inputs]
         if window.id in self.graph.outputs or any(ops not in self.ops for ops in readers):
             return False
         by_pointers = sum(self._least_by_rows(ops) for ops in readers)
         return by_pointers < sum(map(self._least, readers)) + self.costs.sliding(window.nbytes)
 
     def _least(self, ops: Numbers) -> float:
-        return min((self.cost(ops, k, True) for k in self.offered(ops)), default=math.inf)
+        """The cost of the fastest kernel of operators that run whole."""
+        return min((self.cost(ops, k, True) for k in self.candidate_kernels(ops)), default=math.inf)
 
     def _least_by_rows(self, ops: Numbers) -> float:
-        """Latency of a consumer that reads rows through pointers; infinite where no kernel can."""
+        """The cost of the fastest kernel that reads rows through pointers; infinite if there is none."""
         op = self.ops[ops]
-        able = [k for k in self.offered(ops) if one_row(self.graph, op, k)]
+        able = [k for k in self.candidate_kernels(ops) if one_row(self.graph, op, k)]
         return min((self.cost(ops, k, False) for k in able), default=math.inf)
 
     def _reads_ring(self, op: Op) -> bool:
+        """Whether an input of the operator is in a ring buffer."""
         return any(t in self.rings for _, t in op.computed(self.graph))
 
     @cached_property
     def variants(self) -> dict[Numbers, list[Packed]]:
-        """Candidate kernels of each operator as a whole: with two cores those that are split as well, and where flash
-        is waited for those whose constants are copied to RAM."""
+        """Candidate kernels of each operator when it runs whole: those of `on_one_core`, and variants split over two
+        cores or with their constants copied to RAM."""
         if self.goal.cores == 1:
             return {ops: [*kernels, *self._loaded(ops, kernels)] for ops, kernels in self.on_one_core.items()}
         return {ops: [*kernels, *self._split(ops, kernels)] for ops, kernels in self.on_one_core.items()}
 
     def _loaded(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Packed]:
-        """The kernels that take less time with their constants in RAM, the copying included."""
-        if not self.goal.loads or not self.offers.may_load(ops):
+        """Variants with constants copied to RAM, of the kernels that are then faster, the copying included."""
+        if not self.goal.loads or not self.candidates.may_load(ops):
             return []
-        copies = [(k, self.offers.loaded(ops, k)) for k in kernels if loadable(k)]
+        copies = [(k, self.candidates.loaded(ops, k)) for k in kernels if loadable(k)]
         return [copy for k, copy in copies if self.cost(ops, copy, True) < self.cost(ops, k, True)]
 
-    def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[Halved]:
-        """The kernels of operators that two cores can share."""
+    def _split(self, ops: Numbers, kernels: Sequence[Packed]) -> list[SplitKernel]:
+        """Variants split over two cores, of the kernels that can be split and are then faster."""
         op = self.ops[ops]
         cost, how = self.cost, self.lowering(op)
         made = [split(self.graph, op, kernel, cost(ops, kernel, True), how, self.goal) for kernel in kernels]
-        return [kernel for kernel in made if isinstance(kernel, Halved)]
+        return [kernel for kernel in made if isinstance(kernel, SplitKernel)]
 
     @cached_property
     def on_one_core(self) -> dict[Numbers, list[Packed]]:
         """Candidate kernels of each operator, after pins, ring buffers and the policy."""
-        variants = {ops: self.offered(ops) for ops in self.ops}
-        self._check_pins(variants)
+        variants = {ops: self.candidate_kernels(ops) for ops in self.ops}
+        self._check_candidates(variants)
         for ops, op in self.ops.items():
             if op.outputs[0] in self.rings:
                 variants[ops] = [self.rings[op.outputs[0]]]
@@ -203,16 +207,16 @@ class Selection:
                 variants[ops] = [k for k in variants[ops] if one_row(self.graph, op, k)]
         if self.how.optimize is Policy.SIZE:
             return self._smallest(variants)
-        most = self.way.group
+        most = self.config.group
         return {
             ops: [k if k.entry.group <= most else replace(k, entry=replace(k.entry, group=1)) for k in kernels]
             for ops, kernels in variants.items()
         }
 
     def _smallest(self, offered: Mapping[Numbers, Sequence[Packed]]) -> dict[Numbers, list[Packed]]:
-        """The kernel of each operator for least total flash. Within the flash budget, a byte does not cost more cycles
-        than `SMALLEST`, and no operator is slowed down much by compressed weights; with small steps, none gives up
-        running by rows."""
+        """The only candidate of each operator with --optimize size: kernels with little total flash. Unless flash is
+        over budget, a byte costs at most `SMALLEST` cycles, and compressed weights slow no operator down by more than
+        MOST_DECODING. With small steps, operators still run by rows where they can."""
         able = {ops: sorted(self._in_steps(ops, ks), key=lambda k: self._taken(ops, k)) for ops, ks in offered.items()}
         plain = {
             ops: min((self._taken(ops, k) for k in ks if k.price.coding is None), default=math.inf)
@@ -229,37 +233,37 @@ class Selection:
         }
 
     def _in_steps(self, ops: Numbers, kernels: Sequence[Packed]) -> Sequence[Packed]:
-        """The kernels that can run by rows, if the goal is small steps, the output has several rows and there are such
-        kernels; else all."""
+        """With the goal of small steps and several output rows, the kernels that can run by rows, if any; else all."""
         op = self.ops[ops]
         if not self.goal.small_steps or row_count(op.output(self.graph).shape) == 1:
             return kernels
         return [k for k in kernels if takes_rows(self.graph, op, k)] or kernels
 
     def _taken(self, ops: Numbers, kernel: Packed) -> float:
+        """The estimated cost of a kernel that runs whole."""
         return self.cost(ops, kernel, True)
 
-    def _check_pins(self, offered: Mapping[Numbers, Sequence[Packed]]) -> None:
+    def _check_candidates(self, offered: Mapping[Numbers, Sequence[Packed]]) -> None:
+        """Raises an error that names the reason if an operator has no candidate kernel."""
         for ops, op in self.ops.items():
             if not offered[ops] and op.outputs[0] not in self.rings:
                 self._check_fixed(ops, op)
-                if not self.offers.everything(ops, self.lowering(op)) and not self.offers.pinned(ops):
+                if not self.candidates.all_kernels(ops, self.lowering(op)) and not self.candidates.pinned(ops):
                     raise MoteError(
                         f"there is no kernel that computes {op.kind}",
                         where=f"layer '{op.name}'",
                         remedy="compile a graph without this operator",
                     )
                 raise PinError(
-                    f"layer '{op.name}' cannot have the kernel '{', '.join(self.offers.pinned(ops))}' here",
+                    f"layer '{op.name}' cannot have the kernel '{', '.join(self.candidates.pinned(ops))}' here",
                     [self.graph.numbers[n] for n in ops],
                     remedy="the layer before it does not write what that kernel reads; pin another one",
                 )
 
     def _check_fixed(self, ops: Numbers, op: Op) -> None:
-        """Raises an error that names the kernel which the firmware lacks for an operator, if kernels are fixed by a
-        firmware."""
+        """For an image, raises an error that names the kernel which its firmware lacks for an operator."""
         if self.how.fixed is not None:
-            free = self.offers.everything(ops, replace(self.lowering(op), fixed=None))
+            free = self.candidates.all_kernels(ops, replace(self.lowering(op), fixed=None))
             raise MoteError(
                 f"{self.how.fixed.lacks(free[0])}, nor another one that computes {op.kind}",
                 where=f"layer '{op.name}'",
@@ -268,12 +272,12 @@ class Selection:
 
     @property
     def rate(self) -> float:
-        """Exchange rate of flash: cycles that a byte of constants must save."""
+        """The policy's exchange rate of flash: cycles that a byte of constants must save."""
         return RATES[self.how.optimize]
 
     def price(self, ops: Numbers, kernel: Packed, whole: bool, rate: float) -> float:
-        """Latency of a kernel, plus its constants at an exchange rate of `rate` cycles per byte, plus the code that no
-        other layer has."""
+        """The objective of kernel selection: cost of a kernel, plus its constants at `rate` cycles per byte, plus its
+        code that is not linked for other layers."""
         taken = self.cost(ops, kernel, whole)
         if not rate:
             return taken
@@ -281,8 +285,8 @@ class Selection:
         return taken + rate * kernel.own_flash + linked.rate * missing(kernel, linked.pieces)
 
     def _linked(self, rate: float) -> Linked:
-        """The code to link at an exchange rate of flash. At the balanced rate it is the least that does not slow down
-        the model much; above it, bytes of code cost what bytes of constants do."""
+        """The code sections to link at an exchange rate of flash. Up to the balanced rate: as little code as slows the
+        model down by at most SHARING; above it, a byte of code costs as much as one of constants."""
         level = math.floor(math.log2(rate / RATES[Policy.BALANCED]))
         if level not in self._shared:
             rates = [rate * share for share in CODE_RATES] if rate <= RATES[Policy.BALANCED] else [rate]
@@ -292,24 +296,24 @@ class Selection:
             self._shared[level] = next(
                 Linked(each, frozenset(name for kernel in chosen.values() for name in code(kernel)))
                 for each, chosen in choices
-                if each == rates[-1] or self._time(chosen) <= SHARING * self._time(apart)
+                if each == rates[-1] or self._total_cost(chosen) <= SHARING * self._total_cost(apart)
             )
         return self._shared[level]
 
-    def _time(self, kernels: Mapping[Numbers, Packed]) -> float:
+    def _total_cost(self, kernels: Mapping[Numbers, Packed]) -> float:
         return sum(self.cost(ops, kernel, True) for ops, kernel in kernels.items())
 
     def _sharing(self, rate: float) -> dict[Numbers, Packed]:
-        """The kernels of the operators at an exchange rate of constants and code, of which they share pieces."""
+        """The kernels of all operators with the least total of cost, constants and shared code at an exchange rate."""
         alone = self._alone(rate)
         return smallest(self.on_one_core, lambda ops, kernel: alone(ops, kernel) / rate)
 
     def _alone(self, rate: float) -> Callable[[Numbers, Packed], float]:
-        """Latency and constants of kernels at an exchange rate."""
+        """Callback: the cost of a kernel with constants at an exchange rate, without code."""
         return lambda ops, kernel: self.cost(ops, kernel, True) + rate * kernel.own_flash
 
     def best(self, ops: Numbers, whole: bool, room: int | None = None) -> Packed:
-        """The cheapest kernel with at most `room` bytes of scratch."""
+        """The kernel with the least `price` that has at most `room` bytes of scratch; of all, if none has."""
         offered = self.variants[ops] if whole else self.on_one_core[ops]
         fitting = [k for k in offered if room is None or aligned(k.needs.scratch or 0) <= room]
         able = [
@@ -322,16 +326,16 @@ class Selection:
         return best if self.rate else self._surely(ops, best, kernels, whole)
 
     def _surely(self, ops: Numbers, best: Packed, kernels: Sequence[Packed], whole: bool) -> Packed:
-        """The fastest kernel, if it beats the kernel of the balanced policy by more than the error of the cost model;
-        else the latter."""
+        """The fastest kernel (`best`) if it is faster than that of the balanced policy by more than the error of the
+        cost model (SURE); else the latter."""
         rate = RATES[Policy.BALANCED]
         usual = min(kernels, key=lambda k: self.price(ops, k, whole, rate))
         fast, slow = (self.cost(ops, k, whole) for k in (best, usual))
         return best if fast <= SURE * slow else usual
 
     def able(self, ops: Numbers, whole: bool) -> list[Packed]:
-        """Candidate kernels of operators that run whole; or by rows, with as many rows per call as their kernel in
-        `by_rows`."""
+        """Candidate kernels of operators that run whole; or by rows, with as many rows per call as the kernel of
+        `by_rows`, so that they have the same nodes."""
         rows = self.by_rows[ops]
         if whole:
             return self.variants[ops]
@@ -344,26 +348,28 @@ class Selection:
 
     @cached_property
     def fastest(self) -> float:
-        """Total latency if all operators run whole with their best kernels."""
+        """The total cost if all operators run whole with their best kernels."""
         return sum(self.cost(ops, self.best(ops, True), True) for ops in self.ops)
 
     @cached_property
     def lean(self) -> dict[Numbers, Packed]:
-        """The kernel of each operator with the least scratch, and the cheapest of those."""
-        return {ops: self._leanest(ops, self.variants[ops]) for ops in self.ops}
+        """For each operator that runs whole the kernel with the least scratch; of equal ones the one with the least
+        price."""
+        return {ops: self._least_scratch(ops, self.variants[ops]) for ops in self.ops}
 
-    def _leanest(self, ops: Numbers, kernels: Sequence[Packed]) -> Packed:
+    def _least_scratch(self, ops: Numbers, kernels: Sequence[Packed]) -> Packed:
+        """The kernel with the least scratch; of equal ones the one with the least price."""
         return min(kernels, key=lambda k: (k.needs.scratch or 0, self.price(ops, k, True, self.rate)))
 
     @cached_property
     def by_rows(self) -> dict[Numbers, Packed]:
-        """The kernel of each operator when it runs by rows: one with accumulators where several input rows give a
-        single output row."""
+        """The kernel of each operator that runs by rows: an accumulating one if several input rows give a single output
+        row, one that computes several rows per call if that is best, else the one with the least scratch."""
         kernels = {}
         for ops, op in self.ops.items():
             own = [k for k in self.on_one_core[ops] if not isinstance(k, Offloaded)]
             single = [k for k in own if not lacks_rows(k)]
-            kernels[ops] = self._leanest(ops, single or self.on_one_core[ops])
+            kernels[ops] = self._least_scratch(ops, single or self.on_one_core[ops])
             best = self.best(ops, False)
             if best.entry.group > 1 and takes_rows(self.graph, op, best):
                 kernels[ops] = best
@@ -371,18 +377,18 @@ class Selection:
             if self._reads_ring(op) or not inputs:
                 continue
             if row_count(op.output(self.graph).shape) == 1 < row_count(inputs[0].shape):
-                adding = self.offers.adding(ops, self.lowering(op))
+                adding = self.candidates.accumulating(ops, self.lowering(op))
                 kernels[ops] = adding or kernels[ops]
         return kernels
 
     def kernel(self, ops: Numbers, whole: bool) -> Packed:
-        """The kernel with the least scratch for operators that run whole or by rows."""
+        """The leanest kernel of operators that run whole or by rows."""
         if ops not in self.ops:
-            return Arrival.kernel
+            return PushedInput.kernel
         return (self.lean if whole else self.by_rows)[ops]
 
 
 def loadable(kernel: Packed) -> bool:
-    """Whether a kernel's constants can be copied to RAM before it is called, and are not yet."""
+    """Whether a kernel reads constants from flash that can be copied to RAM before it is called."""
     data = type(kernel) is Packed and kernel.sealed is None and kernel.constants > 0
     return data and kernel.price.cost is None and not kernel.price.written

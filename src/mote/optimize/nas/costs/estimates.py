@@ -14,21 +14,21 @@ from mote.compiler.line import lowering
 from mote.compiler.passes.shrinking import trim_kernels
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.scheduling.rows import roots
+from mote.compiler.plan.selection.candidates import ordered
 from mote.compiler.plan.selection.code_size_model import code
-from mote.compiler.plan.selection.offers import ordered
+from mote.compiler.plan.selection.config import SelectionConfig
 from mote.compiler.plan.selection.select import SHARING, Latencies, Selection
-from mote.compiler.plan.selection.way import Way
 from mote.compiler.prepared import prepared
 from mote.compiler.settings import Settings
 from mote.ir.graph import Graph
 from mote.ir.graph.region import Numbers
-from mote.optimize.nas.costs.shape_offers import ShapeOffers
+from mote.optimize.nas.costs.shape_candidates import ShapeCandidates
 
 MOST_ROWS = 64
 """Rows of a call, of kernels that prefer several."""
 CODE = 600
 """Bytes of a model's code beside its kernels."""
-WAYS = (Way(group=MOST_ROWS), Way(layouts=False, room=0, group=MOST_ROWS))
+CONFIGS = (SelectionConfig(group=MOST_ROWS), SelectionConfig(layouts=False, room=0, group=MOST_ROWS))
 """Selections with tensors in any layout, and in the usual one."""
 CODE_RATES = (3.0, 1.0, 0.3, 0.1)
 """Exchange rates of code by those of constants, from which the first is taken that does not slow down a model much."""
@@ -66,8 +66,8 @@ def estimated(graph: Graph, settings: Settings) -> tuple[int, int, int]:
     made = ordered(_ready(graph, settings))
     goal = Goal(ram=settings.ram_limit, spend=settings.ram is not None, costs=settings.costs)
     most = inf if settings.flash_limit is None else settings.flash_limit - _others(settings)
-    offers, taken = ShapeOffers(made), Latencies()
-    roomy, lean = (Selection(offers, lowering(settings), goal, way, taken) for way in WAYS)
+    candidates, taken = ShapeCandidates(made), Latencies()
+    roomy, lean = (Selection(candidates, lowering(settings), goal, config, taken) for config in CONFIGS)
     costs = [_costs(selection, most) for selection in ([roomy] if roomy.simple else [roomy, lean])]
     return min(costs, key=lambda c: (max(c[1] - CODE - most, 0), c[2]))
 

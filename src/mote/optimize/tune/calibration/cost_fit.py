@@ -29,13 +29,13 @@ from mote.compiler.kernels.contract import NHWC, OTHER, OTHER_F32, OTHER_S16, Ca
 from mote.compiler.plan.goal import Goal
 from mote.compiler.plan.memory.layout import arrange
 from mote.compiler.plan.plan import Plan
+from mote.compiler.plan.scheduling.directed_plans import UNLIMITED
 from mote.compiler.plan.scheduling.rows import build, operator
 from mote.compiler.plan.scheduling.schedule import Run, Schedule
-from mote.compiler.plan.scheduling.strategies import UNLIMITED
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
+from mote.compiler.plan.selection.config import ROOMY
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.compiler.plan.selection.select import Selection
-from mote.compiler.plan.selection.way import ROOMY
 from mote.compiler.prepared import unchanged
 from mote.compiler.settings import Settings, make_settings
 from mote.frontends import Format, Source
@@ -234,23 +234,23 @@ def _row_by_row(kernel: Packed) -> Packed:
 def ops_of(graph: Graph, lowering: Lowering) -> dict[Numbers, list[Packed]]:
     """Every operator with its kernels, the one that keeps running sums among them; together, where a kernel computes
     several that does not cost what kernels for each of them do."""
-    offers, layouts = Offers(graph), layouts_of(graph, lowering)
+    candidates, layouts = Candidates(graph), layouts_of(graph, lowering)
     pieces: dict[int, Numbers] = {n: (n,) for n in range(len(graph.ops))}
-    for region in offers.regions(lowering):
-        able = any(not kernel.price.parts for kernel in offers.kernels(region, lowering))
+    for region in candidates.regions(lowering):
+        able = any(not kernel.price.parts for kernel in candidates.kernels(region, lowering))
         if able and all(pieces[n] == (n,) for n in region):
             pieces |= dict.fromkeys(region, region)
     gathered = {}
     for ops in (ops for n, ops in pieces.items() if n == ops[-1]):
-        op = offers.op(ops)
+        op = candidates.op(ops)
         reads, writes = (layouts.get(t, NHWC) for t in (op.inputs[0], op.outputs[0]))
         how = replace(lowering, reads=reads, writes=writes, coded=True)
-        adding = offers.adding(ops, how)
-        gathered[ops] = [*offers.kernels(ops, how), *([] if adding is None else [adding])]
+        adding = candidates.accumulating(ops, how)
+        gathered[ops] = [*candidates.kernels(ops, how), *([] if adding is None else [adding])]
     return gathered
 
 
-class SingleOffers(Offers):
+class SingleCandidates(Candidates):
     """Kernels of one operator each: whether it pays to compute several together is not known before costs are."""
 
     def regions(self, how: Lowering) -> list[Numbers]:
@@ -258,7 +258,7 @@ class SingleOffers(Offers):
 
 
 def layouts_of(graph: Graph, how: Lowering) -> dict[int, Layout]:
-    return Selection(SingleOffers(graph), how, Goal(), ROOMY).layouts
+    return Selection(SingleCandidates(graph), how, Goal(), ROOMY).layouts
 
 
 def plan_of(graph: Graph, kernel: Mapping[Numbers, Packed], whole: bool, how: Lowering) -> Plan:

@@ -23,7 +23,7 @@ from mote.compiler.package.packagers import check_binaries, chosen_packagers, wr
 from mote.compiler.passes.training.choice import LEARNING
 from mote.compiler.passes.training.recompute import recomputable, step_macs
 from mote.compiler.passes.training.spec import Learner
-from mote.compiler.plan.plan import Halved, Plan
+from mote.compiler.plan.plan import Plan, SplitKernel
 from mote.compiler.plan.selection.estimate import estimate
 from mote.compiler.settings import Settings
 from mote.compiler.several import CompiledModels, JointCode, Running, check_several_code, compile_several
@@ -289,7 +289,7 @@ def training_line(compiled: Compiled) -> str:
 def two_cores_line(compiled: Compiled) -> str:
     """How much of the model two cores share, and what that gains."""
     kernels = [steps[0].kernel for _, steps in compiled.plan.works]
-    shared = sum(isinstance(kernel, Halved) for kernel in kernels)
+    shared = sum(isinstance(kernel, SplitKernel) for kernel in kernels)
     one, unit = compiled.one_core_cost, compiled.costs.unit
     faster = one / max(compiled.cost, 1)
     return (

@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from mote.compiler.kernels.contract import Packed
-from mote.compiler.plan.plan import KEPT, Bodied, Buffer, Halved, Plan, Step
+from mote.compiler.plan.plan import KEPT, Buffer, ControlFlowKernel, Plan, SplitKernel, Step
 from mote.ir.graph.graph import ABSENT
 from mote.ui.reporter.listing import LineSpan, Listing, shortened
 from mote.ui.reporter.section import Section
@@ -83,11 +83,11 @@ def _title(listing: Listing, lines: LineSpan) -> str:
 
 def _kernels(kernel: Packed) -> Iterator[Packed]:
     """The kernels that a step calls: those of each core, and of bodies of control flow."""
-    if isinstance(kernel, Bodied):
+    if isinstance(kernel, ControlFlowKernel):
         for plan in kernel.plans:
             for _, steps in plan.works:
                 yield from _kernels(steps[0].kernel)
-    elif isinstance(kernel, Halved):
+    elif isinstance(kernel, SplitKernel):
         yield from kernel.calls
     else:
         yield kernel

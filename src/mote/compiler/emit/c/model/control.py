@@ -45,7 +45,7 @@ class BodyFunction:
     @property
     def unused(self) -> list[Statement]:
         """Casts of unused parameters to void, which avoid compiler warnings."""
-        copied = (place for c in self.body.copies for place in (c.source, c.target, c.by_way))
+        copied = (place for c in self.body.copies for place in (c.source, c.target, c.staging))
         asked = (self.body.program.outputs[0].place,) if self.asks else ()
         instructions = [part for i in self.body.program.instructions for part in i.memory]
         used = {part.memory for part in (*instructions, *copied, *asked) if part is not None}
@@ -61,8 +61,8 @@ class BodyFunction:
             assert asked is not None
             return [Template("return *(const uint8_t *){} != 0", (self._address(asked),))]
         copies = self.body.copies
-        first = [self._copy(self._address(c.by_way), c.source) for c in copies if c.by_way is not None]
-        return [*first, *(self._copy(self.memories[c.target.memory].pointer, c.by_way or c.source) for c in copies)]
+        first = [self._copy(self._address(c.staging), c.source) for c in copies if c.staging is not None]
+        return [*first, *(self._copy(self.memories[c.target.memory].pointer, c.staging or c.source) for c in copies)]
 
     def _address(self, place: Place) -> Expression:
         return self.memories[place.memory].address(place.at)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mote.compiler.kernels import catalogue
 from mote.compiler.kernels.contract import NHWC, Kernel, Layout, Packed, View
-from mote.compiler.plan.selection.offers import Offers
+from mote.compiler.plan.selection.candidates import Candidates
 from mote.compiler.plan.selection.request import Lowering, Policy
 from mote.ir.graph import Graph, Op, Tensor
 from mote.ir.graph.region import Numbers
@@ -52,7 +52,7 @@ class AskingLayouts:
         return catalogue.wanted_layouts(view, self.features)
 
 
-class ShapeOffers(Offers):
+class ShapeCandidates(Candidates):
     """Candidate kernels of int8 layers by their shapes; those of other operators by all that they are."""
 
     def __init__(self, graph: Graph) -> None:
@@ -71,9 +71,9 @@ class ShapeOffers(Offers):
             self._preferred[ops, how] = super().preferred(ops, how)
         return self._preferred[ops, how]
 
-    def everything(self, ops: Numbers, how: Lowering) -> list[Packed]:
+    def all_kernels(self, ops: Numbers, how: Lowering) -> list[Packed]:
         if how.fixed is not None or how.sealed or how.copied:
-            return super().everything(ops, how)
+            return super().all_kernels(ops, how)
         if (ops, how) not in self._kernels:
             self._kernels[ops, how] = self._asked(ops, how)
         return self._kernels[ops, how]
