@@ -37,7 +37,7 @@ def test_every_layer_has_its_decisions(near: Neighbourhood) -> None:
         "sparsity": 5,
         "width": 5,
     }
-    assert all(decision.own == decision.values[-1] for decision in near.decisions.values())
+    assert all(decision.default == decision.values[-1] for decision in near.decisions.values())
 
 
 def test_the_empty_choice_is_the_model(near: Neighbourhood, graph: Graph) -> None:
@@ -73,7 +73,7 @@ def test_any_choice_is_a_network_that_quantizes(near: Neighbourhood, graph: Grap
         choices.append(child)
     assert len({str(choice) for choice in choices}) > 20
     for choice in choices:
-        assert all(value != near.decisions[name].own for name, value in choice.items())
+        assert all(value != near.decisions[name].default for name, value in choice.items())
         small, layers = numbered(near.graph_of(choice), near.layers_of(choice))
         assert all(np.isfinite(y).all() for y in outputs(small, cases))
         made = integers(small, seen.ranges, Scheme(layers=layers), wide=seen.wide)
@@ -100,7 +100,7 @@ def test_sparse_layers_have_as_many_zero_blocks_as_chosen(near: Neighbourhood, g
             zero = 1 - np.count_nonzero(after.data) / after.size
             assert 0.15 < zero < 0.75
             assert np.array_equal(after.data[after.data != 0], before.data[after.data != 0])
-            mask = near.zeros_of({**dense, **chosen}, thin)[op.outputs[0]]
+            mask = near.masks_of({**dense, **chosen}, thin)[op.outputs[0]]
             assert mask[:, -1].all() and mask[:, :-1].sum() == np.count_nonzero(after.data)
 
 
