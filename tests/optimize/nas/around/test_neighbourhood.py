@@ -9,7 +9,7 @@ import pytest
 
 from mote.ir.graph import Graph
 from mote.optimize.compress.prune.blocks import prunable
-from mote.optimize.compress.prune.schedule import ChannelWays, macs_of
+from mote.optimize.compress.prune.schedule import ChannelSchedule, macs_of
 from mote.optimize.compress.quantize.pipeline import Methods, prepared
 from mote.optimize.compress.quantize.quantizer import integers
 from mote.optimize.compress.quantize.types.precision import Precision, Scheme
@@ -57,7 +57,7 @@ def test_the_smallest_choice_has_one_layer_left(near: Neighbourhood) -> None:
 
 
 def test_steps_of_pruning_are_choices(near: Neighbourhood, graph: Graph) -> None:
-    ways = ChannelWays.of(graph, float_nets.cases(graph, 8), macs_of(graph))
+    ways = ChannelSchedule.of(graph, float_nets.cases(graph, 8), macs_of(graph))
     for number in range(len(ways)):
         assert near.graph_of(near.pruned(number)).text() == ways.cut(number).text()
 
