@@ -13,7 +13,7 @@ import mote
 from mote.base.errors import MoteError
 from mote.compiler.passes.normal_form import normal
 from mote.ir.graph.tensor import Array
-from mote.optimize.compress.prune.limits import PruningTarget, limit_of, first_within
+from mote.optimize.compress.prune.limits import PruningTarget, first_within, limit_of
 from mote.ui.cli import main
 from tests.helpers.network import Net
 from tests.helpers.notebooks import assert_readable

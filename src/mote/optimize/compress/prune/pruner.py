@@ -378,5 +378,5 @@ def _tuned_teacher(job: _Job) -> Graph:
     """The unpruned model, fine-tuned with the same settings."""
     tuning = import_module(TUNING)
     how = tuning.Tuning(job.plan.fine_tune, job.plan.augment, job.plan.device)
-    taught: Graph = tuning.taught(job.teacher, job.data, how)
+    taught: Graph = tuning.tuned_teacher(job.teacher, job.data, how)
     return taught

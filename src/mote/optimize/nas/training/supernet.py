@@ -21,7 +21,7 @@ from mote.optimize.nas.training.fit import Examples, NetworkRecipe
 from mote.optimize.nas.training.layer_modules import MODULES, STATISTICS, WeightModule
 from mote.optimize.nas.training.module import CHUNK, NetworkModule, computed
 from mote.optimize.train.augment import augmenting
-from mote.optimize.train.training import Progress, distance, fit, missed, repeatable
+from mote.optimize.train.training import Progress, distillation_loss, fit, label_loss, repeatable
 
 Sampler = Callable[[Random], Network]
 """Samples a random network of the space."""
@@ -152,13 +152,13 @@ def train_supernet(
         (x,) = given
         assert labels is not None
         outputs = supernet(x)
-        yield missed(outputs, labels, share, recipe)
+        yield label_loss(outputs, labels, share, recipe)
         wanted = outputs.detach()
         for network in [sample(random) for _ in range(recipe.sampled)]:
             if network != supernet.largest:  # which would learn nothing from itself
                 own = supernet(x, network)
-                imitated = recipe.imitation * distance(own, wanted, classes, recipe)
-                yield (missed(own, labels, share, recipe) + imitated) / (1 + recipe.imitation)
+                distilled = recipe.imitation * distillation_loss(own, wanted, classes, recipe)
+                yield (label_loss(own, labels, share, recipe) + distilled) / (1 + recipe.imitation)
 
     inputs = torch.from_numpy(np.ascontiguousarray(data.inputs, np.float32))
     labels = torch.from_numpy(np.asarray(data.labels, np.int64 if classes else np.float32))
