@@ -54,7 +54,7 @@ class GeneratorCheck:
     passed: bool | None
     """Whether it passed; None if nothing could be checked."""
     detail: str
-    """What was checked, or why nothing could be."""
+    """Extent of the check, or why nothing could be checked."""
     failures: tuple[str, ...] = ()
     """Failed regions with reasons."""
 

@@ -246,7 +246,7 @@ def run(
 
 @dataclass(frozen=True)
 class MeasuredSubject:
-    """What is measured: a firmware and facts about its model."""
+    """Subject of a measurement: a firmware and facts about its model."""
 
     path: str
     firmware: Firmware

@@ -98,7 +98,7 @@ class ShrinkResult(Result):
     differing: int
     """Number of inputs on which some output differs."""
     checked: str
-    """What computed the outputs: generated C or the NumPy reference."""
+    """Program that computed the outputs: generated C or the NumPy reference."""
 
     def __repr__(self) -> str:
         macs = f"{self.before.macs:,} -> {self.after.macs:,} MACs"

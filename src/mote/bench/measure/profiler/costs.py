@@ -100,7 +100,7 @@ class LayerFacts:
 
 @dataclass(frozen=True)
 class Profiled:
-    """What is profiled: a firmware and facts about its layers."""
+    """Subject of a profile: a firmware and facts about its layers."""
 
     path: str
     firmware: Firmware
