@@ -330,7 +330,7 @@ def _stacked(tensor: Tensor, values: Sequence[Array]) -> Array:
 
 
 def _from(arrays: Sequence[Array], row: int) -> ctypes.Array[ctypes.c_void_p]:
-    """Addresses of row `n` in several arrays."""
+    """Addresses of one row in several arrays."""
     addresses = [array.ctypes.data + row * array.strides[0] for array in arrays]
     return (ctypes.c_void_p * len(addresses))(*addresses)
 

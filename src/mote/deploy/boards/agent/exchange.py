@@ -37,7 +37,7 @@ class BoardPatience:
     answer_s: float = 0.25
     """Time for an answer before the request is repeated, doubled each time."""
     tries: int = 6
-    """Repetitions of a request before the connection is considered lost."""
+    """Number of times a request is sent before the connection is considered lost."""
     run_s: float = 600.0
     """Time for an inference, a called function or an image check."""
     attempts: int = 6

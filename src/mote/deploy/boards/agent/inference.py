@@ -85,8 +85,8 @@ def infer(device: AgentDevice, inputs: Sequence[bytes], wants: Wants, *, anew: b
 
 
 def run(device: AgentDevice, flags: RunFlag, *, shows: bool) -> tuple[_Result, dict[int, bytes]]:
-    """Continues an inference to its end, collecting tensors after steps if requested; rejects more steps or bytes than
-    the model has."""
+    """Runs an inference to its end, collecting tensors after steps if requested; rejects more steps or bytes than the
+    model has."""
     stop = 0 if shows else NO_STOP
     result = _result(device, Request.RUN, struct.pack("<II", flags, stop))
     tensors: dict[int, bytearray] = {}

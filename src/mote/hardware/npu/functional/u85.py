@@ -17,7 +17,7 @@ from mote.hardware.npu.functional.windows import KernelWindow, averages, product
 from mote.hardware.npu.stream import Config, NpuOperation
 
 MICROBLOCKS = {"1X1": 1, "1X2": 2, "1X4": 4, "2X2": 4, "2X4": 8, "4X4": 16}
-"""Elements (rows x columns) of microblocks."""
+"""Number of elements in a microblock, by its rows x columns."""
 BIAS_BITS = {"INT32": 32, "INT48": 48}
 BROADCAST_H, BROADCAST_W, BROADCAST_C = 1, 2, 4
 TABLES = {
