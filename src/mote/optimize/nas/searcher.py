@@ -219,7 +219,7 @@ class _Request:
     say: Say
 
     def costs(self, finished: FinishedMember) -> NetworkCosts | DoesNotFit:
-        """The costs of a finished model as it is compiled."""
+        """Costs of a finished model after compilation, or the limit that it exceeds."""
         return _shipped_costs(finished, self.settings, self.limits)
 
     def subject(self, task: LearningTask, families: Sequence[ModelFamily], test: Dataset) -> SearchSubject:
@@ -335,7 +335,7 @@ def _floats(data: Dataset) -> Dataset:
 
 
 def _shipped_costs(finished: FinishedMember, settings: Settings, limits: CostLimits) -> NetworkCosts | DoesNotFit:
-    """The costs of a finished model as it is compiled."""
+    """Costs of a finished model after compilation, or the limit that it exceeds."""
     try:
         compiled = compiled_model(finished.files[finished.model], settings, finished.options)
     except BudgetError as error:
